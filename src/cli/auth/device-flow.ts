@@ -4,7 +4,7 @@ import { CommandFailedError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { createOAuthError, type OAuthResponse, toNonEmptyString, toSeconds } from "./oauth-call.ts";
 
-/** Data with which a person approves a device, and the secret half that only the device knows. */
+/** The challenge that the user approves, and the secret known only to the device. */
 export interface DeviceChallenge {
   readonly deviceCode: string;
   readonly userCode: string;
@@ -16,11 +16,11 @@ export interface DeviceChallenge {
 
 /** RFC 8628, 3.2: the default if the server names no interval. */
 const defaultIntervalSeconds = 5;
-/** RFC 8628, 3.5: added at each slow_down, for good. */
+/** RFC 8628, 3.5: each slow_down adds this to the interval permanently. */
 const slowDownSeconds = 5;
 const maxBackoffSeconds = 60;
 
-/** The challenge of a response. Addresses that are not http(s) are rejected: they may be opened in a browser. */
+/** Parses the challenge in a response. Rejects addresses other than http(s), since a browser may open them. */
 export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   if (answer.status < 200 || answer.status > 299 || answer.error !== undefined) {
     throw createOAuthError("The request for a device code", answer);
@@ -53,16 +53,16 @@ function parseWebAddress(value: unknown): string | undefined {
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
 }
 
-/** How polling goes, for those who watch. */
+/** Receives the progress of polling. */
 export interface PollObserver {
   readonly onSlowDown?: (intervalSeconds: number) => void;
   readonly onTrouble?: (reason: string, waitSeconds: number) => void;
 }
 
 /**
- * Polls until the person has decided (RFC 8628, 3.4 and 3.5): first after one interval, 5 s slower for good at each
- * slow_down, backing off while the server cannot be reached, never after the code has expired. Exit 4 if it was denied
- * or has expired.
+ * Polls until the user decides (RFC 8628, 3.4 and 3.5). The first poll follows one interval; each slow_down adds 5 s
+ * permanently. Backs off while the server is unreachable and never polls after the code expires. Fails with exit code 4
+ * if access is denied or the code has expired.
  */
 export async function pollForTokens(
   begun: { readonly interval: number; readonly expires_at: string },
@@ -76,7 +76,7 @@ export async function pollForTokens(
   let faults = 0;
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
-    // A response after the expiry can only be that it has expired.
+    // After the expiry, the only possible outcome is "expired".
     if (!(wall.now() + waitMs < deadline)) throw createExpiredError();
     await wall.sleep(waitMs, signal);
     signal.throwIfAborted();
@@ -96,7 +96,7 @@ export async function pollForTokens(
     faults = 0;
     const final = answer as OAuthResponse;
     if (final.error === "slow_down") {
-      // Some servers name the interval that they want from now on.
+      // Some servers send a new interval with slow_down.
       intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, toSeconds(final.fields.interval) ?? 0);
       watcher.onSlowDown?.(intervalSeconds);
     } else if (final.error !== "authorization_pending") {
@@ -106,14 +106,14 @@ export async function pollForTokens(
   }
 }
 
-/** Polls a single time; undefined before the decision. */
+/** Polls once. Returns undefined before the decision. */
 export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAuthResponse | undefined> {
   const answer = await poll();
   const isOpen = answer.error === "authorization_pending" || answer.error === "slow_down";
   return isOpen ? undefined : finishPolling(answer);
 }
 
-/** A temporary failure: no response, or one of an overloaded server. Undefined for anything else. */
+/** Describes a temporary failure: no response or an overloaded server. Returns undefined for other responses. */
 function findTemporaryFailure(answer: OAuthResponse | NetworkError): string | undefined {
   if (answer instanceof NetworkError) return answer.code;
   if (answer.error === "slow_down" || answer.error === "authorization_pending") return undefined;

@@ -28,13 +28,13 @@ export interface SignInResult {
 /** Options of a sign-in. */
 export interface SignInRequest {
   readonly clientId: string;
-  /** Another OAuth server than the routing service. */
+  /** An OAuth server other than the routing service. */
   readonly issuer: string | undefined;
   readonly scope: string | undefined;
   readonly offersBrowser: boolean;
 }
 
-/** The whole device login: requests a code, shows it, waits, and stores the tokens. */
+/** Performs the whole device login: requests a code, shows it, waits, and stores the tokens. */
 export async function signIn(request: SignInRequest, context: Context): Promise<SignInResult> {
   const { begun, challenge } = await begin(request, context);
   await announceChallenge(challenge, context);
@@ -42,7 +42,7 @@ export async function signIn(request: SignInRequest, context: Context): Promise<
   return finish(begun, context, true).finally(stopOffering) as Promise<SignInResult>;
 }
 
-/** Its first step alone: asks for a code and shows it. What the second one needs is stored for it. */
+/** Performs the first step: requests a code, shows it, and stores the input of the second step. */
 export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
   const { begun, challenge } = await begin(request, context);
   await savePendingSignIn(begun, context);
@@ -52,11 +52,11 @@ export async function beginSignIn(request: SignInRequest, context: Context): Pro
 /** Errors that end a sign-in for good (RFC 8628, 3.5; RFC 6749, 5.2). */
 const endings: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
 
-/** Its second step: waits for the approval, or checks once; undefined before the decision. */
+/** Performs the second step: waits for the approval, or checks once. Returns undefined before the decision. */
 export async function finishSignIn(context: Context, waits: boolean): Promise<SignInResult | undefined> {
   const begun = await readPendingSignIn(context);
   const signedIn = await finish(begun, context, waits).catch(async (error: unknown) => {
-    // Then there is nothing left to continue with; after any other rejection another try may succeed.
+    // The pending sign-in is over. After any other rejection, another attempt may succeed.
     if (error instanceof CommandFailedError && endings.includes(error.code)) await removePendingSignIn(context);
     throw error;
   });
@@ -114,7 +114,7 @@ async function finish(begun: PendingSignIn, context: Context, waits: boolean): P
   return { address: server.address, account };
 }
 
-/** To a program on standard output, before any wait; to a person on standard error. */
+/** Programs read the challenge on standard output before the wait; users read it on standard error. */
 async function announceChallenge(challenge: DeviceChallenge, { output }: Context): Promise<void> {
   const { userCode, verificationUri, verificationUriComplete, expiresInSeconds, intervalSeconds } = challenge;
   if (output.format !== "table") {
@@ -134,13 +134,13 @@ async function announceChallenge(challenge: DeviceChallenge, { output }: Context
   await output.warn(`within ${pluralize(Math.round(expiresInSeconds / 60), "minute")}.`);
 }
 
-/** Opens a browser when Enter is pressed, while polling continues: the code may be approved on a phone instead. */
+/** Opens a browser when the user presses Enter. Polling continues, because the user may approve the code on a phone. */
 function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInRequest, context: Context): () => void {
   const { host, output, globals } = context;
   const command = offersBrowser ? findBrowserCommand(host) : undefined;
   if (!command || !canPrompt(host, globals)) return () => {};
   const address = challenge.verificationUriComplete ?? challenge.verificationUri;
-  // Not in terminal mode: that would intercept Ctrl-C.
+  // Terminal mode would intercept Ctrl-C.
   const lines = createInterface({ input: host.stdin, terminal: false });
   lines.once("line", () => {
     void openBrowser(command, address, host).then((why) =>
@@ -151,12 +151,12 @@ function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInReque
   return () => lines.close();
 }
 
-/** A sign-in that was begun and not waited for. It holds the device's secret: the file is its owner's alone. */
+/** A sign-in that was started without waiting. It holds the device's secret, so only its owner may read the file. */
 interface PendingSignIn {
   readonly client_id: string;
   readonly device_code: string;
   readonly interval: number;
-  /** ISO 8601, on the wall clock. */
+  /** ISO 8601, wall-clock time. */
   readonly expires_at: string;
   readonly server: AuthServer;
 }
@@ -164,7 +164,7 @@ interface PendingSignIn {
 const getPendingLoginPath = ({ host: { env } }: Pick<Context, "host">): string =>
   join(getConfigFolder(env), "device-login.json");
 
-/** Keeps it instead of an earlier one. */
+/** Stores the sign-in and replaces an earlier one. */
 async function savePendingSignIn(begun: PendingSignIn, context: Context): Promise<void> {
   await changePrivateFile<PendingSignIn>(
     getPendingLoginPath(context),

@@ -4,12 +4,12 @@ import type { Command } from "../command.ts";
 import type { DeclaredCommand, ListedCommand } from "../parse/declaration.ts";
 import { loadWrittenCommand, writtenWords } from "./written-commands.ts";
 
-/** Names of the groups that have derived commands. */
+/** Lists the groups that have derived commands. */
 export const listDerivedGroups = (): readonly string[] => Object.keys(deriveSpecs());
 
 const composed = new Map<string, Promise<readonly ListedCommand[]>>();
 
-/** The commands of a group, made of the registry and of those that are written by hand: for development and the build. */
+/** Composes the commands of a group from the registry and the hand-written commands, for development and the build. */
 export function composeCommands(group: string): Promise<readonly ListedCommand[]> {
   const known = composed.get(group) ?? compose(group);
   composed.set(group, known);
@@ -30,7 +30,7 @@ async function compose(group: string): Promise<readonly ListedCommand[]> {
   return [...own, ...byWords.values()].map((command) => ({ words: command.words, loadDeclaration: () => command }));
 }
 
-/** A hand-written command replaces the derived one of the same words. */
+/** A hand-written command replaces the derived command with the same words. */
 function toDeclaredCommand(
   { run: _, readsDerived: __, ...command }: Command,
   spec: CommandSpec | undefined,

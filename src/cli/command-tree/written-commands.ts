@@ -3,7 +3,10 @@ import type { Command } from "../command.ts";
 
 type CommandLoader = () => Promise<{ readonly commands: readonly Command[] }>;
 
-/** Every module of hand-written commands, with their words: each replaces or joins the derived command of its words. */
+/**
+ * Modules of all hand-written commands by their words. Each one replaces or joins the derived command with the same
+ * words.
+ */
 export const writtenModules: readonly (readonly [load: CommandLoader, ...commands: string[]])[] = [
   [() => import("../commands/dev.ts"), "dev"],
   [() => import("../commands/run.ts"), "run"],
@@ -121,7 +124,7 @@ const loaders = lookupTable<CommandLoader>(
 /** The words of all hand-written commands. */
 export const writtenWords = Object.keys(loaders);
 
-/** The hand-written command of these words. */
+/** Loads the hand-written command with these words. */
 export async function loadWrittenCommand(words: string): Promise<Command> {
   const found = (await loaders[words]?.())?.commands.find((command) => command.words.join(" ") === words);
   if (!found) throw new Error(`Command ${words} not found in this build; rebuild with npm run build`);

@@ -66,7 +66,7 @@ const agentSetup = defineCommand({
 
 export const commands: readonly Command[] = [agentSetup];
 
-/** Absolute. Throws a UsageError if a file has that path, or a folder above is a file. */
+/** Returns an absolute path. Throws a UsageError if the path or one of its parents is a file. */
 async function resolveSkillsFolder(dir: string, { host }: Context): Promise<string> {
   if (dir === "") throw new UsageError('--dir must be a folder, got ""');
   const folder = resolve(host.cwd, dir);
@@ -91,7 +91,7 @@ async function readContent(file: string, shown: string): Promise<string | undefi
   }
 }
 
-/** Fields of `svc help --json` that are used. */
+/** The fields of `svc help --json` used here. */
 interface Manifest {
   readonly groups: readonly { readonly name: string; readonly summary: string }[];
   readonly commands: readonly { readonly command: string; readonly summary: string; readonly fields?: string[] }[];
@@ -103,7 +103,7 @@ type Line = readonly [words: string, ...more: string[]];
 const created =
   'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]';
 
-/** The commands that matter, in an order in which they work in an empty folder. */
+/** The essential commands, in an order that works in an empty folder. */
 const main: readonly Line[] = [
   ["emulator start", "--detach", "--clock", "manual", "--port", "0"],
   [
@@ -125,7 +125,7 @@ const main: readonly Line[] = [
   ["emulator requests", "--limit", "5"],
 ];
 
-/** The same for time, behind those. */
+/** The essential time commands, which follow those. */
 const time: readonly Line[] = [
   ["emulator clock"],
   ["emulator clock advance", "--next"],
@@ -145,7 +145,7 @@ const json: readonly Line[] = [
 
 const end: readonly Line[] = [["emulator stop"]];
 
-/** An agent's guide to svc, from the document of `svc help --json`: Markdown with front matter. */
+/** Formats a guide to svc for agents from the document of `svc help --json`: Markdown with front matter. */
 function formatSkill(manifest: Manifest): string {
   const formatBlock = (lines: readonly Line[], withSummary = true) => formatShellBlock(manifest, lines, withSummary);
   const status = findCommand(manifest, "contracts status").fields ?? [];
@@ -230,7 +230,7 @@ ${formatBlock(end)}
 `;
 }
 
-/** Lines of a shell, each below what its command is for. */
+/** Formats shell lines, each below a comment with the purpose of its command. */
 function formatShellBlock(manifest: Manifest, lines: readonly Line[], withSummary: boolean): string {
   const shown = lines.flatMap(([words, ...more]) => [
     ...(withSummary ? [`# ${findCommand(manifest, words).summary}`] : []),

@@ -120,17 +120,17 @@ const api = defineCommand({
   },
 });
 
-/** Whether people can read it; a body without a type is treated as text. */
+/** Whether the content is readable text. A body without a type counts as text. */
 const isText = (type = "text/plain"): boolean => /^text\/|json|xml|javascript|urlencoded/i.test(type);
 
-/** Which service a path belongs to, and how its callers are known. */
+/** Finds the service of a path and its authentication. */
 function findService(path: string): { service: keyof BaseUrls; auth: Operation["auth"] } {
   if (/^\/api\/v[\d.]+\/public\//.test(path)) return { service: "contracts", auth: "api-key" };
   if (path.startsWith("/_emulator/")) return { service: "emulator", auth: "control-token" };
   return { service: "router", auth: "cluster-key" };
 }
 
-/** Whether only the router's catch-all accepts it. */
+/** Whether only the router's catch-all route accepts the path. */
 async function isCaught(method: string, path: string): Promise<boolean> {
   const own = Object.entries(resources).filter(([name]) => name.startsWith(`${forwardAnything.service.name}/`));
   const modules: readonly object[] = await Promise.all(own.map(([, load]) => load()));

@@ -8,7 +8,7 @@ const form = "payload.txt";
 
 const signingSecret = appSecrets.chatA;
 
-/** A webhook of chat_a, signed as the app would where its secret is given. */
+/** A webhook of chat_a, signed as the app does if its secret is given. */
 function defineSignedCommand(
   verb: string,
   file: string,

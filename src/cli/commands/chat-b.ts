@@ -37,7 +37,7 @@ const chatBMessaging = defineCommand({
     const prepared = await prepareCall(spec!, input, context, {
       async sign(given) {
         const isDry = input.flags["dry-run"] === true;
-        // A dry run needs no token; the header is masked when it is printed.
+        // A dry run needs no token, because the printed header is masked.
         const bearer = mints ? (isDry ? "minted" : await mintToken(context, given.args.body)) : ofApp;
         return bearer === undefined ? given : given.with({ headers: { authorization: `Bearer ${bearer}` } });
       },
@@ -47,7 +47,7 @@ const chatBMessaging = defineCommand({
   },
 });
 
-/** A token for the activity's serviceUrl; a body that is no activity gets one for none. */
+/** A token for the activity's serviceUrl. A body that is not an activity gets a token without one. */
 async function mintToken(context: Context, body: unknown): Promise<string> {
   const client = await context.client("emulator");
   const service_url = parseServiceUrl(body);

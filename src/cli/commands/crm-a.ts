@@ -9,7 +9,7 @@ import { prepareCall } from "../runtime/derived-command.ts";
 const clientSecret = appSecrets.crmA;
 const versions = ["v1", "v2", "v3"] as const;
 
-/** A request of crm_a, signed as the CRM would where the app's secret is given. */
+/** A request of crm_a, signed as the CRM does if the app's secret is given. */
 function defineSignedCommand(verb: string, summary: string, example: readonly string[]): Command {
   const words = ["crm-a", verb];
   return defineCommand({

@@ -39,7 +39,7 @@ const intakeCreate = defineCommand({
   ],
   async run(input, context, spec) {
     const files = await findUploadCandidates(context, input.flags.file ?? [], "--file");
-    // Everything is checked before the first byte is uploaded.
+    // All input is checked before the first upload.
     const prepared = await prepareCall(spec!, omitFlag(input, "file"), context);
     if (prepared === "dry-run") {
       for (const { path, bytes } of files)

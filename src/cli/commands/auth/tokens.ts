@@ -10,7 +10,7 @@ import { PartialFailureError } from "../../process/failure.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
 
-/** Names an account by its server; without it the routing service of the target is meant. */
+/** Selects an account by its server (default: the routing service of the target). */
 export const issuerFlag = {
   flag: "issuer",
   type: "text",
@@ -42,7 +42,7 @@ const authStatus = defineCommand({
   },
 });
 
-/** Why none of the sign-ins that are stored can be used, and what to do. */
+/** Explains why no stored sign-in is usable, and what to do. */
 function explainMissingSignIn(ended: string | undefined, chosen: string | undefined, context: Context): string {
   const again = formatNextCommand(["auth", "device-login"], context);
   if (ended !== undefined) return `The sign-in at ${ended} has expired. Next: ${again}`;
@@ -54,7 +54,7 @@ async function signIns(issuer: string | undefined, context: Context) {
   const { host } = context;
   const accounts = await readAccounts(context);
   const names = Object.keys(accounts);
-  // Without a target the only account is the one that is meant.
+  // Without a target, the only account is selected.
   const chosen = await resolveServerAddress(issuer, context).catch((error: unknown) => {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
@@ -148,7 +148,7 @@ const authLogout = defineCommand({
     const named = input.flags.all === true ? known : [await resolveAccountAddress(input.flags.issuer, context)];
     const done = [];
     for (const address of named) {
-      // Forgotten first: whatever the server says, this machine no longer holds it.
+      // The account is removed first, so that this machine no longer stores it whatever the server responds.
       const revoked = await forget(address, context);
       if (revoked !== "unknown") done.push({ address, revoked });
     }
@@ -160,7 +160,7 @@ const authLogout = defineCommand({
   },
 });
 
-/** Whether the server revoked the tokens too; many have no way to. */
+/** Whether the server revoked the tokens, too. Many servers do not support revocation. */
 async function forget(address: string, context: Context): Promise<boolean | "unknown"> {
   if (!Object.hasOwn(await readAccounts(context), address)) return "unknown";
   let account: Awaited<ReturnType<typeof changeAccount>>;
@@ -179,7 +179,7 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
       `The sign-in at ${address} is removed from this machine. It is unknown whether its tokens are revoked`,
     ]);
   });
-  // A page says nothing of tokens, whatever its status.
+  // An HTML page is not a token response, whatever its status.
   if (answer?.status === 200 && !/\bhtml\b/.test(answer.headers["content-type"] ?? "")) return true;
   await context.output.warn(`${address} did not confirm that the tokens are revoked.`);
   return false;

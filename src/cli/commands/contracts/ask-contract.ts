@@ -11,7 +11,7 @@ import { withSpinner } from "../../prompt/spinner.ts";
 
 type Question = z.output<typeof Attribute>;
 
-/** The declared flags of `contracts create` that this reads. */
+/** The declared flags of `contracts create` that are read here. */
 type ContractInput = CommandInputOf<
   readonly [
     { readonly flag: "contract-template-id"; readonly type: "integer" },
@@ -35,8 +35,8 @@ const list: AnswerCheck = (text) => {
 };
 
 /**
- * Walks a person through what the chosen template needs: its attributes, then the counterparty. Returns the same input
- * that --set would have given, and shows it as a command line.
+ * Prompts for the input of the chosen template: its attributes, then the counterparty. Returns the input that --set
+ * would have given, and prints the equivalent command line.
  */
 export async function askContract(input: ContractInput, context: Context): Promise<ContractInput> {
   const template_id = Number(input.flags["contract-template-id"]);
@@ -51,9 +51,9 @@ export async function askContract(input: ContractInput, context: Context): Promi
 }
 
 /**
- * Asks for input that the service requires by a rejection, because templates do not show it: another template, if that
- * one cannot be sent for signature, or a signatory of the own side. Returns the input with the answer; undefined if
- * nothing can be asked.
+ * Prompts for input that the service requires only on rejection, because templates do not show it: another template, if
+ * this one cannot be sent for signature, or a signatory of the own side. Returns the completed input, or undefined if
+ * there is nothing to ask.
  */
 export async function askForRejectedFields(
   error: unknown,
@@ -80,7 +80,7 @@ export async function askForRejectedFields(
   return withSet(input, [...set, `signatories=${JSON.stringify([...getCounterpartySignatories(set), own])}`], context);
 }
 
-/** A caller that names one signatory has to name them all. */
+/** A caller that lists one signatory has to list all of them. */
 function getCounterpartySignatories(set: readonly string[]): object[] {
   const given = set.find((one) => one.startsWith("counter_party_details="))!;
   const [party] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [Awaited<ReturnType<typeof askCounterparty>>];
@@ -90,7 +90,7 @@ function getCounterpartySignatories(set: readonly string[]): object[] {
   return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
 }
 
-/** Lets another template be chosen than those that were rejected; undefined if there is none. */
+/** Prompts for a template other than the rejected ones. Returns undefined if there is none. */
 async function askOtherTemplate(refused: number | undefined, context: Context): Promise<number | undefined> {
   const all = await findChoices("contract_template_id", undefined, context, "contracts create");
   const others = all?.filter(({ value }) => value !== String(refused)) ?? [];
@@ -98,7 +98,7 @@ async function askOtherTemplate(refused: number | undefined, context: Context): 
   return Number(await askChoice("Another template:", others, context.host, context.signal));
 }
 
-/** The input with these assignments, shown as the command line that says the same. */
+/** Returns the input with these assignments, and prints the equivalent command line. */
 async function withSet(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
   const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
   await context.output.note("To run this without prompts:");
@@ -121,7 +121,7 @@ async function askAttributes(attributes: readonly Question[], context: Context):
   return answers;
 }
 
-/** The answer in the shape of its type (DECISIONS.md, F11). */
+/** Converts the answer to the type of the attribute (DECISIONS.md, F11). */
 async function askAttribute(question: Question, { host, signal }: Context): Promise<unknown> {
   const { display_label, help_text, type } = question;
   const title = help_text ? `${display_label} (${help_text}):` : `${display_label}:`;

@@ -19,17 +19,17 @@ import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
 type Contract = ResultOf<typeof listContracts>["results"][number];
 type Metrics = ResultOf<typeof showProcessMetrics>;
 
-/** A webhook that the service has sent, as the state of its contract shows. */
+/** A webhook that the service has sent, derived from the state of its contract. */
 interface Due {
   readonly contract: string;
   readonly contract_name: string;
   readonly contract_status: string;
   readonly activity: Activity;
-  /** Null: the service does not say when. */
+  /** Null if the service does not report the time. */
   readonly at: string | null;
 }
 
-/** The activities that the state of a contract shows. */
+/** The activities that the state of a contract reveals. */
 const shownColumns = [
   "CONTRACT_CREATED",
   "CONTRACT_SENT_TO_COUNTERPARTY",
@@ -121,7 +121,7 @@ function requireSince(text: string): void {
   throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${text}"`);
 }
 
-/** A duration is counted from the time of the service, which an emulator may have moved. */
+/** A duration counts from the service's time, because an emulator may have advanced its clock. */
 async function startOf(text: string, client: Client, { signal, host }: Context): Promise<number> {
   const ms = parseDuration(text);
   if (ms === undefined) return Date.parse(text);
@@ -130,7 +130,7 @@ async function startOf(text: string, client: Client, { signal, host }: Context):
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
 
-/** This many contracts are listed in one request, and this many are read at a time. */
+/** Page size of the contract list, and maximum number of concurrent reads. */
 const pageSize = 100;
 const maxConcurrent = 4;
 
@@ -149,7 +149,7 @@ async function listDueSince(since: number, client: Client, { signal }: Context):
     const some = contracts.slice(begin, begin + maxConcurrent).map(async (contract) => {
       const params = { contract_id: parseNumber(contract.id) };
       const metrics = await client.call(showProcessMetrics, { params }, { signal }).catch((error: unknown) => {
-        // Deleted since it was listed.
+        // The contract was deleted after it was listed.
         if (error instanceof ServiceError && error.status === 404) return undefined;
         throw error;
       });
@@ -160,7 +160,7 @@ async function listDueSince(since: number, client: Client, { signal }: Context):
   return due;
 }
 
-/** `T-12` is number 12. */
+/** Parses `T-12` as 12. */
 const parseNumber = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));
 
 function listDue(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
@@ -180,20 +180,20 @@ function listDue(contract: Contract, metrics: Metrics | undefined, since: number
       ? [{ contract: id, contract_name, contract_status, activity, at }]
       : [],
   );
-  // It was changed since then, and nothing is possible afterwards.
+  // The contract was changed after its end, which only an update of its data can do.
   if (contract_status === "VOIDED")
     due.push({ contract: id, contract_name, contract_status, activity: "CONTRACT_VOIDED", at: null });
   return due;
 }
 
-/** Deliveries that were not received. Of several alike, each received one counts for the next in time. */
+/** Returns deliveries that were not received. A received delivery accounts for the nearest of several equal ones. */
 function findMissing(due: readonly Due[], received: readonly Buffer[]): Due[] {
   const left = [...due];
   const seen = new Set<string>();
   for (const body of received) {
     const { activity, contract_id: number, activity_data: data } = toFields(tryParseJson(body.toString("utf8")));
     const { timestamp } = toFields(data);
-    // A delivery that was repeated is one webhook.
+    // A repeated delivery is one webhook.
     const key = JSON.stringify([activity, number, timestamp]);
     if (seen.has(key)) continue;
     seen.add(key);
@@ -207,7 +207,7 @@ function findMissing(due: readonly Due[], received: readonly Buffer[]): Due[] {
   return left;
 }
 
-/** The times of a contract are whole seconds, those of payloads are not, and clocks of servers differ. */
+/** Contract times are whole seconds and payload times are not; clocks of servers also differ. */
 const nearMs = 60_000;
 
 export const commands: readonly Command[] = [contractsReconcile];

@@ -73,12 +73,15 @@ const contractsSend = defineCommand({
 
 type StatusQuery = () => Promise<ResultOf<typeof showContractStatus>>;
 
-/** Asks for the status of a contract, each time it is called, over one client. */
+/** Creates a query for the status of a contract that reuses one client. */
 async function createStatusQuery(id: string, client: Client, signal: AbortSignal): Promise<StatusQuery> {
   return () => client.call(showContractStatus, { params: { composite_id: id } }, { signal });
 }
 
-/** A wait that ran out is run again: the service refuses to send what its signatories have already. */
+/**
+ * After a timeout, the command can be run again: the service does not resend a contract that its signatories already
+ * have.
+ */
 async function wasSentBefore(error: unknown, ask: StatusQuery): Promise<boolean> {
   if (!(error instanceof ServiceError) || error.status !== 400) return false;
   const { contract_status: status } = await ask();
@@ -97,7 +100,7 @@ async function waitForStatus(context: Context, id: string, target: string, timeo
   });
 }
 
-/** Reports the status of a contract by its exit code, for scripts that check again later (DECISIONS.md, L10). */
+/** Maps the status of a contract to an exit code, for scripts that poll (DECISIONS.md, L10). */
 export const contractsStatus = defineCommand({
   words: ["contracts", "status"],
   summary: "Show a contract's status",
@@ -126,7 +129,7 @@ export const contractsStatus = defineCommand({
   },
 });
 
-/** Statuses that a contract never leaves (DECISIONS.md, C22). */
+/** Final statuses of a contract (DECISIONS.md, C22). */
 const final: ReadonlySet<string> = new Set(["EXECUTED", "VOIDED"]);
 
 const isFinal = (status: string): boolean => final.has(status);

@@ -1,13 +1,13 @@
 import type { FailureKind } from "../../process/failure.ts";
 
-/** Result of one check. `skipped` says why it was not made. */
+/** Result of one check. `skipped` gives the reason. */
 export interface CheckResult {
   readonly check: string;
   readonly status: "ok" | "warning" | "failed" | "skipped";
   readonly detail: string;
-  /** The advice. */
+  /** Suggested fix. */
   readonly hint?: string | undefined;
-  /** Its effect on the exit code; only of failed ones. */
+  /** Exit code category of a failed check. */
   readonly kind?: FailureKind | undefined;
 }
 

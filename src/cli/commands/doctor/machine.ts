@@ -22,12 +22,12 @@ import { getConfigFolder, hasConfigFolder } from "../../process/environment.ts";
 import { explainError } from "../../process/exit.ts";
 import { type CheckResult, createFailed, createPassed, createSkipped, createWarning } from "./check.ts";
 
-/** Checks without a request. */
+/** Performs the checks that need no request. */
 export async function checkMachine(context: Context): Promise<CheckResult[]> {
   return [checkVersions(context), ...(await checkFiles(context)), await checkProfile(context)];
 }
 
-/** engines of package.json */
+/** `engines` in package.json. */
 const oldest = [20, 19] as const;
 
 function checkVersions({ host }: Context): CheckResult {
@@ -40,7 +40,7 @@ function checkVersions({ host }: Context): CheckResult {
     : createPassed("versions", detail);
 }
 
-/** Secrets must be readable by their owner alone. */
+/** Only the owner may read secrets. */
 async function checkFiles({ host: { env } }: Context): Promise<CheckResult[]> {
   if (!hasConfigFolder(env)) return [createSkipped("files", "No home folder for a configuration")];
   const folder = getConfigFolder(env);
@@ -70,7 +70,7 @@ async function checkProfile(context: Context): Promise<CheckResult> {
   }
 }
 
-/** The stored sign-ins, the emulator of this folder, and obstacles between it and its webhooks. */
+/** Checks the stored sign-ins, the emulator of this folder, and obstacles between it and its webhooks. */
 export async function checkEnvironment(context: Context): Promise<CheckResult[]> {
   return [await signIns(context), await checkEmulator(context), ...(await checkWebhooks(context))];
 }
@@ -96,7 +96,7 @@ async function signIns(context: Context): Promise<CheckResult> {
   }
 }
 
-/** The emulator of a profile: whether it answers, as one. */
+/** Checks whether the address in a profile is a responding emulator. */
 async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise<CheckResult> {
   const found = await probeListener(url);
   const where = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
@@ -116,24 +116,27 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   const here = `${running.routerUrl} (pid ${running.pid})`;
   const { SVC_EMULATOR_URL: other } = host.env;
   if (globals.emulator || !other || !URL.canParse(other)) return createPassed("emulator", here);
-  // At another address it may be the same one: behind a proxy.
+  // Behind a proxy, the same emulator may have another address.
   if (await isSameEmulator({ ...running, routerUrl: new URL(other).origin }).catch(() => false))
     return createPassed("emulator", here);
   const detail = `${here} runs in this folder, but SVC_EMULATOR_URL is ${redactText(other)}`;
   return createWarning("emulator", detail, 'To use the emulator of this folder: eval "$(svc emulator env)" again.');
 }
 
-/** This many are named. */
+/** Maximum number of listed names. */
 const named = 5;
 
-/** Scripted faults of an emulator, which make requests and webhooks look broken: nothing if there are none. */
+/**
+ * Checks for scripted faults of an emulator, which cause failing requests and webhooks. Returns nothing if there are
+ * none.
+ */
 async function checkWebhooks(context: Context): Promise<CheckResult[]> {
   const { signal } = context;
-  // Without an emulator there is nothing to check, and a missing response is reported with the services.
+  // Without an emulator there is nothing to check. A missing response is reported with the services.
   const client = await context.client("emulator").catch(() => undefined);
   if (!client) return [];
   const once = { signal, retries: 0, timeoutMs: 3_000 };
-  // A token that is bound to a workspace is shown no faults.
+  // A token that is bound to a workspace may not list faults.
   const [scripted, known] = await Promise.all([
     client.call(listFaults, {}, once).catch(() => []),
     client.call(listControlWebhooks, {}, once).catch(() => []),

@@ -12,7 +12,7 @@ import { explainError } from "../../process/exit.ts";
 import { type FailureKind, UsageError } from "../../process/failure.ts";
 import { type CheckResult, createFailed, createPassed, createSkipped, createWarning } from "./check.ts";
 
-/** More than this and signed addresses, codes and tokens are checked wrongly. */
+/** A greater clock skew breaks signed addresses, codes and tokens. */
 const toleratedSkewMs = 30_000;
 
 type ServiceAnswer = {
@@ -21,7 +21,7 @@ type ServiceAnswer = {
   readonly tookMs: number;
 };
 
-/** Asks the services: are they there, do they know us, do their clocks agree with ours? */
+/** Checks whether the services respond, accept the credentials, and agree with the local clock. */
 export async function checkServices(context: Context): Promise<CheckResult[]> {
   const target = await context.target("router").catch((error: unknown) => error);
   if (!isTarget(target)) {
@@ -96,7 +96,7 @@ async function checkContracts(
   return createPassed("contract API", `${address} accepts the API key, in ${answer.tookMs} ms`);
 }
 
-/** Compares the Date header with our clock; HTTP gives whole seconds. */
+/** Compares the Date header with the local clock. HTTP dates have whole seconds. */
 function checkClockSkew(
   { host: { wall } }: Context,
   answers: readonly (ServiceAnswer | Error | undefined)[],
@@ -117,8 +117,8 @@ function checkClockSkew(
 }
 
 /**
- * Whether what was sent went through a proxy, and what the proxy did. `outcome` is what each address gave: a response
- * or an error.
+ * Reports whether requests used a proxy, and how the proxy responded. `outcome` is the response or error of each
+ * address.
  */
 function checkProxy(
   { host: { env } }: Context,
@@ -145,11 +145,11 @@ function checkProxy(
   return createPassed("proxy", `${first.address} responds through ${first.through}`);
 }
 
-/** No response came at all: the cause cannot be known here. */
+/** No response came, so the cause is unknown here. */
 const explainsNothing = (outcome: unknown): boolean =>
   outcome instanceof Error && explainError(outcome).code === "network";
 
 const kinds: Readonly<Record<number, FailureKind>> = { 2: "usage", 4: "forbidden", 75: "temporary" };
 
-/** The effect of a failure on the exit code of doctor. */
+/** Maps a failure to the exit code category of doctor. */
 const toFailureKind = (error: unknown): FailureKind => kinds[explainError(error).exitCode] ?? "failed";

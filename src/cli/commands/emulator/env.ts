@@ -68,10 +68,7 @@ const emulatorEnv = defineCommand({
   },
 });
 
-/**
- * The emulator of this folder comes before the one that the environment names: its variables may be those of an earlier
- * one.
- */
+/** The emulator of this folder takes precedence over the one in the environment, whose variables may be outdated. */
 async function findRunningEmulator(file: string | undefined, context: Context): Promise<EmulatorAccess> {
   const { globals, host } = context;
   const isNamed = globals.baseUrl !== undefined || readProfileName({ globals, host }) !== undefined;
@@ -83,7 +80,7 @@ async function findRunningEmulator(file: string | undefined, context: Context): 
   return readPublicAccess({ routerUrl: String(baseUrls.emulator), token });
 }
 
-/** As the named workspace, else as that of the profile's API key, if the emulator has it. */
+/** Selects the named workspace, or the one of the profile's API key if the emulator has it. */
 async function resolveViewer(
   wanted: string | undefined,
   emulator: EmulatorAccess,
@@ -102,7 +99,7 @@ async function resolveViewer(
   throw new UsageError(`Workspace "${wanted}" not found`, { hint: `Workspaces: ${names}.` });
 }
 
-/** Windows names no shell, and has PowerShell. */
+/** Windows sets no SHELL variable; its shell is PowerShell. */
 function detectShell({ env }: Host): VariableFormat {
   const shell = basename(env.SHELL ?? "");
   if (shell === "fish" || shell === "zsh") return shell;

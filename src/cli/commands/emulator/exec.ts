@@ -25,7 +25,7 @@ import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { createEmulatorFlags, readEmulatorOptions } from "./options.ts";
 
-// On Windows npm is a batch file, which Node's own spawn refuses to start.
+// On Windows npm is a batch file, which Node's own spawn does not start.
 
 const emulatorExec = defineCommand({
   words: ["emulator", "exec"],
@@ -67,13 +67,13 @@ const emulatorExec = defineCommand({
     await maskSecrets(host, collectSecrets(emulator));
     const run = () => context.outlast(() => runChild(program, args, buildChildEnvironment(emulator, host), context));
     const code = await printInGroup(host, [program, ...args].join(" "), run);
-    // A report that fails must not hide how the command ended.
+    // A failed report must not hide the exit code of the command.
     await reportRun(emulator, code, host).catch((error: Error) => context.output.warn(`no report: ${error.message}`));
     return { exit: code };
   },
 });
 
-/** The environment that a child finds: that of this run, with what points at the emulator (DECISIONS.md, L21). */
+/** The environment of the child: that of this run plus the variables of the emulator (DECISIONS.md, L21). */
 export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Record<string, string> {
   const all = { ...host.env, ...createEmulatorVariables(emulator) };
   return Object.fromEntries(
@@ -82,8 +82,8 @@ export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Rec
 }
 
 /**
- * Runs to the end and resolves with the exit code; 128 + n when a signal ended it. A signal to us is passed on, and the child
- * waited for; the second one kills it.
+ * Runs a program and resolves with its exit code, or 128 + n after a signal. A signal to svc is forwarded to the child;
+ * a second one kills it.
  */
 async function runChild(
   program: string,
@@ -95,7 +95,7 @@ async function runChild(
   const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
   connect(child, host);
   const pass = () => {
-    // A terminal has sent Ctrl-C to the child as well; twice would force it.
+    // The terminal has already sent Ctrl-C to the child. A second one would force it to exit.
     if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
     child.kill(signal.reason ?? "SIGINT");
   };
@@ -139,7 +139,7 @@ class CommandNotRunnableError extends CommandFailedError {
   }
 }
 
-/** As shells do: 127 when no such program, 126 when it cannot be run. */
+/** As in shells: 127 if the program does not exist, 126 if it cannot be run. */
 async function reportCannotRun(error: CommandNotRunnableError, output: Context["output"]): Promise<number> {
   await output.warn(`error: ${error.message}`);
   if (error.hint !== undefined) await output.warn(`  ${error.hint}`);
@@ -149,8 +149,8 @@ async function reportCannotRun(error: CommandNotRunnableError, output: Context["
 type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 
 /**
- * A summary of an emulator that served a command, for pipelines: called operations, rejections, findings. Under GitHub
- * Actions alone; nothing otherwise.
+ * Formats a summary of an emulator that served a command: operations, rejections and findings. Returns nothing outside
+ * of GitHub Actions.
  */
 async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
   if (!shouldAnnotate(host.env)) return;

@@ -8,29 +8,24 @@ import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/e
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/browser.ts";
 
-/** This many processes of one store find a run file in one folder. */
+/** Maximum number of processes of one store with a run file in the same folder. */
 const maxProcesses = 20;
 
 interface OpenOptions {
-  /** Is written later, and may not be one of the emulator's own files. */
+  /** Written later; it must not be a file of the emulator itself. */
   readonly readyFile?: string | undefined;
-  /** The state next to which the emulator writes its run file; undefined if it does not. */
+  /** The state file next to which the emulator writes its run file; undefined for an emulator without one. */
   readonly toldAt?: string | undefined;
-  /**
-   * Called with another state next to which it writes its run file, if another process of the same store has the first
-   * one.
-   */
+  /** Called with another location of the run file if another process of the same store uses the first one. */
   readonly toldBeside?: ((state: string) => void) | undefined;
-  /** Takes what the emulator has to say while it runs; omitted: warnings on standard error. */
+  /** Receives messages of the running emulator (default: warnings on standard error). */
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/**
- * What a large state may take to be closed; a second signal ends it at once. Supervisors commonly kill after 10 s or more.
- */
+/** Time for closing a large state. A second signal ends it at once; supervisors commonly kill after 10 s or more. */
 const closeMs = 8_000;
 
-/** Starts an emulator that ends with the command; its failures in the words of the command line. */
+/** Starts an emulator that ends with the command. Errors use the words of the command line. */
 export async function openEmulator(
   options: EmulatorOptions,
   context: Context,
@@ -76,7 +71,7 @@ export async function openEmulator(
   }
 }
 
-/** Starts one of several processes of a store, with a run file of its own: the first that no other one holds. */
+/** Starts one of several processes of a store with the first run file that is not in use. */
 async function startBeside(
   startEmulator: (options: EmulatorOptions) => Promise<Emulator>,
   options: EmulatorOptions,
@@ -95,12 +90,12 @@ async function startBeside(
   }
 }
 
-/** The hosts of the addresses at which clients find it, which are allowed. */
+/** Lists the host names of the public addresses, which are allowed. */
 const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly string[] => [
   ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
 ];
 
-/** Several processes may run one store, each with a run file of its own: that store is meant there. */
+/** Several processes may run one store, each with its own run file. The files refer to the same store. */
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
   name === "StateLockedError" && file !== undefined;
 
@@ -124,7 +119,7 @@ const emulatorOpen = defineCommand({
     const client = await context.client("emulator", { file: flags.file });
     const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);
-    // The server's response may contain any URL: the browser goes only to the requested one.
+    // The server's response may contain any URL. The browser opens only the requested one.
     const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
     const url = isWebAddress(told) ? told : own;
     const browser = flags.url ? undefined : findBrowserCommand(host);
@@ -138,7 +133,9 @@ const emulatorOpen = defineCommand({
   },
 });
 
-/** Rejects one file for two things, whatever links lead to it: each would overwrite the other. Throws UsageError. */
+/**
+ * Rejects the same file in two roles, also through links, because each would overwrite the other. Throws UsageError.
+ */
 async function requireDifferentFiles(files: Readonly<Record<string, string | undefined>>): Promise<void> {
   const flagAt = new Map<string, string>();
   for (const [flag, path] of Object.entries(files)) {
@@ -152,7 +149,7 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
 
 const another = "Choose another port with --port, or use --port 0 for free ports.";
 
-/** The error if an emulator already runs on a state and answers; undefined if none does. */
+/** Returns an error if a responding emulator already uses the state, undefined otherwise. */
 async function createAlreadyRunningError(state: string, cause: unknown): Promise<CommandFailedError | undefined> {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
@@ -164,10 +161,7 @@ async function createAlreadyRunningError(state: string, cause: unknown): Promise
   });
 }
 
-/**
- * The error if a port is taken by another program than the emulator of this very state, next to which its run file
- * would be.
- */
+/** Returns the error for a port that another program, or an emulator of another state, uses. */
 async function createPortTakenError(
   { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },
   { host }: Context,

@@ -16,7 +16,7 @@ import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag } from "../../parse/
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
-/** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
+/** The flags that `start` and `exec` share. A test compares their defaults with those of the emulator. */
 export const createEmulatorFlags = (defaultPort: number) =>
   [
     {
@@ -163,7 +163,10 @@ export const createEmulatorFlags = (defaultPort: number) =>
 
 type EmulatorFlags = ReturnType<typeof createEmulatorFlags>;
 
-/** The options of these flags, and rare ones of the environment. Paths are relative to the folder of the run. */
+/**
+ * Converts the flags, and rarely used variables of the environment, into options. Paths are relative to the working
+ * folder.
+ */
 export async function readEmulatorOptions(
   { flags }: CommandInputOf<EmulatorFlags>,
   host: Host,
@@ -203,7 +206,7 @@ export async function readEmulatorOptions(
   return omitUndefined(options) as EmulatorOptions;
 }
 
-/** `https://sandbox.example` is that of the router, `eu-1=https://eu-1.sandbox.example` that of a cluster. */
+/** `https://sandbox.example` is the router's address, `eu-1=https://eu-1.sandbox.example` a cluster's. */
 function parsePublicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
   const named = given.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
   const ofRouter = named.filter(([, cluster]) => cluster === undefined);
@@ -230,7 +233,7 @@ function parseRateLimit(limit: string | undefined): number | undefined {
   throw new UsageError(`SVC_RATE_LIMIT must be a number at least 0, got "${limit}"`);
 }
 
-/** A copy has no state of its own to continue with: it is kept where a new file is named for it. */
+/** A copy has no state to continue with, so it is stored only if a new file is named for it. */
 export const isStateless = ({ ephemeral, from, file }: Partial<CommandInputOf<EmulatorFlags>["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
 

@@ -34,7 +34,7 @@ export const emulatorRequests = defineCommand({
   positionals: [],
   flags: [
     followFlag,
-    // The default depends on the others here.
+    // The default depends on the other flags.
     {
       flag: "reads",
       type: "boolean",
@@ -52,7 +52,7 @@ export const emulatorRequests = defineCommand({
   },
 });
 
-/** Omitted unless it is named. */
+/** Excluded unless requested. */
 const excludesReads = ({
   flags: { reads, service, operation, id },
 }: Pick<CommandInput, "flags">): { readonly reads?: boolean } =>
@@ -101,7 +101,7 @@ function formatLine({
 
 type ResendResult = ResultOf<typeof resendDelivery>;
 
-/** Reports by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
+/** The exit code reports whether all deliveries succeeded, as in `webhooks trigger` and `webhooks replay`. */
 const deliveriesResend = defineCommand({
   words: ["emulator", "deliveries", "resend"],
   summary: "Resend deliveries now, and show the results",
@@ -122,7 +122,7 @@ const deliveriesResend = defineCommand({
     let hasFailed = false;
     try {
       for (const id of ids) {
-        // As the parser converts a single number; others are rejected in the usual words.
+        // Converts values as the parser does for a single number, with the same error message.
         const one = {
           ...input,
           positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },
@@ -143,7 +143,7 @@ const deliveriesResend = defineCommand({
   },
 });
 
-/** Why a delivery that was sent again has not arrived; undefined: it has. */
+/** Explains why a resent delivery did not arrive. Returns undefined if it did. */
 function findFailure({ attempts }: { readonly attempts: readonly Attempt[] }): string | undefined {
   const last = attempts.at(-1);
   if (!last?.resend) return "was not sent: its address is not allowed";
@@ -160,7 +160,7 @@ async function resendSilently(
   return requireValidValue(await client.send(one, { signal })) as ResendResult;
 }
 
-/** Reports by its exit code whether nothing is left that has not arrived. */
+/** The exit code reports whether all deliveries have arrived. */
 const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],
   summary: "Resend the undelivered deliveries of a webhook",

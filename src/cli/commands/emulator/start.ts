@@ -111,14 +111,13 @@ export const emulatorStart = defineCommand({
     const log = input.flags.log === "json" ? createJsonLog(lasting, systemWallClock) : undefined;
     const state = resolveStateFile(host, options.file ?? undefined);
     const file = options.ephemeral || inDatabase ? undefined : state;
-    // A state in a database, or in memory without a terminal, has no other path: its run file is where the state would
-    // be.
+    // A state in a database, or in memory without a terminal, has no path. Its run file is at the default path.
     const tells = (inDatabase || host.starter) && options.runFile === undefined;
     let toldAt = file ?? (tells ? state : undefined);
     const runFile = file === undefined && toldAt !== undefined ? await resolveRunFile(toldAt) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
-    /** Whether a process that waits for this one in the foreground was told to exit. */
+    /** Whether a process that waits in the foreground received the signal to exit. */
     let isTold = false;
     const tell = async (started: StartReport) => {
       await (isTold
@@ -140,7 +139,7 @@ export const emulatorStart = defineCommand({
     const ready = createReadyEvent(emulator, host);
     if (readyFile) {
       context.atEnd(() => readyFile.remove());
-      // Standard output may be a log: only the file, which is its owner's alone, holds the token.
+      // Standard output may be a log. Only the ready file, readable by its owner, contains the token.
       await readyFile.tell({ ...ready, instance_id: emulator.instanceId, token: emulator.token });
     }
     const started: StartReport = {
@@ -167,14 +166,15 @@ export const emulatorStart = defineCommand({
 });
 
 /**
- * Lets garbage double the heap before it is collected, not quadruple it: an emulator runs all day next to other
- * programs, and garbage of busy requests would be most of its memory. Half as much would save ten megabytes, and cost a
- * fifth of the CPU time when a million rows come in.
+ * Limits heap growth to a factor of two instead of four between collections: an emulator runs all day next to other
+ * programs, and garbage would use most of its memory. A smaller limit would save ten megabytes and add a fifth to the
+ * CPU time of a million rows.
  */
 const keepHeapSmall = (): void => setFlagsFromString("--heap-growing-percent=100");
 
 /**
- * A line for each request, attempt and clock advance; under --json and ndjson a document each. Nothing under --quiet.
+ * Prints one line per request, attempt and clock advance, or one document under --json and ndjson. Prints nothing under
+ * --quiet.
  */
 async function showActivity(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
   if (globals.quiet) return async () => {};
@@ -187,7 +187,7 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
   });
 }
 
-/** In a file the time is read later. Activities have the emulator's time, errors the machine's. */
+/** A log file is read later, so lines get a time. Activities have virtual time, errors wall-clock time. */
 const addTimestamp = (line: string, { stderr, wall }: Host): string =>
   isFileStream(stderr) ? `${toIsoMillis(wall.now())} (wall)  ${line}` : line;
 
@@ -196,11 +196,11 @@ const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
     for (const event of events) await log.logEvent(event);
   });
 
-/** Commands look for the emulator, and at it, all the time: of the control plane people see what changes something, or fails. */
+/** Commands poll the emulator all the time. Of the control plane, only changes and failures are shown. */
 const isNews = (event: EmulatorEvent): boolean =>
   event.event !== "request" || event.service !== "emulator" || event.method !== "GET" || event.status >= 400;
 
-/** A program that starts an emulator sets it and holds the other end of a pipe: it leaves none behind, however it ends. */
+/** A parent program sets this variable and holds the other end of the pipe, so that no emulator outlives it. */
 const inputVariable = "SVC_UNTIL_STDIN_ENDS";
 
 const endless = new Promise<void>(() => {});

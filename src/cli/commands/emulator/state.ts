@@ -11,7 +11,7 @@ import { requireFile } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
-/** Not derived: the document is for a file and never a table, however it is printed. */
+/** This command is not derived: its document is written to a file and never formatted as a table. */
 const emulatorStateExport = defineCommand({
   words: ["emulator", "state", "export"],
   prints: "content",
@@ -40,7 +40,7 @@ const emulatorStateExport = defineCommand({
       await context.output.document(state, 2);
       return undefined;
     }
-    // It holds the keys and secrets of all workspaces.
+    // The document holds the keys and secrets of all workspaces.
     await writeOutput(context.host, file, [Buffer.from(`${JSON.stringify(state, null, 2)}\n`)], 0o600);
     await context.output.note(`Wrote ${file}`);
     return undefined;
@@ -104,7 +104,7 @@ const emulatorRepair = defineCommand({
 
 type Item = ResultOf<typeof diffSnapshot>["items"][number];
 
-/** Like diff, it can report differences by its exit code. */
+/** The exit code can report differences, as with diff. */
 const snapshotDiff = defineCommand({
   words: ["emulator", "snapshot", "diff"],
   summary: "Compare a snapshot with the current state or another one",

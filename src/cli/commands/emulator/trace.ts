@@ -39,7 +39,7 @@ const emulatorTrace = defineCommand({
   },
 });
 
-/** In addition to the formats of all commands it has two of its own. */
+/** The command has two formats of its own in addition to the common ones. */
 const formatOf = ({ output }: Context): string => output.format;
 
 async function show(ref: string, file: string | undefined, context: Context) {

@@ -20,7 +20,7 @@ type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type MatchedEvents = ResultOf<typeof wait>;
 type Webhook = Awaited<ReturnType<typeof findDisabledWebhooks>>[number];
 
-/** Limit of one long poll: proxies and clients end silent calls. */
+/** Limit of one long poll, because proxies and clients end silent requests. */
 const maxPollMs = 20_000;
 
 const flags = [
@@ -127,7 +127,7 @@ async function waitInWallTime(waiting: WaitState): Promise<MatchedEvents> {
   }
 }
 
-/** From one due entry of the schedule to the next, at most to `end`. */
+/** Advances from one due entry to the next, at most to `end`. */
 async function waitInVirtualTime(waiting: WaitState, end: number): Promise<MatchedEvents> {
   const { client, context, deadline } = waiting;
   const { signal, host } = context;
@@ -155,7 +155,7 @@ async function listDisabledWebhooks(
   return findDisabledWebhooks(client, deliveries, context.signal);
 }
 
-/** The last retry alone makes a delivery failed, and none is sent while its webhook is disabled. */
+/** Only the last retry makes a delivery fail, and retries are skipped while the webhook is disabled. */
 const isFailureOfOne = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;
 
 function parseQuery({ flags: given }: CommandInputOf<typeof flags>): Query {
@@ -181,7 +181,7 @@ function parseQuery({ flags: given }: CommandInputOf<typeof flags>): Query {
 const parseDuration = (text: string | undefined, flag: string): number | undefined =>
   text === undefined ? undefined : parseDurationFlag(text, flag);
 
-/** The awaited event: `3 times CONTRACT_SIGNED of T-1`. */
+/** Formats the awaited event: `3 times CONTRACT_SIGNED of T-1`. */
 function describeQuery({ activity, outcome, contract_status, contract, count }: Query): string {
   const many = count === undefined || count === 1 ? "" : `${count} times `;
   const what = contract_status ?? ([activity, outcome].filter(Boolean).join(" ") || undefined);
@@ -194,7 +194,7 @@ interface UnmetReason {
   readonly isVain: boolean;
 }
 
-/** Reports the awaited events, and near matches. */
+/** Reports the awaited events and the closest matches. */
 function createNotReachedError(
   query: Query,
   met: MatchedEvents,
@@ -215,13 +215,13 @@ function createNotReachedError(
         ? `Timed out after ${waited} waiting for ${describeQuery(query)} (virtual time: ${met.now}).`
         : `Timed out after ${waited}: ${status}.`;
   const hint = [nearest, ...disabled.slice(0, 1).map(suggestAlternative)].filter(Boolean).join(" ") || undefined;
-  // For contracts sent before an emulator was started with --auto-sign, signatories do not sign by themselves.
+  // Signatories of contracts sent before --auto-sign do not sign automatically.
   const unsigned = query.contract_status === "EXECUTED" && met.contract?.contract_status === "SIGN";
   const next = unsigned ? ["emulator", "sign", met.contract!.composite_id] : undefined;
   return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
 
-/** A better event to wait for: due attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
+/** Suggests another event to wait for, because attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
 const suggestAlternative = ({ id }: Webhook): string =>
   `Webhook ${id} is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${id}`;
 

@@ -29,7 +29,7 @@ type JobInput = CommandInputOf<readonly [typeof last], readonly [typeof id]>;
 
 const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
 
-/** The job that is named, or the newest one; of those that are wanted, if there is one. */
+/** Finds the named job, or the newest with a matching status. */
 async function findJob(
   { positionals, flags }: JobInput,
   { host }: Context,
@@ -204,7 +204,7 @@ type ResumeInput = CommandInputOf<
   readonly [typeof id, { readonly name: "file"; readonly optional: true }]
 >;
 
-/** In `resume --last FILE` no id is before the file. */
+/** In `resume --last FILE`, the first argument is the file. */
 const isFileAlone = ({ positionals: { job }, flags }: JobInput): boolean =>
   job === "-" || (flags.last === true && job !== undefined && !isJobId(job));
 

@@ -18,7 +18,7 @@ import { readPlannedRequest } from "./bulk/plan.ts";
 import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
 import { findWork } from "./bulk/works.ts";
 
-/** Identifiers in one call: the cost of a call matters less; larger ones need memory on both sides. */
+/** Identifiers per request. Larger requests are hardly cheaper and need memory on both sides. */
 export const batchSize = 4_000;
 
 const mappingFlags = [
@@ -37,20 +37,20 @@ const inputFile = {
   optional: true,
 } as const satisfies PositionalSpec;
 
-/** `integration-type` is one of the derived commands of external integrations. */
+/** `integration-type` is a flag of the derived commands of external integrations. */
 const derivedFlags = [
   { flag: "cluster", type: "text" },
   { flag: "integration-type", type: "text" },
   { flag: "dry-run", type: "switch" },
 ] as const satisfies readonly TypedFlag[];
 
-/** `confirm` is a flag of those that remove. */
+/** `confirm` is a flag of commands that remove. */
 type MappingInput = CommandInputOf<
   readonly [...typeof mappingFlags, typeof removalFlag, typeof hashFlag, ...typeof derivedFlags],
   readonly [typeof inputFile]
 >;
 
-/** `map-<table>` or `unmap-<table>`: a whole file as a job, or the derived flags for a few identifiers. */
+/** Creates `map-<table>` or `unmap-<table>`: a whole file as a job, or derived flags for a few identifiers. */
 function createMappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
   const { name, noun } = table;
   const words = ["router", `${action}-${name}`];
@@ -104,20 +104,20 @@ function parseInput({ positionals, flags }: MappingInput): { file: string | unde
   return { file, isJob: file !== undefined || flags.apply !== undefined };
 }
 
-/** Whether it is about this file, which does not exist. */
+/** Whether the error is about this file, which does not exist. */
 function isAbsent(error: unknown, file: string | undefined, { host }: Context): error is UsageError {
   const { code, path } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
   return error instanceof UsageError && code === "ENOENT" && file !== undefined && path === resolve(host.cwd, file);
 }
 
-/** For whom an identifier stood where a file belongs. */
+/** Suggests the flag if an identifier was given instead of a file. */
 const suggestFewIdentifiers = (spec: CommandSpec, { noun, listField }: MappingJob): string =>
   `To pass a few ${noun}s as options, use --${listFlag(spec, listField)}.`;
 
 const listFlag = ({ flags }: CommandSpec, listField: string): string =>
   flags.find(({ target }) => target?.name === listField)!.flag;
 
-/** Identifiers that are on the command line: one call. */
+/** Sends the identifiers of the command line in one request. */
 async function runFew(
   spec: CommandSpec,
   { name, noun, getKind, listField }: MappingJob,
@@ -202,7 +202,7 @@ const removalFlag = {
   description: `Confirm the cluster ID, to remove more than ${manyRows / 1_000},000 rows or rows of a pipe`,
 } as const satisfies FlagSpec;
 
-/** Asks before identifiers are removed. The number of rows of a pipe is unknown: it counts as many. */
+/** Asks before identifiers are removed. The number of rows of a pipe is unknown and counts as large. */
 async function confirmRemoval(
   of: { readonly noun: string; readonly cluster: string; readonly rows: number | undefined },
   given: string | undefined,

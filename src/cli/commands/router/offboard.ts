@@ -17,7 +17,7 @@ import { offboardKinds, offboardWork } from "./bulk/offboard-work.ts";
 import { readPlannedRequest } from "./bulk/plan.ts";
 import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
 
-/** A workspace fits in one call, and so in one transaction, unless it is huge. */
+/** A workspace fits in one request, and so in one transaction, unless it is huge. */
 const batchSize = 10_000;
 
 const flags = [
@@ -40,7 +40,9 @@ const flags = [
 
 const besideWorkspace: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
 
-/** `router offboard`: all that is left of a workspace, from a file as a job or from the derived flags as one call. */
+/**
+ * Creates `router offboard`: all identifiers of a workspace, from a file as a job or from derived flags as one request.
+ */
 const routerOffboard = defineCommand({
   words: ["router", "offboard"],
   summary: "Delete all routing data of one workspace",
@@ -121,7 +123,7 @@ const routerOffboard = defineCommand({
   },
 });
 
-/** The body with the value for each identifier, as for the rows of a file. */
+/** Returns the body with the request form of each identifier, as for the rows of a file. */
 function toIdentifiedBody(body: Readonly<Record<string, unknown>>, hash: EmailHashing): Record<string, unknown> {
   const sent: Record<string, unknown> = { ...body };
   for (const { field, getKind } of Object.values(offboardKinds)) {
@@ -150,14 +152,14 @@ export const commands: readonly Command[] = [routerOffboard];
 
 interface Options {
   readonly workspaceId: number;
-  /** If it is named. */
+  /** If a workspace is named. */
   readonly cluster: string | undefined;
   readonly confirm: string | undefined;
   readonly dryRun: boolean;
   readonly verify: boolean;
 }
 
-/** Removes the routing data that an emulator knows of a workspace: shows it first, and asks. */
+/** Shows the routing data of a workspace in an emulator, asks, and removes it. */
 async function offboardWorkspace(options: Options, context: Context): Promise<FailureKind | undefined> {
   const { workspaceId, dryRun, verify } = options;
   const { output } = context;

@@ -53,7 +53,7 @@ const routerResolve = defineCommand({
   },
 });
 
-/** Results of the two public look-ups. */
+/** Finds owners by the two public look-ups. */
 async function lookUpOwners(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
   const client = await context.client("router");
   const options = { signal: context.signal };
@@ -79,7 +79,7 @@ async function ignoreNotFound<T>(ask: () => Promise<T>): Promise<T | undefined> 
   }
 }
 
-/** A cluster's own id, a token that begins with one, or a JWT that claims one. */
+/** Finds a cluster by its ID, by a token that begins with one, or by a JWT with such a claim. */
 async function findNamedClusters(context: Context, identifier: string): Promise<Owner[]> {
   const client = await context.client("router");
   const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);
@@ -92,7 +92,7 @@ async function findNamedClusters(context: Context, identifier: string): Promise<
   ];
 }
 
-/** Results of the control plane, if the router is an emulator; undefined if it is not. */
+/** Finds owners through the control plane. Returns undefined if the router is not an emulator. */
 async function findEmulatorOwners(context: Context, identifier: string, file: string | undefined) {
   if (!(await isEmulator(context, file))) return undefined;
   const client = await context.client("emulator", { file });

@@ -5,8 +5,8 @@ import { truncateText } from "../../../output/text.ts";
 type EventOfKind<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
 
 /**
- * An activity of an emulator, in one line. On a terminal `columns` is its width: the time of day is enough there, and a
- * long path is cut.
+ * Formats an activity as one line. `columns` is the width of a terminal: the line then has only the time of day, and
+ * long paths are cut.
  */
 export function formatActivityLine(event: EmulatorEvent, columns?: number): StyledLine {
   switch (event.event) {
@@ -23,7 +23,7 @@ export function formatActivityLine(event: EmulatorEvent, columns?: number): Styl
   }
 }
 
-/** The time of a line: on a terminal that of the day. */
+/** Formats the time of a line: on a terminal, the time of day. */
 export const formatLineTime = (iso: string, columns: number | undefined): string =>
   columns === undefined ? iso : iso.slice(11, 19);
 

@@ -17,13 +17,13 @@ export const createReadyEvent = ({ routerUrl, controlUrl, clusters, file, store 
   pid,
 });
 
-/** Addresses of a standby and of the leader. */
+/** Addresses of a standby and of its leader. */
 export interface LeaderInfo {
   readonly routerUrl: string;
   readonly leader: string;
 }
 
-/** Message of a standby; it prints its ready line once it leads. */
+/** Message of a standby. It prints its ready line when it becomes the leader. */
 export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
   ready: { event: "following", router_url: routerUrl, leader },
   banner: [
@@ -33,12 +33,12 @@ export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
   secrets: [],
 });
 
-/** Message of a process that leads again. */
+/** Message of a process that is leader again. */
 export const leadershipRegainedLines = ["This process is the leader of its store again."];
 
 /**
- * The banner, line by line: addresses, how to use it, how to end it. `toldAt` is the state next to which commands find
- * it; undefined without a run file.
+ * Formats the banner: addresses, usage and how to stop. `toldAt` is the state file by which commands find the emulator;
+ * undefined without a run file.
  */
 export function formatBanner(emulator: Emulator, toldAt: string | undefined, host: Host): string[] {
   const { routerUrl, controlUrl, clusters, file, store } = emulator;
@@ -66,7 +66,7 @@ export function formatBanner(emulator: Emulator, toldAt: string | undefined, hos
   ];
 }
 
-/** Present virtual time and how it passes: a stored state has both. */
+/** Formats the virtual time and the clock mode, which a saved state preserves. */
 function formatTime({ clock: { now, mode, speed } }: Emulator): string {
   const passes = {
     real: speed === 1 ? "passes in real time" : `passes ${speed} times as fast as real time`,
@@ -77,7 +77,7 @@ function formatTime({ clock: { now, mode, speed } }: Emulator): string {
   return `${toIsoMillis(now())}, ${passes}${usual ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
 }
 
-/** The flag that names the state, where another would be found without it. */
+/** Formats the flag for the state, if commands would otherwise find another one. */
 const formatFileFlag = (file: string, host: Host): string =>
   file === resolveStateFile(host, undefined) ? "" : ` --file ${quoteShellWord(relative(host.cwd, file) || file)}`;
 
@@ -94,18 +94,18 @@ function formatExports({ routerUrl, controlUrl, clusters, token }: Emulator): st
   ];
 }
 
-/** To be copied into a shell: custom seeds choose the values. */
+/** Quoted for a shell, because custom seeds choose the values. */
 const formatExport = (name: string, value = ""): string => `  export ${name}=${quoteShellWord(value)}`;
 
 type Level = "info" | "warn" | "error";
 
-/** The log of an emulator for programs that collect such: a document on a line of standard error for each thing. */
+/** JSON log of an emulator for log collectors: one document per line on standard error. */
 export interface JsonLog {
-  /** Something that an emulator did: its `at` is virtual time, `time` is that of the wall clock. */
+  /** Logs an activity of the emulator: its `at` is virtual time, `time` is wall-clock time. */
   logEvent(event: EmulatorEvent): Promise<void>;
-  /** Reports that it is ready, or about to end. */
+  /** Logs that the emulator is ready, stopping or stopped. */
   logLifecycle(event: "ready" | "stopping" | "stopped", about?: object): Promise<void>;
-  /** Its messages in words. */
+  /** Logs a message. */
   logMessage(level: Level, message: string): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ import { type Host, parentPidVariable } from "../../../process/host.ts";
 import { forwardOutput } from "../../../process/write.ts";
 import { canPrompt } from "../../../prompt/confirm.ts";
 
-/** Messages of a ready emulator: to programs, to people, and to runners that mask secrets in logs. */
+/** Messages of a ready emulator: for programs, for users, and for runners that mask secrets in logs. */
 export interface StartReport {
   readonly ready: object;
   readonly banner: readonly string[];
@@ -36,8 +36,8 @@ interface LocationFlags {
 }
 
 /**
- * Runs the same command line in a process of its own session, and returns when the emulator there is up. One that does
- * not come up has its own words printed, and its exit code is the result. Ends it when this run is stopped before.
+ * Runs the same command line in a detached process and returns when its emulator is ready. If the emulator does not
+ * start, prints its messages and returns its exit code. Ends the process if this run is stopped first.
  */
 export async function startDetached(
   flags: LocationFlags & { readonly seed?: string | undefined },
@@ -45,7 +45,7 @@ export async function startDetached(
 ): Promise<{ exit: number } | undefined> {
   const { host, signal } = context;
   const path = await logOf(flags, host);
-  // The log of an emulator that runs already keeps its name unless this one starts.
+  // The log of a running emulator keeps its name unless this one starts.
   const aside = temporaryName(path);
   const log = await logAt(path, aside, flags.ephemeral === true);
   let child: ChildProcess | undefined;
@@ -71,7 +71,7 @@ export async function startDetached(
   }
 }
 
-/** Next to the state; in memory, where the state would be. */
+/** Next to the state; for a state in memory, at the default path. */
 async function logOf({ file, ephemeral }: LocationFlags, host: Host): Promise<string> {
   const state = resolveStateFile(host, ephemeral ? undefined : file);
   await makeStateFolder(state);
@@ -95,11 +95,11 @@ const createSilentExitError = (exit: number, path: string): CommandFailedError =
     },
   );
 
-/** Minimum that is needed to report an error. */
+/** Minimum space to report an error. */
 const bytesToTry = 64 * 1024;
 
 /**
- * Begins the log under its temporary name until the emulator is ready. Creates the folder, or reports why it cannot be
+ * Creates the log with a temporary name until the emulator is ready. Creates the folder, or reports why it cannot be
  * created or written.
  */
 async function logAt(path: string, aside: string, ephemeral: boolean): Promise<FileHandle> {
@@ -125,10 +125,10 @@ async function logAt(path: string, aside: string, ephemeral: boolean): Promise<F
 
 const isRoomLacking = ({ code }: NodeJS.ErrnoException): boolean => code === "ENOSPC" || code === "EDQUOT";
 
-/** Secrets are passed to the process as this one got them, by the environment. */
+/** The child process receives secrets through the environment, as this process did. */
 function startAgain({ host, argv }: Context, log: number, isPiped: boolean): ChildProcess {
   const [executable, ...first] = host.program;
-  // Its workflow commands would end in the log, masked secrets among them.
+  // Workflow commands would end up in the log, including masked secrets.
   const { GITHUB_ACTIONS: _, ...env } = host.env;
   const child = spawn(executable, [...first, ...argv], {
     cwd: host.cwd,
@@ -138,7 +138,7 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
     windowsHide: true,
   });
   if (child.stdin) {
-    // A process that has ended has printed the reason.
+    // A process that has ended has already printed the reason.
     child.stdin.on("error", () => {});
     if (host.stdin.isTTY) child.stdin.end();
     else host.stdin.pipe(child.stdin);
@@ -146,7 +146,10 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
   return child;
 }
 
-/** Its ready message, or its exit code as shells have it. Signals to us are forwarded to it, and it is awaited. */
+/**
+ * Resolves with the ready message of the child, or its exit code. Signals are forwarded to the child, which is then
+ * awaited.
+ */
 async function waitForFirstMessage(
   child: ChildProcess,
   { host, signal, cut, atForcedEnd }: Context,
@@ -171,8 +174,8 @@ async function waitForFirstMessage(
 }
 
 /**
- * Lets a state be used that was found in this folder: one that was made here, one that `--trust-state` says it of, or one
- * that a person at a terminal says it of. From then on it counts as made here.
+ * Trusts a state that was found in this folder: one created here, one with `--trust-state`, or one that the user
+ * confirms at a terminal. From then on it counts as created here.
  */
 export async function requireTrust(state: string, isTrusted: boolean, context: Context): Promise<void> {
   if (!(await isForeignState(state))) return;

@@ -21,7 +21,7 @@ import { getTargetName, isPlan, type JobPlan, type JobRequest, requireUnchangedP
 import { limitYoungGeneration } from "./progress.ts";
 import { checkReportName, isReport } from "./report-file.ts";
 
-/** Does with a job what its command line asks for: shows it, writes it down as a plan, or starts it. */
+/** Shows, plans or starts a job, as its command line requests. */
 export async function beginJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
   limitYoungGeneration();
   const source = await openInputSource(context.host, request.path, request.work.place);
@@ -42,7 +42,7 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
   });
 }
 
-/** Rejects input that is visibly wrong before it is read. */
+/** Rejects obviously wrong input before it is read. */
 async function checkRequest(request: JobRequest, source: InputSource, context: Context): Promise<void> {
   const { path, planned, planOut, errorsOut, report } = request;
   if (source.path === "-" && (planOut !== undefined || planned)) {
@@ -76,7 +76,7 @@ async function planJob(request: JobRequest, source: InputSource, to: string, con
   return showPreview(request, survey, { plan: to }, `Planned in ${to}`, context);
 }
 
-/** Starts it unasked where it was planned and nothing has changed since; else with the consent of who asked for it. */
+/** Starts without a question if the job was planned and nothing has changed since; otherwise asks for consent. */
 async function startJob(request: JobRequest, source: InputSource, context: Context): Promise<FailureKind | undefined> {
   const survey = source.path === "-" ? undefined : await surveyInput(request, source, context);
   const plan = await planOf(request, source.path, survey, context);
@@ -117,7 +117,7 @@ const describeSurveyedInput = (
   first_invalid_row: firstInvalid?.number ?? null,
 });
 
-/** Its rows are read while they are sent: nothing is known of it beforehand. */
+/** The rows are read while they are sent, so nothing is known in advance. */
 const standardInput: JobPlan["input"] = {
   path: "-",
   bytes: null,
@@ -146,8 +146,7 @@ function recordOf(
 }
 
 /**
- * Rejects a cluster that the service does not list, before a file of any size is read. If the list is not available,
- * the first call fails.
+ * Rejects an unlisted cluster before reading a large file. If the list is unavailable, the first request fails instead.
  */
 async function requireKnownCluster(cluster: string, context: Context): Promise<void> {
   const client = await context.client("router");
@@ -161,7 +160,7 @@ async function requireKnownCluster(cluster: string, context: Context): Promise<v
   });
 }
 
-/** Counts, first rows and the shape of the calls: contents of a plan and a dry run. */
+/** Counts, first rows and the shape of the requests: the content of a plan and of a dry run. */
 async function showPreview(
   request: JobRequest,
   { rows, distinct, calls, invalid, firstInvalid, sample }: Survey,
@@ -207,7 +206,7 @@ async function showPreview(
   return undefined;
 }
 
-/** The command line, after `svc`, that reads an input as it is written. */
+/** The command line, without `svc`, that reads the input in its actual format. */
 function buildRetryArgv(request: JobRequest, { reading }: OtherFormatError): string[] {
   const { work, path, scope, columns, hash, format, format_guessed } = request;
   const { cluster_id: cluster = "", integration_type: type } = scope;
@@ -226,7 +225,7 @@ function buildRetryArgv(request: JobRequest, { reading }: OtherFormatError): str
   ];
 }
 
-/** The column that seems to be meant: by what its cells hold, else by its heading. */
+/** Guesses the column by the content of its cells, or else by its heading. */
 function findColumn(
   { first, second }: { readonly first: readonly string[]; readonly second: readonly string[] },
   { noun, findProblem }: IdentifierKind,

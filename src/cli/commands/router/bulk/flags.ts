@@ -5,7 +5,7 @@ import { parseShard } from "./input/distinct.ts";
 import { detectFormat, type InputFormat, inputFormats } from "./input/format.ts";
 import { emailHashings } from "./input/identifiers.ts";
 
-/** Flags of every command that works through an input in batches. */
+/** Creates the flags that all commands with batched input share. */
 export const createBulkFlags = (batchSize: number) =>
   [
     {
@@ -103,10 +103,7 @@ export type BulkInput = CommandInputOf<
   ]
 >;
 
-/**
- * Values of the flags, most of which a plan stores. `column` is the one that a flag names, which rows of plain lines do
- * not have.
- */
+/** Values of the flags, most of which a plan stores. `column` is the selected column; plain lines have none. */
 export const readBulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
   ...resolveNotation(flags, path, column),
   hash: flags.hash ?? "sha256",
@@ -154,7 +151,7 @@ export const resolveConcurrency = (flags: { readonly concurrency?: number }, fal
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 
-/** A plan is complete: other flags for its decisions are rejected. */
+/** A plan is complete, so flags that would change it are rejected. */
 export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: CommandInput): void {
   const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
   if (other) throw new UsageError(`--${other.flag} cannot be used with --apply`);

@@ -16,7 +16,7 @@ import type { Progress } from "./progress.ts";
 import { type BatchResult, createSender, type RejectedRange, runConcurrently } from "./send.ts";
 import type { BulkWork } from "./work.ts";
 
-/** Of a batch without a row to send. */
+/** Result of a batch without valid rows. */
 const none: ReadonlyMap<number, string> = new Map();
 const notLookedUp = { contradicted: none, unverified: 0 };
 const nothing: BatchResult = { moved: 0, refused: [] };
@@ -25,9 +25,9 @@ const nothing: BatchResult = { moved: 0, refused: [] };
 export interface RowSummary {
   readonly firstInvalid: InvalidRow | undefined;
   readonly distinct: number | null;
-  /** Rows that a look-up has found in the right cluster; null without a look-up. */
+  /** Rows that a look-up found in the right cluster; null without a look-up. */
   readonly verified: number | null;
-  /** Rows that cannot be looked up. */
+  /** Rows without a possible look-up. */
   readonly unverified: number;
 }
 
@@ -41,8 +41,8 @@ export interface JobRun {
 }
 
 /**
- * Performs the rest of a job: rows → identifiers → batches → calls, finished batches logged as they come. Resolves when
- * every row was processed, with their results; throws if it stopped before.
+ * Performs the rest of a job: rows → identifiers → batches → requests. Finished batches are logged as they complete.
+ * Resolves with the results when every row is processed; throws if the job stops earlier.
  */
 export async function runJob(run: JobRun, context: Context): Promise<RowSummary> {
   const { record, source, work, job, progress, concurrency } = run;
@@ -63,7 +63,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
       work,
       scope: record.scope,
       concurrency,
-      // A call that takes too long then is sent again by a resume.
+      // A resume resends a request that takes too long.
       cut: context.cut,
       onRetry: (retry) => progress.reportRetry(retry),
     },
@@ -72,7 +72,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
   const kind = work.getKind(record);
   const moves = await createMoveLookup(record, work, context);
   const verification = record.verify ? await createVerification(record, work, context) : undefined;
-  // Rows of a pipe that earlier runs have sent are not looked at again.
+  // Rows of a pipe that earlier runs sent are not checked again.
   const counter = record.input.path === "-" && job.finished.count === 0 ? new IdentifierCounter(kind) : undefined;
   let firstInvalid: InvalidRow | undefined;
 
@@ -84,7 +84,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     const before = await moves?.before(batch);
     const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
     const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
-    // Before the first success, the error is not about these rows.
+    // Before the first success, an error is not caused by these rows.
     if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
     const { contradicted, unverified } = (await verification?.lookUp(batch, refused)) ?? notLookedUp;
     const movedFrom = before ?? none;
@@ -117,7 +117,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
   });
   try {
     const isDone = await runConcurrently(batches, concurrency, perform, signal);
-    // Stopped when there was nothing left to do, it is finished.
+    // A job without remaining work is finished, even if it was stopped.
     if (!isDone) signal.throwIfAborted();
     if (job.finished.count === 0 && !record.shard) {
       throw new UsageError(`${work.place}: ${source.name} has no rows`);
@@ -149,13 +149,16 @@ const createTooManyErrorsError = (errors: number, limit: string): Error =>
 
 export const getResultsPath = (folder: string): string => join(folder, "results.csv");
 
-/** Looks up the owners of identifiers before they are mapped; undefined if that is not requested, or not possible. */
+/**
+ * Looks up the owners of identifiers before they are mapped. Returns undefined if the look-up is not requested or not
+ * possible.
+ */
 async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
   if (work.action !== "map" || results !== "all") return undefined;
   const lookup = await createLookup(work, context);
   return (
     lookup && {
-      /** The clusters that will lose identifiers of a batch, by the place of the first row that names each. */
+      /** The clusters that lose identifiers of a batch, by the position of the first row of each. */
       async before(batch: Batch): Promise<ReadonlyMap<number, string>> {
         const values = batch.getValues();
         const clusters = await lookup.findClusters(values);
@@ -173,12 +176,12 @@ async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, c
   );
 }
 
-/** Looks up whether identifiers are where the service has confirmed them to be. */
+/** Looks up whether identifiers are mapped as the service has confirmed. */
 async function createVerification({ scope }: JobRecord, work: BulkWork, context: Context) {
   const lookup = await requireLookup(work, context);
   const target = scope.cluster_id!;
   return {
-    /** Unexpected owners of rows, by their positions; and the number of rows that cannot be looked up. */
+    /** Unexpected owners by row position, and the number of rows without a look-up. */
     async lookUp(batch: Batch, refused: readonly RejectedRange[]) {
       const values = batch.getValues();
       const clusters = await lookup.findClusters(values);
@@ -198,17 +201,20 @@ async function createVerification({ scope }: JobRecord, work: BulkWork, context:
   };
 }
 
-/** How many rows may go wrong before a job stops. */
+/** Maximum number of failed rows before a job stops. */
 interface ErrorLimit {
   readonly text: string;
-  /** Whether this many of this many rows are too many. */
+  /** Whether the number of errors exceeds the limit. */
   isExceeded(errors: number, rows: number): boolean;
 }
 
-/** Percentages of few rows say nothing. */
+/** A percentage of a few rows is meaningless. */
 const meaningfulRows = 1_000;
 
-/** `100` or `2%` (DECISIONS.md, L17); a usage error otherwise. `total` where all rows are known. */
+/**
+ * Parses `100` or `2%` (DECISIONS.md, L17). Throws a usage error for other values. `total` is the number of rows, if
+ * known.
+ */
 export function parseErrorLimit(text: string, total?: number): ErrorLimit {
   const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
   if (number === undefined || (percent === "" && number.includes("."))) {

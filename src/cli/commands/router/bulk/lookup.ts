@@ -7,22 +7,22 @@ import { offboardKinds } from "./offboard-work.ts";
 import { runConcurrently } from "./send.ts";
 import type { BulkWork } from "./work.ts";
 
-/** A table of the routing data, as svc router resolve calls it. */
+/** A table of the routing data, named as in svc router resolve. */
 type Table = string;
 
-/** Looks up where identifiers are mapped, as they are sent. */
+/** Looks up the cluster of identifiers in their request form. */
 export interface Lookup {
-  /** The cluster of each, null if it has none, undefined if the service has no look-up of its kind. */
+  /** The cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind. */
   findClusters(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
 }
 
-/** Connections of their own, next to those of the calls that change something. */
+/** Maximum connections in addition to those of the mapping requests. */
 const connections = 8;
 
-/** Tables that every router can be asked about. */
+/** Tables with a public look-up on every router. */
 const publicTables: readonly Table[] = ["cluster_emails", "cluster_clients"];
 
-/** Look-ups for the identifiers of a job; undefined if the service has none for any of them. */
+/** Creates a look-up for the identifiers of a job. Returns undefined if the service supports none of them. */
 export async function createLookup(work: BulkWork, context: Context): Promise<Lookup | undefined> {
   const ofEmulator = await isEmulator(context);
   if (work.table !== undefined && !publicTables.includes(work.table) && !ofEmulator) return undefined;
@@ -47,12 +47,12 @@ export async function createLookup(work: BulkWork, context: Context): Promise<Lo
   };
 }
 
-/** This many identifiers are looked up by one request. */
+/** Number of identifiers in one look-up request. */
 const maxKeys = 10_000;
 
 /**
- * Look-ups in a table of an emulator, which accepts many identifiers at a time: a request for each takes a minute for
- * 100,000. Undefined if the table is not keyed by identifiers.
+ * Creates a look-up in a table of an emulator, which accepts many identifiers at a time; single requests would take a
+ * minute for 100,000. Returns undefined if identifiers are not the key of the table.
  */
 async function createBatchLookup(name: Table, context: Context) {
   const table = keyedTables.find((keyed) => keyed === name);
@@ -70,7 +70,7 @@ async function createBatchLookup(name: Table, context: Context) {
   };
 }
 
-/** The same, or the reason why there is none. */
+/** Creates the look-up, or throws the reason why there is none. */
 export async function requireLookup(work: BulkWork, context: Context): Promise<Lookup> {
   const lookup = await createLookup(work, context);
   if (lookup) return lookup;

@@ -21,9 +21,9 @@ import {
 } from "./input/identifiers.ts";
 import type { BulkWork } from "./work.ts";
 
-/** A mapping table that bulk commands fill and empty. Data; the operations are loaded when a job starts. */
+/** A mapping table that bulk commands fill and empty. Operations are loaded when a job starts. */
 export interface MappingJob {
-  /** Second part of the commands: `emails` gives `map-emails` and `unmap-emails`. */
+  /** Second part of the command names: `emails` for `map-emails` and `unmap-emails`. */
   readonly name: string;
   readonly noun: string;
   readonly getKind: (hash: EmailHashing) => IdentifierKind;

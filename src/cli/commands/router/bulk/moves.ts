@@ -8,10 +8,10 @@ import { createLookup } from "./lookup.ts";
 import type { JobRequest } from "./plan.ts";
 import type { BulkWork } from "./work.ts";
 
-/** How many identifiers are looked up before a job begins: each is a call. */
+/** Number of identifiers that are looked up before a job starts, each by one request. */
 const maxLookups = 500;
 
-/** Asks a person at a terminal whether identifiers may move that the first rows of a file name. */
+/** Asks the user at a terminal whether the identifiers in the first rows of a file may move. */
 export async function confirmMoves(request: JobRequest, source: InputSource, context: Context): Promise<void> {
   if (!mayAskAboutMoves(request.work, context)) return;
   const { findProblem, toValue } = request.work.getKind(request);
@@ -25,7 +25,7 @@ export async function confirmMoves(request: JobRequest, source: InputSource, con
   await askAboutMoves(request.work, request.scope.cluster_id!, [...values], context);
 }
 
-/** The same of identifiers as they are sent. */
+/** Asks the same about identifiers in their request form. */
 export async function askAboutMoves(
   work: BulkWork,
   cluster: string,

@@ -12,9 +12,9 @@ import {
 import type { BulkWork, RowReading } from "./work.ts";
 
 interface OffboardKind {
-  /** The field of the request body that lists its identifiers. */
+  /** The field of the request body that lists the identifiers. */
   readonly field: string;
-  /** Name of it in svc router resolve. */
+  /** Its name in svc router resolve. */
   readonly table: string;
   readonly getKind: (hash: EmailHashing) => IdentifierKind;
 }
@@ -25,7 +25,7 @@ const createOffboardKind = (field: string, table: string, kind: IdentifierKind):
   getKind: () => kind,
 });
 
-/** The kinds of identifiers that a workspace leaves behind, by the word that a row names them with. */
+/** The kinds of identifiers of a workspace, by the word that a row uses. */
 export const offboardKinds = lookupTable<OffboardKind>({
   email: { field: "email_hash_list", table: "cluster_emails", getKind: getEmailKind },
   client: createOffboardKind("client_ids", "cluster_clients", createWordKind("client id")),
@@ -46,11 +46,11 @@ interface Row {
   readonly field: string;
   readonly kind: IdentifierKind;
   readonly identifier: string;
-  /** Owner according to svc router resolve. */
+  /** The owner according to svc router resolve. */
   readonly cluster: string | undefined;
 }
 
-/** `email ada@example.com`, or the table, key and cluster of a row that svc router resolve prints. */
+/** Parses `email ada@example.com`, or the table, key and cluster of a row from svc router resolve. */
 function parseRow(text: string, { hash }: RowReading): Row | undefined {
   const [name = "", ...rest] = text.split(/\s+/);
   const ofTable = byTable[name];
@@ -60,7 +60,7 @@ function parseRow(text: string, { hash }: RowReading): Row | undefined {
   return { field: found.field, kind: found.getKind(hash), identifier: rest.join(" "), cluster };
 }
 
-/** Rows of a kind and an identifier; each batch is one call that removes all kinds in one transaction. */
+/** Rows with a kind and an identifier. Each batch is one request that removes all kinds in one transaction. */
 export const offboardWork: BulkWork = {
   name: "offboard",
   action: "offboard",
@@ -90,7 +90,7 @@ export const offboardWork: BulkWork = {
     },
     toShown(text) {
       const [named = ""] = /^\S+\s+/.exec(text) ?? [];
-      // The kind of an unknown identifier is not known.
+      // An unknown identifier has no known kind.
       const row = parseRow(text, reading);
       return named + (row ? row.kind.toShown(row.identifier) : mask);
     },

@@ -20,8 +20,8 @@ import { findWork } from "./works.ts";
 const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 
 /**
- * Runs a job that has a folder, from its beginning or from where it stopped: says its id first, and at every stop how
- * to continue.
+ * Runs a job from its beginning or from where it stopped. Prints its ID first and, at every stop, the command to
+ * continue.
  */
 export async function performJob(
   folder: string,
@@ -40,7 +40,7 @@ export async function performJob(
   }
   let job: OpenJob | undefined;
   let progress: Progress | undefined;
-  // Rejected before anything was sent: no job worth keeping.
+  // The job was rejected before anything was sent, so it is not stored.
   let isVoid = false;
   let isStopped = false;
   let stoppedBecause: string | undefined;
@@ -48,7 +48,7 @@ export async function performJob(
   try {
     const report = (message: string) => output.warn(`warning: ${message}`);
     job = await OpenJob.open(folder, { wall: host.wall, report });
-    // The last entry says how it ended.
+    // The last entry records the outcome.
     if (isResumed) await job.note("started");
     await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
@@ -93,14 +93,14 @@ export async function performJob(
   }
 }
 
-/** Notes in the log how it ended. */
+/** Records the outcome in the log. */
 async function finishJob<T>(run: Promise<T>, job: OpenJob, progress: Progress): Promise<T> {
   try {
     const value = await run;
     await job.note("finished");
     return value;
   } catch (error) {
-    // A log that cannot be written is the reported error, or less important than it.
+    // If the log cannot be written, that error is either already reported or less important.
     await job.note("stopped", (error as Error)?.message ?? String(error)).catch(() => {});
     throw error;
   } finally {
@@ -148,7 +148,7 @@ async function concludeJob(
   return report.invalid + report.failed > 0 ? "partial" : undefined;
 }
 
-/** The command line that continues belongs to what stopped the job. */
+/** The command line to continue belongs to the cause of the stop. */
 function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
   const done = job?.kept.rows ?? 0;
   if (error instanceof InputError && done > 0) {
@@ -172,7 +172,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   return error;
 }
 
-/** If the job has stopped, the reason is reported as its failure, and errors of the copy next to it. */
+/** If the job stopped, that is its failure; errors of the copy are reported in addition. */
 async function copyResults(
   folder: string,
   { errors_out: path }: JobRecord,

@@ -17,14 +17,14 @@ import { type BulkWork, formatOutcome, formatUnknownNote } from "./work.ts";
 /** Status of a job when its report is written. */
 export interface JobEnd extends RowCounts {
   readonly distinct: number | null;
-  /** Undefined if it is finished. */
+  /** Undefined for a finished job. */
   readonly stoppedBecause: string | undefined;
 }
 
 const csvHeader = formatCsvLine(["section", "item", "value"]);
 const htmlBeginning = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Bulk job ';
 
-/** Whether a file that begins so is one of these. */
+/** Whether a file with this beginning is a report. */
 export const isReport = (beginning: string): boolean =>
   beginning.startsWith(csvHeader) || beginning.startsWith(htmlBeginning);
 
@@ -32,7 +32,7 @@ export function checkReportName(path: string): void {
   if (!/\.(?:html|csv)$/i.test(path)) throw new UsageError(`--report must be a file .html or .csv, got "${path}"`);
 }
 
-/** Writes the results of a job for people who do not read logs: one page, or the same as rows. */
+/** Writes the results of a job as a report for users: one HTML page, or CSV. */
 export async function writeReport(
   path: string,
   folder: string,
@@ -113,26 +113,26 @@ const formatHtml = (id: string, sections: readonly Section[]): string =>
     "",
   ].join("\n");
 
-/** Results, for `--json` and for the last line. Counts are those of the whole job, over all its runs. */
+/** Formats the results for `--json` and for the last line. Counts cover all runs of the job. */
 interface JobReport {
   readonly job_id: string;
   readonly action: string;
   readonly cluster_id: string;
   readonly rows: number;
-  /** Different identifiers among the valid rows of the input; null if they were not counted. */
+  /** Distinct valid identifiers of the input; null if they were not counted. */
   readonly distinct: number | null;
-  /** Rows that a look-up has found in the right cluster; null without a look-up. */
+  /** Rows that a look-up found in the right cluster; null without a look-up. */
   readonly verified: number | null;
-  /** Rows that cannot be looked up. */
+  /** Rows without a possible look-up. */
   readonly unverified: number;
   readonly batches: number;
-  /** Identifiers that another cluster had before; null if the service does not say. */
+  /** Identifiers that another cluster had before; null if the service does not report it. */
   readonly moved: number | null;
   readonly invalid: number;
   readonly failed: number;
   readonly retries: number;
   readonly first_invalid_row: number | null;
-  /** Rows with trouble, as CSV. */
+  /** CSV file of invalid and failed rows. */
   readonly results: string | null;
 }
 
@@ -175,7 +175,7 @@ export async function showReport(
 ): Promise<void> {
   if (output.format !== "table") return output.show(report);
   const { rows, invalid, failed, cluster_id: cluster } = report;
-  // Which of the repeated rows were rejected is not known.
+  // It is unknown which of the repeated rows were rejected.
   const distinct = failed === 0 ? (report.distinct ?? undefined) : undefined;
   await output.print(formatOutcome({ ...work, cluster, rows, distinct }));
   if (report.verified !== null) {

@@ -11,12 +11,12 @@ import { performJob } from "./perform.ts";
 import { getTargetName, requireUnchangedPlan } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
 
-/** Goes on with a stopped job; rejected when it would do something else than was begun. */
+/** Resumes a stopped job. Rejects command lines that would change the job. */
 export async function resumeJob(
   folder: string,
   record: JobRecord,
   how: {
-    /** `-` for rows that are piped again, or where a file is now. */
+    /** `-` for rows that are piped again, or the current path of the file. */
     readonly input: string | undefined;
     readonly concurrency: number;
     readonly skipInvalid: boolean;
@@ -62,7 +62,7 @@ async function findSource({ id }: JobRecord, named: string, { host }: Context): 
   });
 }
 
-/** The job with its file where that is now; the command line to resume it names the new place, too. */
+/** Updates the path of a moved file in the job and in its resume command. */
 function withFile(record: JobRecord, path: string, { globals }: Context): JobRecord {
   const { id, input } = record;
   if (path === input.path) return record;

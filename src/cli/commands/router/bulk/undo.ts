@@ -13,8 +13,8 @@ import { getTargetName, requireUnchangedPlan } from "./plan.ts";
 import { findWork } from "./works.ts";
 
 /**
- * Maps rows back that a job has moved from other clusters and that are still where it left them: a job for each of
- * them.
+ * Maps rows back that a job has moved from other clusters and that are still where it put them, with one job per
+ * cluster.
  */
 export async function undoJob(
   folder: string,
@@ -58,7 +58,7 @@ export async function undoJob(
   await confirmYes(`Map back ${pluralize(count, work.noun)} from ${cluster} (${shares})`, context);
   let worst: FailureKind | undefined;
   for (const [from, list] of lists) {
-    // Lies with the job, so that one of these can be resumed.
+    // Stored with the job, so that an undo job can be resumed.
     const path = join(folder, `undo-${encodeURIComponent(from)}.txt`);
     await writeFileAtomic(path, list.map((identifier) => `${identifier}\n`).join(""));
     const failure = await beginJob(

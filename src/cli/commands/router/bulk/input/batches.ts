@@ -10,40 +10,40 @@ export interface Row {
   readonly text: string;
 }
 
-/** A row that is no identifier. */
+/** A row that is not an identifier. */
 export interface InvalidRow extends Row {
   readonly problem: string;
 }
 
-/** One call: as many rows of the input as a batch holds, one after the other. */
+/** One request: consecutive rows of the input, up to the size of a batch. */
 export interface Batch {
-  /** From 0. The same rows are always in the batch of the same index, whichever of them are identifiers. */
+  /** From 0. A batch index always refers to the same rows, regardless of how many are valid. */
   readonly index: number;
-  /** How many of them are identifiers. */
+  /** Number of valid rows. */
   readonly count: number;
-  /** The rows that are identifiers; made when asked for, which is seldom. */
+  /** The valid rows, created on demand. */
   readonly getRows: () => Row[];
-  /** The request body; created when it is sent, so that it does not live long. */
+  /** The values of the request body, created on demand so that they are collected early. */
   readonly getValues: () => string[];
   readonly invalid: readonly InvalidRow[];
-  /** Hash of all rows up to the last of this batch, if requested. */
+  /** Hash of all rows up to the end of this batch, if requested. */
   readonly digest: string | undefined;
 }
 
 export interface BatchOptions {
   readonly size: number;
   readonly kind: IdentifierKind;
-  /** Counts those of the batches that are not finished. */
+  /** Counts the rows of unfinished batches. */
   readonly counter?: IdentifierCounter | undefined;
-  /** Batches that were finished before; they are skipped. */
+  /** Finished batches, which are skipped. */
   readonly finished: FinishedBatches;
-  /** A pipe has no other identity: each batch carries a rolling digest, compared where one is known. */
+  /** A pipe has no other identity: each batch has a rolling digest, which is compared with a stored one. */
   readonly rolling: boolean;
 }
 
 /**
- * Groups rows to batches. Throws a UsageError if the rows of finished batches have changed, or are not complete: later
- * rows would be lost unnoticed.
+ * Groups rows into batches. Throws a UsageError if the rows of finished batches are changed or incomplete, because
+ * later rows would be lost.
  */
 export async function* groupIntoBatches(
   groups: AsyncIterable<RowGroup>,
@@ -93,7 +93,7 @@ class RawBatch {
   readonly #numbers: number[] = [];
   readonly #problems = new Map<number, string>();
 
-  /** They do not count towards the size of the batch. */
+  /** Invalid rows do not count towards the size of the batch. */
   readonly #empty: InvalidRow[] = [];
 
   get isBegun(): boolean {

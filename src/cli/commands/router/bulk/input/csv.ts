@@ -6,19 +6,19 @@ import type { InputRecord, Notation } from "./records.ts";
 
 const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 
-/** Cells with a delimiter between, some of them in quotes (RFC 4180). */
+/** Cells separated by a delimiter, optionally quoted (RFC 4180). */
 export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: string | null): Notation => ({
   records: parseCsvRecords(bytes, delimiter ?? ","),
   decodeCell: (cell) => cell,
   explainError: (cause, line) => explainCsvError(toUtf8Error(cause, line), line),
   findOtherFormat: (first, message) => (delimiter === null ? findOtherDelimiter(first, message) : undefined),
-  // Excel writes it, and leaves it out when it reads.
+  // Excel writes this line and skips it when reading.
   isDirective: (raw) => raw.trim() === `sep=${delimiter ?? ","}`,
 });
 
 /**
- * The records of a CSV stream, in groups: those of each piece at once, so that an error finds none on its way; a
- * partial record is not one.
+ * Parses the records of a CSV stream in groups, one per piece, so that records before an error are complete. A partial
+ * record is not yielded.
  */
 export async function* parseCsvRecords(
   bytes: AsyncIterable<Uint8Array>,
@@ -36,7 +36,7 @@ export async function* parseCsvRecords(
     await parser.parsePiece(null);
   } catch (cause) {
     trouble = { cause };
-    // It keeps the last line until it sees what follows; and what is no whole line is not a row.
+    // The parser keeps the last line until it sees the next one. An incomplete line is not a row.
     if (!(cause instanceof CsvError)) {
       const isTaken = await parser.parsePiece(null).then(
         () => true,
@@ -45,19 +45,19 @@ export async function* parseCsvRecords(
       if (isTaken && !lineEnds.includes(last)) parser.records.pop();
     }
   }
-  // Whole rows first: the last one shows where the error begins.
+  // Complete rows come first: the last one shows where the error begins.
   if (parser.records.length > 0) yield parser.records;
   if (trouble) throw trouble.cause;
 }
 
-/** Keeps the records itself: to be read of a stream, one by one, each would cost more than to be parsed. */
+/** Collects the records itself, because reading them one by one from a stream costs more than parsing. */
 class RecordParser extends Parser {
   readonly records: InputRecord[] = [];
 
   constructor(delimiter: string) {
-    // Without the raw text an empty line and one that holds an empty quoted field were the same.
+    // The raw text distinguishes an empty line from a line with an empty quoted field.
     super({ bom: true, relax_column_count: true, raw: true, delimiter });
-    // Set by `parsed`.
+    // Set by `parsePiece`.
     this.on("error", () => {});
   }
 
@@ -66,7 +66,7 @@ class RecordParser extends Parser {
     return true;
   }
 
-  /** Parses what has come, or the end. */
+  /** Parses the received bytes, or the end of the stream. */
   parsePiece(piece: Uint8Array | null): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (error?: Error | null) => (error ? reject(error) : resolve());
@@ -78,10 +78,10 @@ class RecordParser extends Parser {
 
 const isUnclosed = (error: unknown): boolean => error instanceof CsvError && error.code === "CSV_QUOTE_NOT_CLOSED";
 
-/** Why it cannot be read, in words; `line` is the one after the last whole row, where the row with the trouble begins. */
+/** Explains the error. `line` is the line after the last complete row, where the invalid row begins. */
 function explainCsvError(cause: unknown, line: number): unknown {
   if (!(cause instanceof CsvError)) return cause;
-  // The parser names the line where the input ends.
+  // The parser reports the line at the end of the input.
   const why = isUnclosed(cause)
     ? `a quote opened at or after line ${line} is not closed`
     : `${quoteTrouble(cause)} in the row that begins at line ${line}`;
@@ -93,7 +93,7 @@ function explainCsvError(cause: unknown, line: number): unknown {
     : createUnreadableInputError(message, { hint: otherFormats, cause });
 }
 
-/** The parser rejects nothing but quotes; its own words are about settings of programs. */
+/** The parser rejects only quotes, and its messages are about settings of a program. */
 const quoteTrouble = ({ message }: CsvError): string =>
   message.startsWith("Invalid Opening Quote")
     ? "a quote is inside an unquoted cell"
@@ -112,7 +112,10 @@ const names: ReadonlyMap<string, string> = new Map([
 const getDelimiterFlags = (character: string): string[] | undefined =>
   names.has(character) ? ["--delimiter", names.get(character)!] : undefined;
 
-/** Reports a row that was cut at the wrong places. Without a chosen column it may be an identifier with a bar in it. */
+/**
+ * Reports a row that was split at the wrong separator. Without a selected column, the row may be an identifier that
+ * contains a bar.
+ */
 function findOtherDelimiter(row: readonly string[], message: string | undefined): OtherFormatError | undefined {
   const line = row.join(",");
   const isWhole = row.filter((cell) => cell.trim() !== "").length === 1;

@@ -3,27 +3,27 @@ import { hashEmail, isEmailHash, toAddressKey } from "../../../../../schemes/ema
 import { UsageError } from "../../../../process/failure.ts";
 import { mask } from "../../../../process/redact.ts";
 
-/** Contents of the rows of a table: whether a string is such an identifier, and its form in requests. */
+/** Defines the rows of a table: whether a string is such an identifier, and its form in requests. */
 export interface IdentifierKind {
   readonly noun: string;
   readonly findProblem: (text: string) => string | undefined;
   readonly toValue: (text: string) => string;
-  /** The same for strings of the same value, made with less work: repetitions are counted by it. */
+  /** A key that is equal for strings with the same value and cheaper to compute. It is used to count repetitions. */
   readonly toKey: (text: string) => string;
-  /** Two forms may have the same value, and not the same key: decides which of them it is. */
+  /** Two forms may have the same value but different keys. Distinguishes the forms. */
   readonly getForm?: (text: string) => "address" | "digest" | undefined;
-  /** A printable form of it: plans and rejections end in logs. */
+  /** The printable form, because plans and rejections end up in logs. */
   readonly toShown: (text: string) => string;
 }
 
-/** How e-mail addresses become identifiers; none: they are sent as they are, for services that hash otherwise. */
+/** How e-mail addresses become identifiers; `none` sends them unchanged, for services that hash differently. */
 export const emailHashings = ["sha256", "none"] as const;
 export type EmailHashing = (typeof emailHashings)[number];
 
 const odd = /[\s\p{Cc}]/u;
 const identity = (text: string): string => text;
 
-/** Any text without spaces or control characters inside; the service takes any string. */
+/** Any string without spaces or control characters; the service accepts any string. */
 export const createWordKind = (noun: string): IdentifierKind => ({
   noun,
   toShown: identity,
@@ -36,20 +36,20 @@ export const createWordKind = (noun: string): IdentifierKind => ({
   toKey: identity,
 });
 
-/** The same, of which nothing may be printed. */
+/** The same kind for secrets, which are never printed. */
 export const createSecretWordKind = (noun: string): IdentifierKind => ({
   ...createWordKind(noun),
   toShown: () => mask,
 });
 
-/** An external id; the emulator's tables, and svc router resolve, have it behind its type. */
+/** An external ID. The emulator's tables and svc router resolve prefix it with its type. */
 export const externalId: IdentifierKind = {
   ...createWordKind("external id"),
   toValue: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
   toKey: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
 };
 
-/** Addresses are hashed; a digest passes (DECISIONS.md, R11), in lower case, as the service stores it. */
+/** Addresses are hashed. A digest passes (DECISIONS.md, R11), converted to lower case as the service stores it. */
 export const createHashedEmailKind = (hash: (address: string) => string): IdentifierKind => ({
   noun: "e-mail",
   toShown: identity,
@@ -69,7 +69,7 @@ const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
 
 export const getEmailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
 
-/** The identifier in a request for a typed one. */
+/** Converts a typed identifier to its form in requests. */
 export function toIdentifier({ findProblem, toValue, toShown }: IdentifierKind, typed: string): string {
   const text = typed.trim();
   const found = findProblem(text);
@@ -82,7 +82,7 @@ interface Options {
   readonly cause?: unknown;
 }
 
-/** From some row on the input is unreadable. The caller adds the work that was done before it. */
+/** The input is unreadable from some row on. The caller adds the completed work. */
 export class InputError extends UsageError {
   readonly code: string;
 
@@ -92,6 +92,5 @@ export class InputError extends UsageError {
   }
 }
 
-/** The input cannot be read. */
 export const createUnreadableInputError = (message: string, options: Options = {}): InputError =>
   new InputError("unreadable_input", message, options);

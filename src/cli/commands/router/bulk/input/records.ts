@@ -3,26 +3,26 @@ import { UsageError } from "../../../../process/failure.ts";
 import type { MissingText, RowGroup } from "./distinct.ts";
 import { describeHeading, isHeadingText, OtherFormatError } from "./format.ts";
 
-/** The cells of one row, with the line, or the lines, that it was read of. */
+/** The cells of one row and the line or lines it was read from. */
 export interface InputRecord {
   readonly record: readonly string[];
   readonly raw: string;
 }
 
-/** How a table is written in a file. */
+/** Describes how a file represents a table. */
 export interface Notation {
   readonly records: AsyncIterable<readonly InputRecord[]>;
-  /** Value of a cell. */
+  /** Decodes a cell. */
   readonly decodeCell: (cell: string) => string;
-  /** The read error, in words; the row with the error begins in that line. */
+  /** Explains a read error. The invalid row begins in that line. */
   readonly explainError: (cause: unknown, line: number) => unknown;
-  /** The error for a first row that was read with the wrong separator; undefined if it was not. */
+  /** Returns an error if the first row was split at the wrong separator, undefined otherwise. */
   readonly findOtherFormat: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
-  /** Whether a line says how the rest is written, and is not a row. */
+  /** Whether a line is a directive about the format and not a row. */
   readonly isDirective: (raw: string) => boolean;
 }
 
-/** The rows of a table: of each record the columns that are named, by name or by number, else the first. */
+/** Reads the rows of a table: the selected columns of each record, or the first one. */
 export async function* recordRows(notation: Notation, columns: readonly string[]): AsyncGenerator<RowGroup> {
   const { records: groups, decodeCell, explainError } = notation;
   const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
@@ -50,7 +50,7 @@ export async function* recordRows(notation: Notation, columns: readonly string[]
           if (found.isEmpty) empty.add(texts.length);
         } else if (isTop && isHeadingText(found)) problems.set(texts.length, describeHeading(found));
         texts.push(typeof found === "string" ? found : getRawText(record, raw));
-        // A field over several lines.
+        // A field that spans several lines.
         for (let more = countLines(record); more > 1; more -= 1) texts.push("");
       }
       yield { first, texts, problems, empty };
@@ -76,7 +76,7 @@ function recordText(
   };
 }
 
-/** A row of empty cells is not a blank line, also where nothing but blanks is between them. */
+/** A row of empty cells is not a blank line, even if only blanks separate them. */
 const getRawText = (record: readonly string[], raw: string): string =>
   raw.trim() || (record.length > 1 ? raw.replace(/\r?\n$/, "") : "");
 
@@ -86,10 +86,10 @@ const formatColumnName = (name: string | undefined): string =>
 const countLines = (record: readonly string[]): number =>
   record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);
 
-/** Column names as in svc router resolve. */
+/** Column names used by svc router resolve. */
 const otherNames = lookupTable({ kind: "table", identifier: "key" });
 
-/** The name that a table has for a column. */
+/** The name of a column in the table. */
 export function matchColumnName(names: readonly string[], column: string, columns: readonly string[]): string {
   return columns.length > 1 && !names.includes(column) ? (otherNames[column] ?? column) : column;
 }
@@ -115,7 +115,7 @@ const createUnknownColumnError = (column: string, header: readonly string[]): Er
 
 const formatHeader = (header: readonly string[]): string => header.slice(0, 40).join(", ");
 
-/** Refuses to take the first of several columns only because it comes first, and a whole row for one cell. */
+/** Rejects the implicit use of the first of several columns, and a whole row as one cell. */
 function refuseUnnamed(first: readonly string[], second: readonly string[], { findOtherFormat }: Notation): void {
   const otherwise = findOtherFormat(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
   if (otherwise) throw otherwise;

@@ -6,15 +6,15 @@ import { type InputRecord, matchColumnName, type Notation, recordRows } from "./
 
 export interface RowReadOptions {
   readonly format: InputFormat;
-  /** Whether the format is a guess: lines may be something else then. */
+  /** Whether the format is a guess. */
   readonly format_guessed: boolean;
-  /** Separator of the cells of CSV; null: a comma. */
+  /** Separator of CSV cells; null for a comma. */
   readonly delimiter: string | null;
-  /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty: the first. */
+  /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty for the first. */
   readonly columns: readonly string[];
 }
 
-/** The rows of a stream, in groups as they arrive, so that memory stays flat whatever the size. */
+/** Reads the rows of a stream in groups as they arrive, so that memory use does not grow with the input. */
 export async function* readRows(
   input: AsyncIterable<Uint8Array>,
   { format, format_guessed: isGuessed, delimiter, columns }: RowReadOptions,
@@ -32,7 +32,7 @@ function findHeadingProblem(lines: readonly string[], top: number, columns: read
   return columns.length === 0 && isHeadingText(line) ? describeHeading(line) : undefined;
 }
 
-/** Cells with a tab between, a line each, as `--format tsv` writes them: with escapes and without quotes. */
+/** Tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
 const createTsvNotation = (bytes: AsyncIterable<Buffer>): Notation => ({
   records: readTsvRecords(bytes),
   decodeCell: removeEscapes,
@@ -53,7 +53,7 @@ async function* readTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<Inp
 const escapes = /\\(?:([\\nrt])|x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\})/gi;
 const named: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
 
-/** Reverts `tsvLine` of the output. */
+/** Reverts `formatTsvLine` of the output. */
 function removeEscapes(cell: string): string {
   if (!cell.includes("\\")) return cell;
   return cell.replace(escapes, (whole, name?: string, ...codes: (string | undefined)[]) => {
@@ -63,7 +63,7 @@ function removeEscapes(cell: string): string {
   });
 }
 
-/** Rows of JSON: a string, or an object with the fields that are named, else its first. */
+/** Reads JSON rows: a string, or the selected fields of an object (default: its first). */
 async function* readNdjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string[]): AsyncGenerator<RowGroup> {
   for await (const { first, texts: lines } of readLineRows(bytes)) {
     const problems = new Map<number, string>();
@@ -108,7 +108,7 @@ const createSeveralFieldsError = (object: Readonly<Record<string, unknown>>, nam
     hint: "Select a field with --column.",
   });
 
-/** Rows that are lines, without the blanks around them; `checkTop` looks at the first of them. */
+/** Reads lines as rows and trims them. `checkTop` inspects the first rows. */
 async function* readLineRows(
   bytes: AsyncIterable<Buffer>,
   checkTop?: (lines: readonly string[], top: number) => string | undefined,
@@ -123,7 +123,7 @@ async function* readLineRows(
   }
 }
 
-/** Whole lines, one group per piece of input, with the number of the first. */
+/** Reads complete lines, one group per piece of input, with the number of the first line. */
 async function* readNumberedLines(
   bytes: AsyncIterable<Buffer>,
 ): AsyncGenerator<{ readonly first: number; readonly lines: string[] }> {
@@ -138,11 +138,11 @@ async function* readNumberedLines(
   }
 }
 
-/** A mark of the byte order at the beginning is no part of the first. */
+/** A byte order mark is not part of the first line. */
 async function* readLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   let rest: string | undefined;
   for await (const piece of bytes) {
-    // TextDecoder would make two-byte strings of plain ASCII: slower to split and to hash.
+    // TextDecoder would make two-byte strings of ASCII, which are slower to split and hash.
     const text = piece.toString("utf8");
     const lines = (rest === undefined ? text.replace(/^\ufeff/, "") : rest + text).split("\n");
     rest = lines.pop() ?? "";

@@ -14,19 +14,19 @@ import { isHeading } from "./format.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 import { type RowReadOptions, readRows } from "./rows.ts";
 
-/** Result of one pass through an input before anything is sent. */
+/** Result of reading an input before anything is sent. */
 export interface Survey extends Fingerprint {
-  /** Rows that are not empty, of this share. */
+  /** Non-empty rows of this share. */
   readonly rows: number;
-  /** The same of all shares. */
+  /** Non-empty rows of all shares. */
   readonly all: number;
-  /** Different identifiers among those that are valid; null if they could not be counted. */
+  /** Distinct valid identifiers; null if they could not be counted. */
   readonly distinct: number | null;
-  /** Calls that are made for them. */
+  /** Number of requests. */
   readonly calls: number;
   readonly invalid: number;
   readonly firstInvalid: InvalidRow | undefined;
-  /** Texts of the first rows. */
+  /** First rows. */
   readonly sample: readonly string[];
 }
 
@@ -40,7 +40,7 @@ interface SurveyOptions {
   readonly signal: AbortSignal;
 }
 
-/** Reads the whole input once: its identity, and every row that is no identifier. */
+/** Reads the whole input once and returns its fingerprint and its invalid rows. */
 async function surveySource(
   source: AsyncIterable<Uint8Array>,
   reading: RowReadOptions,
@@ -91,17 +91,17 @@ async function surveySource(
   return { ...bytes.getFingerprint(), all, rows, distinct: distinct.count, calls, invalid, firstInvalid, sample };
 }
 
-/** Its identity alone. */
+/** Returns only the fingerprint. */
 export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Promise<Fingerprint> {
   const bytes = new FingerprintedBytes(source);
   for await (const _ of bytes);
   return bytes.getFingerprint();
 }
 
-/** Reads the whole input once, and rejects it before anything is sent when it is empty, or too much of it is wrong. */
+/** Reads the whole input once. Rejects an input that is empty or has too many invalid rows, before anything is sent. */
 export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<Survey> {
   const { work, shard, skip_invalid: skips, max_errors: maxErrors } = request;
-  // A job that skips them writes them itself, with other errors.
+  // A job that skips invalid rows writes them itself, with other errors.
   const isJob = !request.dryRun && request.planOut === undefined;
   const bad = openBadRows(skips && isJob ? undefined : request.errorsOut, context);
   const { signal } = context;
@@ -134,21 +134,21 @@ function findRejection(
   const named = mayBeHeading ? ["If that is the heading, select a column with --column NAME."] : [];
   const isOtherColumn = invalid === rows && columns.length > 0;
   const other = isOtherColumn ? ["No row is valid. Select another column with --column NAME."] : [];
-  // Without these rows, nothing or the wrong rows would remain.
+  // Without the invalid rows, nothing or the wrong rows would remain.
   const skipped =
     isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${kept}.`];
   const hint = [...named, ...other, ...skipped].join(" ");
   return new UsageError(message, { hint: hint || undefined });
 }
 
-/** Rejected rows of a survey, as CSV: the file is complete or does not exist. */
+/** Writes the invalid rows of a survey as CSV. The file is complete or does not exist. */
 function openBadRows(path: string | undefined, { host }: Context) {
   const rows = new PassThrough();
   // Set by the reader.
   rows.on("error", () => {});
   rows.write(resultsHeader);
   const written = path === undefined ? undefined : writeRowsTo(host, path, rows);
-  // Called when it is closed.
+  // Called when the file is closed.
   written?.catch(() => {});
   return {
     add: (row: InvalidRow): void => void (written && rows.write(formatResultLine(toInvalidResult(row)))),

@@ -7,20 +7,19 @@ import { type LogEnd, readLog } from "../../../../../files/read-log.ts";
 
 const format = 1;
 
-/** The log in the folder of a job. */
 export const logName = "job.log";
 
-/** The log of a job that cannot be read: damaged, missing, or of a later version of svc. */
+/** The log of a job is unreadable: damaged, missing, or written by a later version of svc. */
 export class JobLogError extends Error {
   override readonly name = "JobLogError";
 }
 
-/** Path of a log, and its end. */
+/** Path and length of a log. */
 interface LogFile extends LogEnd {
   readonly path: string;
 }
 
-/** Begins a log with these lines, durably. What had its name is replaced: nothing counted on it yet. */
+/** Creates a log with these lines, durably. An existing file is replaced, because nothing depends on it yet. */
 export async function createLog(disk: Disk, folder: string, lines: readonly string[]): Promise<void> {
   const path = join(folder, logName);
   const bytes = [firstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
@@ -42,7 +41,7 @@ export async function createLog(disk: Disk, folder: string, lines: readonly stri
   await disk.syncFolder(folder);
 }
 
-/** Reads the log of a job line by line, up to a write that a crash cut short. Fails with JobLogError. */
+/** Reads the log of a job line by line, up to a write that a crash interrupted. Fails with JobLogError. */
 async function readLogFile(disk: Disk, folder: string, take: (json: string) => void): Promise<LogFile> {
   const path = join(folder, logName);
   const end = await readLog(disk, path, { first: (json) => parseHeader(json, path), line: take }).catch((cause) => {
@@ -50,7 +49,7 @@ async function readLogFile(disk: Disk, folder: string, take: (json: string) => v
     throw cause;
   });
   if (end.damage) throw new JobLogError(`${path}, line ${end.damage.line}: ${end.damage.reason}`);
-  // The first line is durable before a folder becomes a job.
+  // The first line is durable before the folder becomes a job.
   if (end.length === 0) throw new JobLogError(`${path} is empty or cut off in its first line`);
   return { path, ...end };
 }
@@ -61,40 +60,40 @@ function parseHeader(json: string, path: string) {
   throw new JobLogError(`${path} was written by another version of svc (format ${String(svc_job_log)})`);
 }
 
-/** Numbers of rows, summed over all batches that are finished. */
+/** Row counts summed over all finished batches. */
 export interface RowCounts {
   readonly rows: number;
   readonly invalid: number;
   readonly failed: number;
-  /** Null if the service did not say it of all. */
+  /** Null if the service did not report all counts. */
   readonly moved: number | null;
 }
 
 export const addCounts = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : a + b;
 
-/** One finished batch. Its failed rows are completely in the results once its line is here. */
+/** One finished batch. Its failed rows are already in the results when this line is written. */
 export interface BatchLine extends RowCounts {
   readonly batch: number;
-  /** Every batch below this one is finished. */
+  /** Every batch below this index is finished. */
   readonly low: number;
-  /** Length of the results file that holds all finished batches, in bytes. */
+  /** Length in bytes of the results file that covers all finished batches. */
   readonly results: number;
   readonly digest?: string;
-  /** Rows that cannot be looked up, under --verify; omitted: none. */
+  /** Rows without a look-up under --verify; absent if there are none. */
   readonly unverified?: number;
 }
 
 export interface EventLine {
   readonly event: "started" | "stopped" | "finished";
   readonly at: string;
-  /** Why it stopped. */
+  /** Reason for the stop. */
   readonly reason?: string;
 }
 
 type LogLine = BatchLine | EventLine;
 
-/** Contents of a job log. */
+/** Content of a job log. */
 export interface LoggedState extends RowCounts {
   readonly unverified: number;
   readonly finished: FinishedBatches;
@@ -103,7 +102,7 @@ export interface LoggedState extends RowCounts {
   readonly file: LogFile;
 }
 
-/** Reads a job log up to its torn end: later batches are sent again. Fails with JobLogError. */
+/** Reads a job log up to an incomplete line; later batches are resent. Fails with JobLogError. */
 export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState> {
   const finished = new FinishedBatches();
   const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null, unverified: 0 };
@@ -129,16 +128,16 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
 }
 
 /**
- * Which batches of a job are finished. Batches run side by side, so they are not a prefix of the input: all below the
+ * The finished batches of a job. Batches run concurrently, so they are not a prefix of the input: all below the
  * low-water mark are finished, and some above it (DECISIONS.md, L16).
  */
 export class FinishedBatches {
   #low = 0;
   readonly #above = new Set<number>();
-  /** Rolling digests of the batch just below the mark and of those above it: enough to know the input again. */
+  /** Rolling digests of the batch just below the mark and of those above it: enough to recognize the input. */
   readonly #digests = new Map<number, string>();
 
-  /** The first batch that is not finished. */
+  /** The first unfinished batch. */
   get low(): number {
     return this.#low;
   }
@@ -147,7 +146,7 @@ export class FinishedBatches {
     return this.#low + this.#above.size;
   }
 
-  /** Behind the last one that is finished. */
+  /** The index after the last finished batch. */
   get end(): number {
     return this.#above.size === 0 ? this.#low : Math.max(...this.#above) + 1;
   }

@@ -6,7 +6,7 @@ import { parseCsvRecords } from "../input/csv.ts";
 import { getResultsPath } from "../job.ts";
 import { resultColumns } from "./results.ts";
 
-/** Prints the results of a job as they are read: there may be as many as the job had rows. */
+/** Prints the results of a job while reading them, because they may have millions of rows. */
 export async function showResults(
   folder: string,
   status: string | undefined,
@@ -37,7 +37,7 @@ export async function showResults(
     await output.note(status === undefined ? "No rows" : `No rows with status ${status}`);
 }
 
-/** Some of the documents of one long array. */
+/** Formats part of one long array. */
 const formatPiece = (documents: readonly unknown[], isFirst: boolean): Buffer =>
   Buffer.from(
     documents.map((one, i) => `${isFirst && i === 0 ? "[" : ","}\n  ${escapeJson(JSON.stringify(one))}`).join(""),
