@@ -30,18 +30,18 @@ import { ShutdownController } from "./process/shutdown-controller.ts";
 
 export { createProcessHost } from "./process/process-host.ts";
 
-/** Set by the build: the version of the package. */
+/** The build sets this to the version of the package. */
 declare const SVC_VERSION: string | undefined;
 
 export const version = typeof SVC_VERSION === "undefined" ? "0.0.0" : SVC_VERSION;
 
 /**
- * Runs one command line: `argv` is what follows `svc`. The promise never rejects; it is the exit code
- * (src/cli/process/exit.ts). Nothing is read or written but through the host.
+ * Runs one command line: `argv` follows `svc`. The promise never rejects and resolves with the exit code
+ * (src/cli/process/exit.ts). All input and output go through the host.
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalizeArgv(await insertSeparator(argv));
-  // Failures in it occur once more below, where the streams are observed, and are reported there.
+  // Failures here recur below, where the streams are observed and failures are reported.
   const page = host.writeAtOnce && (await findRequestedPage(args, host).catch(() => undefined));
   const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
   if (rest?.length === 0) return 0;
@@ -54,7 +54,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
     else unwritten ??= error;
     stopping.stop();
   };
-  // Unread output on standard error is lost; it stops no work.
+  // Unread output on standard error is lost and stops no work.
   const onNoteError = () => {};
   host.stdout.on("error", onOutputError);
   host.stderr.on("error", onNoteError);
@@ -64,7 +64,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
     if (unwritten) return reportFailure(explainError(createStdoutError(unwritten)), unwritten, args, host);
     return readerGone ? 0 : code;
   } catch (error) {
-    // A reader that went away has seen enough (DECISIONS.md, L3).
+    // A closed output ends the command successfully (DECISIONS.md, L3).
     if (readerGone) return 0;
     if (unwritten) return reportFailure(explainError(createStdoutError(unwritten)), unwritten, args, host);
     const { name } = stopping;
@@ -80,7 +80,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-/** `rest`: the part of the page that is not printed yet. */
+/** `rest` is the part of the page that is not printed yet. */
 async function run(
   argv: readonly string[],
   host: Host,
@@ -108,7 +108,7 @@ async function run(
   }
 }
 
-/** Position of a command or an option that this part of the tree does not have. */
+/** Suggests where a command or an option exists that is unknown in this part of the tree. */
 async function suggestName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
   const [, kind, unknown = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
   if (kind === undefined || hint !== undefined) return undefined;
@@ -122,7 +122,7 @@ async function suggestName({ message, hint }: UsageError, words: readonly string
   return suggestCommand(words.slice(words.indexOf(unknown)), commands);
 }
 
-/** Output without a command: the version, a page of help, completions. Undefined if a command is to be run. */
+/** Finds output that needs no command: the version, a help page or completions. Returns undefined to run a command. */
 async function findRequestedPage(argv: readonly string[], host: Host): Promise<string | undefined> {
   if (argv[0] === "complete") return formatCompletions(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locateCommand(argv);
@@ -135,7 +135,7 @@ async function formatHelp(argv: readonly string[], host: Host): Promise<string> 
   return escapePage(host, await renderHelp(argv, host));
 }
 
-/** The shells' request at each Tab. */
+/** Answers the shells' request at each Tab. */
 async function formatCompletions(words: readonly string[], host: Host): Promise<string> {
   const { findCompletions } = await import("./help/completions.ts");
   const names = new Set(await groupNames());
@@ -153,7 +153,7 @@ async function formatCompletions(words: readonly string[], host: Host): Promise<
   return escapePage(host, found);
 }
 
-/** Reports on standard error how a command line failed, as a string or as JSON. Returns the exit code. */
+/** Reports the failure of a command line on standard error as text or JSON. Returns the exit code. */
 async function reportFailure(found: Explanation, error: unknown, argv: readonly string[], host: Host): Promise<number> {
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = found;
@@ -161,7 +161,7 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
   const printer = createPrinter(host, false);
   if (logsJson(own)) {
-    // Programs that collect the log of an emulator read a document on a line, also of a fatal error.
+    // Log collectors of an emulator read one document per line, also for a fatal error.
     const about = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
     await printer.json("stderr", { ...about, ...toExplanationJson(explanation) });
     return explanation.exitCode;
@@ -176,11 +176,11 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
   return explanation.exitCode;
 }
 
-/** `svc emulator start --log json`. */
+/** Whether the command line is `svc emulator start --log json`. */
 const logsJson = (argv: readonly string[]): boolean =>
   argv.some((token, i) => token === "--log=json" || (token === "--log" && argv[i + 1] === "json"));
 
-/** Standard output accepts no more data, for another reason than a reader that went away. */
+/** Standard output fails for another reason than a closed reader. */
 const createStdoutError = (cause: NodeJS.ErrnoException): CommandFailedError =>
   new CommandFailedError(
     "failed",

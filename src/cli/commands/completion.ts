@@ -55,7 +55,7 @@ function generateFromLibrary(shell: "fish" | "powershell"): string {
 }
 
 /**
- * The library's script is not used: it needs a package that many systems lack, complains when loaded twice, and
+ * By hand: the script of the library needs a package that many systems lack, complains when loaded twice, and
  * evaluates the words, so that Tab would run the content of `$(…)`.
  */
 const bash = `# bash completion for svc
@@ -97,7 +97,7 @@ complete -F __svc_complete svc ${otherName}
 `;
 
 /**
- * The library's script is not used: it evaluates the string before the last "=", so that Tab would run the content of
+ * By hand: the script of the library evaluates the string before the last "=", so that Tab would run the content of
  * `$(…)`.
  */
 const zsh = `#compdef svc ${otherName}

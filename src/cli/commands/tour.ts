@@ -38,13 +38,13 @@ const tour = defineCommand({
   },
 });
 
-/** One command of the tour, and whether it succeeded. */
+/** One command of the tour and its outcome. */
 interface Step {
   readonly title: string;
   readonly command: string;
   readonly exit: number;
   readonly output: string;
-  /** Its output on standard error. */
+  /** Its standard error. */
   readonly notes: string;
   readonly problem: string | null;
 }
@@ -52,7 +52,7 @@ interface Step {
 interface TourResult {
   readonly steps: readonly Step[];
   readonly timeline: readonly TimelineRow[];
-  /** Undefined when everything did what it should. */
+  /** Undefined if every step succeeded. */
   readonly problem: string | undefined;
 }
 
@@ -64,7 +64,7 @@ const toDocument = ({ steps, timeline, problem }: TourResult, seconds: number) =
   timeline,
 });
 
-/** Runs the scenario of the tour on an emulator in memory, in a folder of its own; all gone at the end. */
+/** Runs the scenario of the tour on an emulator in memory and in a temporary folder, which is removed at the end. */
 async function runTour(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
   const { startEmulator } = await import("../../../emulator/index.ts");
   const { host, atEnd } = context;
@@ -107,13 +107,13 @@ const stepOf = (result: StepResult): Step => ({
 
 const formatProblems = ({ problems }: StepResult): string => problems.map(({ message }) => message).join("; ");
 
-/** The build puts it next to the bundle; without it, it is read where it is written. */
+/** The build copies it next to the bundle. In development it is read from the sources. */
 const readTour = (): Promise<string> =>
   readFile(new URL("./scenarios/tour.yaml", import.meta.url), "utf8").catch(() =>
     readFile(new URL("../../../fixtures/scenarios/tour.yaml", import.meta.url), "utf8"),
   );
 
-/** The characteristic part of one response. */
+/** Returns the characteristic part of a response. */
 const shownLines = 12;
 
 function stepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {
@@ -149,7 +149,7 @@ function formatTimeline(timeline: readonly TimelineRow[]): StyledLine[] {
 
 export const commands: readonly Command[] = [tour];
 
-/** One attempt to reach the dead receiver. */
+/** One attempt to deliver to the unreachable receiver. */
 interface TimelineRow {
   readonly attempt: number;
   /** Virtual time. */
@@ -162,7 +162,7 @@ interface DeliveryRow {
   readonly attempts: readonly { number: number; at: string; status: number | null; error: { code: string } | null }[];
 }
 
-/** The attempts of the first delivery that `svc emulator deliveries` has printed. */
+/** Parses the attempts of the first delivery in the output of `svc emulator deliveries`. */
 function parseTimeline(output: string): readonly TimelineRow[] {
   const [delivery] = (tryParseJson(output) ?? []) as readonly DeliveryRow[];
   const attempts = delivery?.attempts ?? [];

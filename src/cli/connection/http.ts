@@ -18,7 +18,7 @@ import {
 } from "../process/redact.ts";
 import { traceHeaders } from "./trace-headers.ts";
 
-/** A client as the flags of this run want it. */
+/** Creates a client for the flags of this run. */
 export async function openClient(of: {
   host: Host;
   globals: Globals;
@@ -44,8 +44,8 @@ export async function openClient(of: {
 }
 
 /**
- * The way out of this machine, with the proxies of the environment and the limits of this run. What sends requests is
- * loaded here, when one is about to be sent.
+ * Creates the transport with the proxies of the environment and the limits of this run. HTTP modules are loaded here,
+ * just before a request.
  */
 export async function openTransport(
   { env }: Pick<Host, "env">,
@@ -55,14 +55,14 @@ export async function openTransport(
   const { createTransport } = await import("../../client/transport.ts");
   const proxyFor = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
   const transport = createTransport({ proxyFor, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
-  // Jobs of many requests ask for connections.
+  // Jobs with many requests set the number of connections.
   return connections === undefined ? disableWasmOptimization(transport) : transport;
 }
 
 /**
- * undici parses HTTP with WebAssembly, which V8 optimizes in the background: that takes longer than all the rest of a
- * short command, and the process waits for it at its end. V8 decides when the parser is loaded, for the first response.
- * Afterwards the flags are those of the start again, since compiled code is cached for these.
+ * undici parses HTTP with WebAssembly, which V8 optimizes in the background. That takes longer than the rest of a short
+ * command, and the process waits for it at its end. V8 decides when the parser is loaded, for the first response. The
+ * flags are restored afterwards, since cached code depends on them.
  */
 const disableWasmOptimization = (transport: Transport): Transport => ({
   ...transport,
@@ -80,8 +80,8 @@ const usesProxy = (env: Host["env"]): boolean =>
   ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));
 
 /**
- * Prints the request that would be sent. Plans end in logs of pipelines: credentials are masked, and so are the secrets
- * of path, query and body, by their declared names.
+ * Prints the request instead of sending it. Plans end up in logs of pipelines, so credentials and the declared secrets
+ * of path, query and body are masked.
  */
 export async function printPlan(
   call: CheckedCall,
@@ -90,7 +90,7 @@ export async function printPlan(
   given: Credentials = {},
 ): Promise<void> {
   const { output, globals } = context;
-  // An emulator of this process is not started to print where it would have listened.
+  // A dry run does not start an embedded emulator just to print its address.
   const { name } = call.operation.service;
   const service = name === "storage" ? "contracts" : name;
   const target = globals.emulator
@@ -118,7 +118,7 @@ export async function printPlan(
   await output.note("Dry run: nothing was sent");
 }
 
-/** The lines of --verbose and --debug for every exchange, on standard error. Secrets never reach it. */
+/** Logs every exchange for --verbose and --debug on standard error, without secrets. */
 function createObserver(globals: Globals, output: Output, host: Host): ExchangeObserver {
   const warn = (line: string) => void output.warn(line);
   const reported = new Set<string>();
@@ -144,7 +144,7 @@ function createObserver(globals: Globals, output: Output, host: Host): ExchangeO
     onDrift(operationId, drift) {
       const lines = globals.verbose ? drift : [formatDrift(drift)];
       for (const line of lines.map((text) => `The response of ${operationId} differs from its declaration: ${text}`)) {
-        // A command that polls would say the same each time.
+        // A command that polls would repeat the same warning.
         if (!reported.has(line)) void output.note(line);
         reported.add(line);
       }

@@ -9,7 +9,7 @@ import { getMainCluster, selectEnvironmentKey } from "./emulator/emulator-variab
 import { findNearestState } from "./emulator/run-file.ts";
 import { getProfilesPath, type Profile, readProfiles } from "./profiles/profile.ts";
 
-/** A value with the place where it was found: a flag, a variable, a profile with its file. */
+/** A value and its source: a flag, a variable, or a profile with its file. */
 export interface SettingValue<T = string> {
   readonly value: T;
   readonly origin: string;
@@ -17,38 +17,38 @@ export interface SettingValue<T = string> {
 
 type SettingsContext = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Host };
 
-/** Addresses of the services and credentials; undefined ones are not set. */
+/** Addresses of the services and credentials. Undefined values are not set. */
 export interface ServiceSettings {
-  /** Reports what the addresses come from as a whole; undefined if nothing names any. */
+  /** The common source of the addresses; undefined if none is configured. */
   readonly chosenBy: string | undefined;
   readonly router: SettingValue | undefined;
   readonly contracts: SettingValue | undefined;
   readonly clientId: SettingValue | undefined;
   readonly clientSecret: SettingValue | undefined;
-  /** By cluster id. */
+  /** By cluster ID. */
   readonly clusterKeys: Readonly<Record<string, SettingValue>>;
   readonly clusterKey: SettingValue | undefined;
   readonly basicAuth: SettingValue<{ readonly username: string; readonly password: string }> | undefined;
-  /** A bearer token that outranks every sign-in. */
+  /** A bearer token that takes precedence over every sign-in. */
   readonly token: SettingValue | undefined;
-  /** Base64 of the key that signs webhooks. */
+  /** Base64 of the webhook signing key. */
   readonly hmacKey: SettingValue | undefined;
-  /** Of an emulator's control plane. */
+  /** Token of an emulator's control plane. */
   readonly controlToken: SettingValue | undefined;
-  /** Whether the services are those of the emulator that runs here, which nothing but this folder names. */
+  /** Whether the services are those of this folder's emulator, without another setting that names it. */
   readonly isEmulatorHere: boolean;
-  /** Variables whose credentials are sent nowhere, for they are not of the services that are meant. */
+  /** Variables with credentials of other services, which are not sent. */
   readonly unused: readonly string[];
 }
 
-/** The variable's value; one that is empty is not set. */
+/** Reads a variable. An empty one counts as unset. */
 export const readVariable = ({ env }: Pick<Host, "env">, name: string): SettingValue | undefined =>
   env[name] ? { value: env[name], origin: name } : undefined;
 
 /**
- * The one place that decides between flags, environment, the emulator that runs in this folder, and profile, in this
- * order; but a profile that --profile names outranks the environment, and one that SVC_PROFILE names outranks the
- * emulator (DECISIONS.md, L20). Profiles are read only where they count.
+ * Resolves the settings from flags, environment, the emulator of this folder, and profile, in this order. A profile of
+ * --profile takes precedence over the environment, and one of SVC_PROFILE over the emulator (DECISIONS.md, L20).
+ * Profiles are read only when needed. No other code decides this.
  */
 export async function resolveServiceSettings({ globals, host }: SettingsContext): Promise<ServiceSettings> {
   const isNamed = globals.profile !== undefined;
@@ -70,10 +70,10 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
   const keys = [readEnvironmentKeys(host), chosen === undefined ? {} : readProfileKeys(chosen, host)];
   return {
     chosenBy: flag ? "--base-url" : isOfEnv ? "environment" : chosen && `profile ${chosen.name.value}`,
-    // Addresses come from one place as a whole: half an environment is not mixed with half a profile.
+    // All addresses come from one source, so that a partial environment is not mixed with a partial profile.
     router: flag ?? ofEnv.router ?? checkUrl(router ?? contracts),
     contracts: flag ?? (isOfEnv ? ofEnv.contracts : checkUrl(contracts ?? router)),
-    // Half a pair of one place must not be mixed with half a pair of another.
+    // Both halves of a pair come from one source.
     ...((first.clientId ?? first.clientSecret) === undefined ? second : first),
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
     clusterKey: readVariable(host, "SVC_CLUSTER_KEY"),
@@ -93,8 +93,8 @@ async function findRunningEmulator(host: Host): Promise<LocalEmulator | undefine
 }
 
 /**
- * An emulator's own credentials alone: none of a profile or a sign-in may be sent to it, and of the environment only an
- * API key that it knows, which says as which workspace.
+ * Only the emulator's own credentials are used: none of a profile or a sign-in may be sent to it. Of the environment,
+ * only a known API key is used, to select the workspace.
  */
 async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
   const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
@@ -112,7 +112,7 @@ async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise
     clusterKey: undefined,
     basicAuth: undefined,
     token: undefined,
-    // A key of the environment is meant for deliveries, wherever they come from: it is sent nowhere.
+    // A signing key in the environment is for deliveries of any origin and is sent nowhere.
     hmacKey: readWebhookKeySetting(host) ?? toOwnSetting(first?.hmacKey),
     controlToken: own(here.token),
     isEmulatorHere: true,
@@ -125,28 +125,28 @@ const readAddresses = (fromEnv: (name: string) => SettingValue | undefined) => {
   return { router: fromEnv("SVC_ROUTER_URL") ?? base, contracts: fromEnv("SVC_CONTRACTS_URL") ?? base };
 };
 
-/** The token that outranks every sign-in. */
+/** Reads the token that takes precedence over every sign-in. */
 export const readTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => readVariable(host, "SVC_TOKEN");
 
-/** The token of an emulator's control plane, where no run file tells it. */
+/** Reads the token of an emulator's control plane that has no run file. */
 export const readControlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_EMULATOR_TOKEN");
 
-/** A control plane of one that runs elsewhere, as the origin of its listener. */
+/** Converts the address of a remote control plane to the origin of its listener. */
 export interface ControlSettings {
   readonly url: SettingValue;
   readonly token: SettingValue | undefined;
 }
 
-/** The control plane that the environment names. */
+/** Reads the control plane of the environment. */
 export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSettings | undefined {
   const url = checkUrl(readVariable(host, "SVC_EMULATOR_URL"));
   return url && { url: removePath(url), token: readControlTokenSetting(host) };
 }
 
 /**
- * The control plane that a profile names; undefined if it names none. The token of a profile goes nowhere else; where
- * it has none, as in a pipeline, it is that of the environment.
+ * Resolves the control plane of a profile. Returns undefined if it has none. Its token goes nowhere else; without one,
+ * as in a pipeline, the environment provides it.
  */
 export async function readProfileEmulator({ globals, host }: SettingsContext): Promise<ControlSettings | undefined> {
   const chosen = await resolveProfile({ globals, host });
@@ -155,15 +155,15 @@ export async function readProfileEmulator({ globals, host }: SettingsContext): P
   return url && { url: removePath(url), token: given?.("emulator_token") ?? readControlTokenSetting(host) };
 }
 
-/** Public half of the API key of a profile that names an emulator: which of its workspaces is meant. */
+/** Public half of the API key in a profile that names an emulator. It selects the workspace. */
 export async function readProfileKey(surroundings: SettingsContext): Promise<string | undefined> {
   const chosen = await resolveProfile(surroundings);
   return chosen?.profile.emulator_url === undefined ? undefined : chosen.profile.client_id;
 }
 
 /**
- * The emulator that is used without a state on the command line: that of --profile outranks the environment, and that
- * of SVC_PROFILE outranks the emulator of this folder, as everywhere. The current profile comes after that.
+ * Resolves the emulator without a state on the command line: that of --profile precedes the environment, and that of
+ * SVC_PROFILE precedes the emulator of this folder, as for other settings. The current profile comes last.
  */
 export async function resolveEmulatorSetting(
   surroundings: SettingsContext,
@@ -179,11 +179,11 @@ export async function resolveEmulatorSetting(
 
 const removePath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
 
-/** The key that signs and verifies webhooks, in whatever form it was printed. */
+/** Reads the key that signs and verifies webhooks, in any printed format. */
 export const readWebhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
 
-/** The OAuth client that signs in: the environment comes before the profile, however that was chosen. */
+/** Resolves the OAuth client for signing in. The environment precedes the profile, however the profile was selected. */
 export async function resolveOAuthClientSetting({ globals, host }: SettingsContext): Promise<SettingValue | undefined> {
   const given = readVariable(host, "SVC_OAUTH_CLIENT_ID");
   if (given) return given;
@@ -191,16 +191,16 @@ export async function resolveOAuthClientSetting({ globals, host }: SettingsConte
   return chosen && createProfileReader(chosen, host)("oauth_client_id");
 }
 
-/** The profile that is meant, with what names it. */
+/** Resolves the selected profile and what selects it. */
 export const resolveProfileSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>
   (await resolveProfile(surroundings))?.name;
 
-/** The profile's name on the command line or in the environment, whether it exists or not. */
+/** The profile's name from the command line or the environment, even if it does not exist. */
 export const readProfileName = ({ globals, host }: SettingsContext): SettingValue | undefined =>
   globals.profile === undefined ? readVariable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
 
 interface ChosenProfile {
-  /** With the flag, the variable or the file that names it. */
+  /** With the flag, the variable or the file that selects it. */
   readonly name: SettingValue;
   readonly profile: Profile;
 }

@@ -10,19 +10,19 @@ interface StoreFlags {
   readonly ephemeral?: boolean | undefined;
 }
 
-/** The variable that may name a store with its password. */
+/** The variable that may contain a store URL with its password. */
 const variable = "SVC_STORE";
 const schemaVariable = "SVC_STORE_SCHEMA";
 
-/** Whether the state is meant to be in a database: --store says so, or the environment where no flag says otherwise. */
+/** Whether the state is in a database, by --store or else by the environment. */
 export const isStoreSelected = (
   { store, file, ephemeral }: StoreFlags,
   { env }: Pick<Host, "env">,
 ): string | undefined => store ?? (file === undefined && !ephemeral ? env[variable] || undefined : undefined);
 
 /**
- * The store that is meant, with its password wherever that is stored; undefined for a state in a file or in memory.
- * Throws UsageError, which does not say what the URL holds.
+ * Resolves the store with its password. Returns undefined for a state in a file or in memory. Throws UsageError without
+ * printing the URL.
  */
 export function resolveStore(
   flags: StoreFlags,
@@ -50,7 +50,7 @@ export function resolveStore(
   return { store: password === undefined ? store : withPassword(store, parsed, password), schema };
 }
 
-/** Password of the URL in the environment, if it leads to the same database as the same user. */
+/** Returns the password of the URL in the environment if both URLs name the same database and user. */
 function ownPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
   if (!env[variable]) return undefined;
   const { password, ...own } = parseUrl(env[variable], variable);
@@ -66,13 +66,13 @@ function parseUrl(store: string, origin: string): PostgresUrl {
   }
 }
 
-/** For this process alone: it is never shown, and handed to no other. */
+/** The password is used only in this process. It is never shown or forwarded. */
 function withPassword(store: string, { user }: PostgresUrl, password: string): string {
   const [, scheme = "", rest = ""] = /^(postgres(?:ql)?:\/\/)(?:[^/?#@]*@)?(.*)$/s.exec(store) ?? [];
   return `${scheme}${encodeURIComponent(user ?? "")}:${encodeURIComponent(password)}@${rest}`;
 }
 
-/** As libpq finds it: the first line that fits, of a file that other users cannot read. */
+/** As in libpq: the first matching line of a file that other users cannot read. */
 function findPassword({ host: server, port, user, database }: PostgresUrl, { env }: Host): string | undefined {
   const path = env.PGPASSFILE || (env.HOME ? join(env.HOME, ".pgpass") : undefined);
   if (path === undefined) return undefined;
@@ -89,7 +89,7 @@ function findPassword({ host: server, port, user, database }: PostgresUrl, { env
   return undefined;
 }
 
-/** The parts of a line between colons; a backslash takes the next letter as it is. */
+/** Splits a line at colons. A backslash escapes the next character. */
 function splitFields(line: string): string[] {
   const fields = [""];
   for (let at = 0; at < line.length; at += 1) {

@@ -25,8 +25,8 @@ import {
 } from "./resolve-settings.ts";
 
 /**
- * Addresses of the services, and the credentials for them. Exit 2 if none is configured; an emulator that only this
- * folder names is reported.
+ * Resolves the addresses of the services and their credentials. Fails with exit code 2 if none is configured. Reports
+ * an emulator that was selected by this folder alone.
  */
 export async function resolveServiceTarget(globals: Globals, host: Host, output: Output): Promise<ServiceTarget> {
   const found = await resolveServiceSettings({ globals, host });
@@ -65,8 +65,8 @@ export async function resolveServiceTarget(globals: Globals, host: Host, output:
 }
 
 /**
- * The control plane of a running emulator: by its state file, the environment, or the run file in this folder. Says so
- * where the command is not one of the emulator's own.
+ * Resolves the control plane of a running emulator by its state file, the environment, or the run file in this folder.
+ * Reports it unless the command belongs to the emulator.
  */
 export async function resolveControlTarget(
   globals: Globals,
@@ -108,11 +108,11 @@ export async function resolveControlTarget(
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }
 
-/** Whether the router that is asked is an emulator with a control plane that may be asked, too. */
+/** Whether the router belongs to an emulator with an accessible control plane. */
 export async function isEmulator(context: Context, file?: string): Promise<boolean> {
   const { globals, host } = context;
   if (globals.emulator) return true;
-  // The token of an emulator must not be sent to an address that is not known to be its own.
+  // The token of an emulator must not be sent to an unrelated address.
   if (globals.baseUrl !== undefined)
     return getOrigin(readEnvironmentEmulator(host)?.url.value) === getOrigin(globals.baseUrl);
   const { router } = (await context.target("router")).baseUrls;

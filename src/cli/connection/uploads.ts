@@ -9,7 +9,7 @@ import type { Context } from "../command.ts";
 import { readInput, requireFile } from "../parse/body.ts";
 import { CommandFailedError, PartialFailureError, UsageError } from "../process/failure.ts";
 
-/** An upload that is done. */
+/** A completed upload. */
 export interface UploadedFile {
   readonly file_id: string;
   readonly filename: string;
@@ -18,7 +18,7 @@ export interface UploadedFile {
   readonly content_type: string;
 }
 
-/** One call initializes at most this many (DECISIONS.md, C6). */
+/** Maximum number of files in one request (DECISIONS.md, C6). */
 const filesPerCall = 50;
 
 interface Candidate {
@@ -26,20 +26,20 @@ interface Candidate {
   readonly filename: string;
   readonly bytes: number;
   readonly contentType: string;
-  /** The bytes, from the beginning, for each attempt. */
+  /** Yields the bytes from the beginning for each attempt. */
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** Throws if what was read may be a mixture. */
+  /** Throws if the file changed while it was read. */
   readonly checkUnchanged: () => Promise<void>;
 }
 
 interface CandidateOptions {
   readonly contentType?: string | undefined;
   readonly filename?: string | undefined;
-  /** Whether `-` is standard input. */
+  /** Whether the file is standard input, `-`. */
   readonly takesInput?: boolean;
 }
 
-/** Looks at every file before the first call. Throws UsageError for what cannot be uploaded. */
+/** Checks every file before the first request. Throws UsageError for files that cannot be uploaded. */
 export async function findUploadCandidates(
   context: Context,
   paths: readonly string[],
@@ -94,11 +94,11 @@ async function openFile({ host }: Context, path: string, flag: string): Promise<
   };
 }
 
-/** Data of uploads for the report of a later failure. */
+/** Completed uploads for the report of a later failure. */
 export const describeCompletedUploads = (done: readonly UploadedFile[]): string[] =>
   done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 
-/** Initializes, then PUTs the bytes of each file to its signed URL, streaming. In the order given. */
+/** Initializes the uploads, then streams each file to its signed URL by PUT, in the given order. */
 export async function upload(context: Context, files: readonly Candidate[]): Promise<UploadedFile[]> {
   const done: UploadedFile[] = [];
   try {
@@ -151,8 +151,8 @@ interface Slot {
 }
 
 /**
- * The signed URL of each file, by its name; of equal names in their order. A name that the service has cleaned is that of
- * the first file whose own name was not answered.
+ * Matches signed URLs to files by name, and files with equal names by order. A name that the service has changed goes
+ * to the first file whose own name is missing.
  */
 function matchSlots(files: readonly Candidate[], slots: readonly Slot[]): ReadonlyMap<Candidate, Slot> {
   const left = [...slots];
@@ -175,7 +175,7 @@ function matchSlots(files: readonly Candidate[], slots: readonly Slot[]): Readon
   );
 }
 
-/** Storages reject an expired URL by 403 or 400, and say so in words alone. */
+/** Storage services reject an expired URL by 403 or 400, with only a message as the reason. */
 const isExpired = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.status === 403 || error.status === 400) &&

@@ -3,7 +3,7 @@ import { type DescribedCommand, getUnderlyingOperation } from "../parse/declarat
 import { globalFlags } from "../parse/globals.ts";
 import { quoteShellWord } from "../process/shell-words.ts";
 
-/** Directives that the scripts of the shells understand; the numbers are those of cobra, which they all follow. */
+/** Directives of the shell scripts, with the numbers of cobra, which all of them use. */
 const directives = { anything: 0, noSpace: 2, noFiles: 4 } as const;
 
 interface Candidate {
@@ -11,7 +11,7 @@ interface Candidate {
   readonly about: string;
 }
 
-/** The command tree as completion needs it: nothing of it is loaded but what the words name. */
+/** The command tree for completion, which loads only what the words need. */
 export interface CompletionTree {
   readonly groups: readonly Candidate[];
   readonly loadDeclarations: (group: string) => Promise<readonly DescribedCommand[]>;
@@ -30,12 +30,12 @@ const toCandidates = (values: readonly string[], about = ""): Candidate[] => val
 const offerOnly = (candidates: readonly Candidate[]): Answer => ({ candidates, directive: directives.noFiles });
 const files: Answer = { candidates: [], directive: directives.anything };
 
-/** Candidates at the cursor: `words` follow `svc`, the last one is being typed and may be empty. */
+/** Finds the candidates at the cursor. `words` follow `svc`; the last one is being typed and may be empty. */
 export async function findCompletions(words: readonly string[], tree: CompletionTree): Promise<string> {
   const typed = words.at(-1) ?? "";
   const { candidates, directive } = await findCandidates(words.slice(0, -1), typed, tree);
   const value = typed.startsWith("--") && typed.includes("=") ? typed.slice(typed.indexOf("=") + 1) : typed;
-  // Shells insert them as they are: the name of a snapshot that came with a folder must not be a command.
+  // Shells insert candidates literally, so the name of a snapshot from elsewhere must not be a command.
   const fitting = candidates.filter((one) => one.value.startsWith(value) && quoteShellWord(one.value) === one.value);
   return [
     ...fitting.map(({ value, about }) => (about ? `${value}\t${toOneLine(about)}` : value)),
@@ -70,7 +70,7 @@ async function findCandidates(before: readonly string[], typed: string, tree: Co
   return command ? completePositional(command, bare.length - command.words.length, typed, tree) : offerOnly([]);
 }
 
-/** The words that are neither flags nor values of flags. */
+/** Returns the words that are neither flags nor values of flags. */
 function getBareWords(words: readonly string[], flags: readonly FlagSpec[]): string[] {
   const bare: string[] = [];
   for (let i = 0; i < words.length; i += 1) {
@@ -87,7 +87,7 @@ const findFlag = (word: string, flags: readonly FlagSpec[]): FlagSpec | undefine
 const takesValue = (spec: FlagSpec | undefined): boolean =>
   spec !== undefined && spec.type !== "switch" && spec.type !== "boolean" && !spec.optionalValue;
 
-/** The flag that the word before the cursor names, when it waits for its value. */
+/** Finds the flag before the cursor that expects a value. */
 function findAwaitedValue(before: readonly string[], flags: readonly FlagSpec[]): FlagSpec | undefined {
   const last = before.at(-1);
   if (last === undefined || !last.startsWith("-") || last.includes("=")) return undefined;
@@ -104,7 +104,7 @@ const findDeepest = (
 ): DescribedCommand | undefined =>
   declarations.filter(({ words }) => begins(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
 
-/** The words that may come next in the tree: `emulator clock` has `advance` below it. */
+/** Finds the next words in the tree: `emulator clock` has `advance` below it. */
 function nextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
   const below = declarations.filter(({ words }) => words.length > bare.length && begins(words, bare));
   const found = new Map<string, string>();
@@ -157,14 +157,14 @@ async function listValues(
   return isPath(spec.placeholder ?? "") ? files : offerOnly([]);
 }
 
-/** A declared list of words, in the case that is typed where it may be any. */
+/** Returns a declared list of words, in the typed case if the case does not matter. */
 function listOffered({ choices, offered }: Pick<FlagSpec, "choices" | "offered">, typed: string): Answer | undefined {
   const isLower = choices === undefined && /[a-z]/.test(typed);
   const words = choices ?? offered?.map((word) => (isLower ? word.toLowerCase() : word));
   return words && offerOnly(toCandidates(words));
 }
 
-/** Fields of the response, after those that are typed already: `id,st`. */
+/** Completes fields of the response after typed ones: `id,st`. */
 function completeFields(typed: string, command: DescribedCommand | undefined): Answer {
   const known = (command && getUnderlyingOperation(command).fields) ?? [];
   const start = typed.slice(0, typed.lastIndexOf(",") + 1);
@@ -189,7 +189,7 @@ async function completePositional(
   return isPath(spec.name) ? files : offerOnly([]);
 }
 
-/** Whether an existing snapshot is meant. */
+/** Whether the argument names an existing snapshot. */
 const namesSnapshot = ({ words }: DescribedCommand, index: number): boolean =>
   words[1] === "snapshot" && words[2] !== "save" && (index === 0 || words[2] === "diff");
 

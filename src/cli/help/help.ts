@@ -8,7 +8,7 @@ import { layOutPage } from "./layout.ts";
 import { buildHelpPage, createAllCommandsPage, createRootPage, findUnknownWords } from "./pages.ts";
 import { createTopicPage, topics } from "./topics.ts";
 
-/** The help for a command line that requests it, names a group alone, or nothing: a page, or the whole tree as data. */
+/** Formats help for a command line that requests it, names a group, or is empty: a page, or the whole tree as data. */
 export async function renderHelp(argv: readonly string[], host: Host): Promise<string> {
   const { words, wantsHelp } = locateCommand(argv);
   const isVerb = words[0] === "help";
@@ -22,7 +22,7 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
     if (named.length > 0) await check(named);
     return formatManual(await loadCommandTree(loadDeclarations), host.version);
   }
-  // If it can be written at once, the stream is not opened: there is no window.
+  // If the page can be written at once, the stream stays unopened, and there is no window.
   const out = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;
   const columns = readWindowWidth(out, host.env) ?? (out.isTTY ? 80 : 100);
   const topic = named.length === 1 ? topics[named[0]!] : undefined;
@@ -39,7 +39,7 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
     if (!isVerb && !wantsHelp) await check(argv);
     return layOutPage(createRootPage(names), columns);
   }
-  // An unknown word is a mistake, unless it follows a command whose help is requested.
+  // An unknown word is an error, unless it follows a command whose help is requested.
   if (isVerb || !names.includes(named[0]!)) await check(named).catch((error: unknown) => addSuggestion(error, named));
   const commands = await loadCommands(named[0]!);
   const unknown = findUnknownWords(named, commands);
@@ -47,7 +47,7 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   return layOutPage(buildHelpPage(named, commands), columns);
 }
 
-/** Throws a usage error where the command line names what does not exist. */
+/** Throws a usage error if the command line names an unknown command. */
 async function check(line: readonly string[]): Promise<void> {
   (await loadParser(locateCommand(line).words)).parse(line);
 }
@@ -56,7 +56,7 @@ function addHelpHint(error: unknown, group: readonly string[]): never {
   throw error instanceof UsageError ? error.withHint(`See svc ${group.join(" ")} --help.`) : error;
 }
 
-/** A topic may have been meant, too. */
+/** The word may be meant as a topic. */
 function addSuggestion(error: unknown, [word = "", ...more]: readonly string[]): never {
   if (!(error instanceof UsageError)) throw error;
   const near = more.length === 0 ? findNearest(word, Object.keys(topics)) : undefined;

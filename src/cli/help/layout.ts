@@ -2,7 +2,7 @@ import type { CommandExample, FlagSpec, PositionalSpec } from "../../derive/comm
 import { formatFlagValue } from "../parse/declaration.ts";
 import { formatExamples } from "../process/shell-words.ts";
 
-/** Contents of a help page, before it is laid out for a window. */
+/** Content of a help page before its layout. */
 export interface HelpPage {
   readonly usage?: string;
   readonly about: readonly string[];
@@ -14,19 +14,19 @@ export interface HelpPage {
 export interface HelpTable {
   readonly title: string;
   readonly rows: readonly (readonly [term: string, text: string])[];
-  /** Names below the rows, without a string each. */
+  /** Names below the rows, without descriptions. */
   readonly names?: readonly string[];
-  /** Stands right below the table before it, without a blank line. */
+  /** Whether the table directly follows the previous one, without a blank line. */
   readonly isTight?: boolean;
 }
 
-/** Longer lines are tiring to read, however wide the window is. */
+/** Longer lines are tiring to read, even in a wide window. */
 const widestColumns = 100;
 const widestTerm = 30;
 const narrowestText = 30;
 
 /**
- * The page as a string, for a window of this many columns. By hand: the parser's own help knows commands alone, not
+ * Formats the page for a window of this many columns. By hand: the parser's own help supports only commands, not
  * groups, topics and examples.
  */
 export function layOutPage(page: HelpPage, columns: number): string {
@@ -43,7 +43,7 @@ export function layOutPage(page: HelpPage, columns: number): string {
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** Consecutive tables have their strings in one column. */
+/** Consecutive tables align their descriptions. */
 function formatTables(tables: readonly HelpTable[], width: number): string[] {
   const blocks: HelpTable[][] = [];
   for (const table of tables.filter(({ rows, names = [] }) => rows.length + names.length > 0)) {
@@ -59,7 +59,7 @@ function formatTables(tables: readonly HelpTable[], width: number): string[] {
 const getWidestTerm = (rows: HelpTable["rows"]): number =>
   Math.max(...rows.map(([term]) => term.length).filter((length) => length <= widestTerm), 0);
 
-/** Terms next to their strings; a long term has its text below it, and so have all in a window that is too narrow. */
+/** Formats terms and descriptions. A long term, or a narrow window, puts the description below its term. */
 function formatTable({ title, rows, names = [] }: HelpTable, widest: number, width: number): string {
   const side = width - widest - 4 >= narrowestText ? widest : 0;
   const lines = rows.flatMap(([term, text]) => {
@@ -76,7 +76,7 @@ function formatTable({ title, rows, names = [] }: HelpTable, widest: number, wid
   return [`${title}:`, ...lines, ...more.map((line) => `  ${line}`)].join("\n");
 }
 
-/** Lines of at most this many characters, where words allow it; all but the first begin with `indent` blanks. */
+/** Wraps lines at this many characters between words. All but the first are indented by `indent` blanks. */
 export function wrapText(text: string, width: number, indent = 0): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
@@ -87,10 +87,10 @@ export function wrapText(text: string, width: number, indent = 0): string[] {
   return lines;
 }
 
-/** Longer lists of choices are left to completion and to the message that rejects a wrong one. */
+/** Completion and error messages show longer lists of choices. */
 const maxChoices = 12;
 
-/** `<composite-id>`, `[file]`, `<path...>` */
+/** Formats `<composite-id>`, `[file]` or `<path...>`. */
 export function formatPositional({ name, optional, variadic }: PositionalSpec): string {
   const shown = `${name.replaceAll("_", "-")}${variadic ? "..." : ""}`;
   return optional ? `[${shown}]` : `<${shown}>`;
@@ -101,7 +101,7 @@ export const createPositionalTable = (positionals: readonly PositionalSpec[]): H
   rows: positionals.map((one) => [formatPositional(one), withNotes(one.description, formatChoices(one.choices))]),
 });
 
-/** The flags of a command: those without a section, then each section under its title. */
+/** Creates tables of a command's flags: those without a section, then each section under its title. */
 export function createFlagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable[] {
   const named = new Set(flags.flatMap(({ section }) => section ?? []));
   return [undefined, ...named].map((title) =>
@@ -113,7 +113,7 @@ export function createFlagTables(flags: readonly FlagSpec[], bodyFrom: readonly 
   );
 }
 
-/** Flags of a page. Where one of them has a short form, the long ones are below each other all the same. */
+/** Creates a table of flags. If one has a short form, the long forms are aligned. */
 export function createFlagTable(
   title: string,
   flags: readonly FlagSpec[],
@@ -150,7 +150,7 @@ function formatChoices(choices: readonly string[] = []): string[] {
 const withNotes = (text: string, ...notes: (string | readonly string[])[]): string => {
   const texts = notes.flat();
   if (texts.length === 0) return text;
-  // The default comes last, also where the text itself says what it is.
+  // The default comes last, unless the description already states it.
   const [, before = text, preset] = /^(.*) \((default: [^()]*)\)$/.exec(text) ?? [];
   return `${before} (${[...texts, ...(preset ? [preset] : [])].join("; ")})`.trim();
 };

@@ -5,7 +5,7 @@ import { globalFlags } from "../parse/globals.ts";
 import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
 
-/** The whole command line as data, for programs: `svc help --json`. Fields are only ever added. */
+/** Formats the whole command line as data for programs: `svc help --json`. Fields are only added. */
 export const buildManifest = (tree: readonly TreeGroup[], version: string) => ({
   name: "svc",
   version,
@@ -34,7 +34,7 @@ function toCommandEntry(command: DescribedCommand) {
   };
 }
 
-/** `in`: position of its value in the request. */
+/** `in` is the position of the value in the request. */
 function toFlagEntry({ target, ...flag }: FlagSpec) {
   return { ...flag, ...(target && { in: target.in }) };
 }

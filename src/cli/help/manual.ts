@@ -6,8 +6,8 @@ import { exitCodes } from "../process/exit.ts";
 import { formatExample } from "../process/shell-words.ts";
 
 /**
- * The manual page svc(1), in the man macros: `svc help --man`, and what the package installs. By hand: a few macros over
- * the declarations, where a generator wants a page in another language first.
+ * Formats the manual page svc(1) with the man macros, for `svc help --man` and the package. By hand: existing
+ * generators need a page in another language first.
  */
 export const formatManual = (tree: readonly TreeGroup[], version: string): string =>
   [
@@ -73,7 +73,7 @@ function formatFlag({ flag, short, type, placeholder, description, default: usua
 
 const formatItem = (name: string, text: string): string[] => [".TP", `\\fB${escapeRoff(name)}\\fR`, escapeRoff(text)];
 
-/** Text that means itself: no escapes, no hyphens that a search would miss, no request at the start of a line. */
+/** Escapes literal text: no escapes, no hyphens that a search would miss, no request at the start of a line. */
 const escapeRoff = (text: string): string =>
   text
     .replaceAll("\\", "\\e")

@@ -6,7 +6,7 @@ import { type DescribedCommand, getUnderlyingOperation } from "../parse/declarat
 import { createFlagTables, createPositionalTable, formatPositional, type HelpPage, type HelpTable } from "./layout.ts";
 import { topics } from "./topics.ts";
 
-/** The page of the whole program: the essentials for a newcomer, on one screen. */
+/** Creates the page of the whole program: the essentials for a newcomer on one screen. */
 export const createRootPage = (names: readonly string[]): HelpPage => {
   const filterByHeading = (heading: string) => names.filter((name) => getHeading(name) === heading);
   const brief = listHeadings(names).filter(isBrief);
@@ -41,7 +41,7 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
   };
 };
 
-/** `svc help --all`: every command of these groups, with those that their pages do not list. */
+/** Creates the page of `svc help --all`: every command of these groups, including those that their pages omit. */
 export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
   about: [],
@@ -56,13 +56,13 @@ export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly Des
   notes: [],
 });
 
-/** The groups' headings, in the order in which groups first are under them. */
+/** Lists the headings in the order of their first groups. */
 const listHeadings = (names: readonly string[]): string[] => [...new Set(names.map(getHeading))];
 const getHeading = (name: string): string => commandGroups[name]?.heading ?? "More";
 const isBrief = (heading: string): boolean => briefHeadings.some((one) => one === heading);
 const getSummary = (name: string): string => commandGroups[name]?.summary ?? "";
 
-/** The page that these words name: of a group, of the words in between, or of a command. */
+/** Creates the page of a group, of words within it, or of a command. */
 export function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
   const at = findDeepest(words, commands);
   const command = commands.find((one) => areWordsEqual(one.words, at));
@@ -73,7 +73,7 @@ export function buildHelpPage(words: readonly string[], commands: readonly Liste
   return groupPage(at, below, at.length === 1 ? commandGroups[at[0]!] : undefined);
 }
 
-/** The words up to the first unknown one, if that follows a group; after a command they are arguments. */
+/** Returns the words up to the first unknown one if that follows a group. After a command, words are arguments. */
 export function findUnknownWords(
   words: readonly string[],
   commands: readonly ListedCommand[],
@@ -83,7 +83,7 @@ export function findUnknownWords(
   return isCommand || at.length === words.length ? undefined : words.slice(0, at.length + 1);
 }
 
-/** The longest beginning of the words that is in the tree. */
+/** Returns the longest prefix of the words that is in the tree. */
 function findDeepest(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] {
   for (let length = words.length; length > 1; length -= 1) {
     const start = words.slice(0, length);
@@ -127,7 +127,10 @@ function groupPage(
   };
 }
 
-/** The first example of the commands that a newcomer wants to see: those that the group names, else its first ones. */
+/**
+ * Selects the first example of the commands that a newcomer needs: those that the group declares, or else its first
+ * ones.
+ */
 function groupExamples(below: readonly DescribedCommand[], group: CommandGroup | undefined): CommandExample[] {
   const shown = group?.shown?.map((name) => below.find(({ words }) => words.slice(1).join(" ") === name));
   return (shown ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
@@ -140,8 +143,7 @@ const groupNotes = (words: readonly string[], group: CommandGroup | undefined): 
 ];
 
 /**
- * The commands directly below some words, and the words that have further ones below them; by sections, where the group
- * declares them.
+ * Creates tables of the commands directly below some words, and of words with further commands, by declared section.
  */
 function createCommandTables(
   words: readonly string[],
@@ -167,7 +169,7 @@ function createCommandTables(
   ];
 }
 
-/** A word that is below some others: its arguments and summary, and the words that are below it. */
+/** Creates the row of a word: its arguments, its summary, and the words below it. */
 function createCommandRow(
   words: readonly string[],
   word: string,

@@ -3,8 +3,8 @@ import type { ApiResponse } from "../../client/response.ts";
 import { CommandFailedError } from "../process/failure.ts";
 
 /**
- * The bytes of a document that is about to replace a file. Throws InvalidResponseError if a part of it came, or
- * nothing, unless it may be empty.
+ * Returns the bytes of a document that replaces a file. Throws InvalidResponseError for a partial or empty response,
+ * unless it may be empty.
  */
 export function getDocumentBytes(
   { status, value }: Pick<ApiResponse, "status" | "value">,
@@ -24,11 +24,11 @@ async function* requireContent(bytes: AsyncIterable<Uint8Array>, status: number)
   if (isEmpty) throw createEmptyResponseError("a document", status);
 }
 
-/** Of a request that asked for something. */
+/** The response to a request for data. */
 export const createEmptyResponseError = (what: string, status: number): InvalidResponseError =>
   new InvalidResponseError(status, `Expected ${what}, but the service answered ${status} with an empty body.`);
 
-/** Variables to set; those without a value are to be taken away. */
+/** Variables to set. Those without a value are unset. */
 type ShellVariables = Readonly<Record<string, string | undefined>>;
 
 export const variableFormats = ["bash", "zsh", "fish", "powershell", "dotenv", "github"] as const;
@@ -39,7 +39,7 @@ interface Writer {
   readonly unset: (name: string) => string;
 }
 
-/** Within single quotes a POSIX shell reads nothing but the quote that ends them. */
+/** Within single quotes, a POSIX shell interprets nothing but the closing quote. */
 const posix: Writer = {
   set: (name, value) => `export ${name}='${value.replaceAll("'", "'\\''")}'`,
   unset: (name) => `unset ${name}`,
@@ -53,18 +53,18 @@ const writers: Readonly<Record<VariableFormat, Writer>> = {
     set: (name, value) => `set -gx ${name} '${value.replace(/[\\']/g, "\\$&")}'`,
     unset: (name) => `set -e ${name}`,
   },
-  // about_Quoting_Rules: a quote is doubled; the typographic ones are quotes, too.
+  // about_Quoting_Rules: a quote is doubled; typographic quotes count, too.
   powershell: {
     set: (name, value) => `$env:${name} = '${value.replace(/['\u2018\u2019\u201a\u201b]/g, "$&$&")}'`,
     unset: (name) => `Remove-Item Env:${name} -ErrorAction SilentlyContinue`,
   },
-  // Readers agree on little: on bare words, and on single quotes around anything without one. Empty is not set.
+  // Readers agree only on bare words, and on single quotes around values without one. An empty value is not set.
   dotenv: { set: (name, value) => `${name}=${formatDotenvValue(name, value)}`, unset: (name) => `${name}=` },
-  // Lines for $GITHUB_ENV; the file knows no quotes, and a step cannot take away what an earlier one set.
+  // Lines for $GITHUB_ENV. The file has no quoting, and a step cannot unset earlier variables.
   github: { set: formatGitHubLines, unset: (name) => `${name}=` },
 };
 
-/** The text that a shell, or a reader of such files, evaluates to these variables; ends with a line break. */
+/** Formats variables for evaluation by a shell or by readers of such files. The result ends with a line break. */
 export function formatVariables(variables: ShellVariables, format: VariableFormat): string {
   const { set, unset } = writers[format];
   return Object.entries(variables)
@@ -80,7 +80,9 @@ function formatDotenvValue(name: string, value: string): string {
   });
 }
 
-/** https://docs.github.com/actions: a value of several lines is between two lines of a word that is not in it. */
+/**
+ * https://docs.github.com/actions: a multi-line value is between two lines with a delimiter that it does not contain.
+ */
 function formatGitHubLines(name: string, value: string): string {
   if (!/[\r\n]/.test(value)) return `${name}=${value}`;
   let end = "end";

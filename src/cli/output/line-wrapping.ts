@@ -1,7 +1,7 @@
 import width from "fast-string-width";
 import type { Host, OutputStream } from "../process/host.ts";
 
-/** Text in one style, as it will be printed. */
+/** Text in one style, as printed. */
 export interface StyledPiece {
   readonly text: string;
   readonly paint: (text: string) => string;
@@ -14,9 +14,8 @@ interface Word {
 }
 
 /**
- * A line as it is printed in a window of this many columns: it continues in the next one between words, never within.
- * What follows is below the text behind a name, else a little further in than the line begins. A command to be typed
- * continues behind a backslash, so that it can be pasted.
+ * Wraps a line at this many columns, only between words. Continuation lines are indented below the text after a name,
+ * or else a little more than the line. A command continues after a backslash, so that it can be pasted.
  */
 export function wrapLine(line: readonly StyledPiece[], columns: number): string {
   const text = line.map((piece) => piece.text).join("");
@@ -55,7 +54,7 @@ function splitWords(line: readonly StyledPiece[]): Word[] {
   return words;
 }
 
-/** A shell word, from there on, is one: a break within quotes would be part of it. */
+/** From here on, words are shell words, because a break within quotes would be part of the word. */
 function withQuotesWhole(words: readonly Word[], from: number): Word[] {
   const whole = words.slice(0, from);
   let isOpen = false;
@@ -69,7 +68,7 @@ function withQuotesWhole(words: readonly Word[], from: number): Word[] {
 
 const getText = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
 
-/** The prefix of a continued line: a third of the window at most, since text needs room; two of a tree. */
+/** The prefix of a continuation line: at most a third of the window. In a tree, it repeats the branches. */
 function getHangingIndent(text: string, columns: number): string {
   const [branch = "", before = "", indent = "", own] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
   if (branch !== "" && measureWidth(branch) <= (2 * columns) / 3) {
@@ -84,13 +83,13 @@ function getHangingIndent(text: string, columns: number): string {
 
 const ascii = /^[ -~]*$/;
 
-/** How many columns of a terminal the text takes. The library is loaded for what is not ASCII (build.ts). */
+/** Measures the columns of a text on a terminal. The library is loaded only for text that is not ASCII (build.ts). */
 export const measureWidth = (text: string): number => (ascii.test(text) ? text.length : width(text));
 
 /** The default width of a terminal. */
 export const defaultColumns = 80;
 
-/** Width of its window: that of the terminal, else the variable COLUMNS; undefined: unknown. */
+/** Returns the width of the window: that of the terminal, or else of the variable COLUMNS; undefined if unknown. */
 export function readWindowWidth(
   { columns }: Pick<OutputStream, "columns">,
   { COLUMNS = "" }: Host["env"],
@@ -99,8 +98,8 @@ export function readWindowWidth(
 }
 
 /**
- * The same stream, never 0 columns wide: libraries divide by the width to know how many lines to clear, and would
- * continue forever. A window may lose its width while something turns in it.
+ * Returns a stream that is never 0 columns wide: libraries divide by the width to count the lines to clear, and would
+ * loop forever. A window may lose its width while a spinner runs.
  */
 export const withNonZeroWidth = <Stream extends OutputStream>(stream: Stream): Stream =>
   new Proxy(stream, {

@@ -10,45 +10,47 @@ import type { StyledLine } from "./styled.ts";
 import { fitTable } from "./table.ts";
 import { formatCell, formatRecord } from "./text.ts";
 
-/** How a response is laid out where it is a table. */
+/** Layout of a response as a table. */
 export interface TableView {
-  /** Names of the fields that may be chosen, empty when they are free; omitted: those that the rows have. */
+  /** Names of the selectable fields. An empty list allows any field; without a list, the fields of the rows count. */
   readonly fields?: readonly string[];
   readonly columns?: readonly Column[] | undefined;
   /** The field that holds the rows. */
   readonly rows?: string | undefined;
-  /** Reports that there is nothing, to people: `No webhooks`. */
+  /** Message for users about an empty result: `No webhooks`. */
   readonly none?: string;
-  /** The reason for an unexpected empty result: shown instead of `none`, and in every format. */
+  /** Reason for an unexpected empty result. It replaces `none` in every format. */
   readonly lack?: string | undefined;
 }
 
 /**
- * Data on standard output, everything else on standard error (DECISIONS.md, L1). Lines are for people: their contents
- * are made harmless (print.ts), so they may hold any text of a service.
+ * Data goes to standard output, everything else to standard error (DECISIONS.md, L1). Lines are for users and may
+ * contain untrusted text, because print.ts escapes them.
  */
 export interface Output {
-  /** The output options of the flags; `table`, by default, is tab-separated when standard output is not a terminal. */
+  /** The output options of the flags. `table`, the default, is tab-separated when standard output is not a terminal. */
   readonly format: OutputFormat;
   /** Prints a response. */
   show(value: unknown, view?: TableView): Promise<void>;
-  /** Prints one document of a stream: a line of JSON, or lines for people. */
+  /** Prints one document of a stream: a line of JSON, or lines for users. */
   event(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
-  /** Lines for people on standard output. */
+  /** Prints lines for users on standard output. */
   print(...lines: readonly StyledLine[]): Promise<void>;
-  /** One document of JSON on standard output, on one line unless indented. */
+  /** Prints one JSON document on standard output, on one line unless indented. */
   document(value: unknown, indent?: number): Promise<void>;
-  /** Rows of cells: comma-separated where that is asked for, else tab-separated. */
+  /** Prints rows of cells: comma-separated on request, otherwise tab-separated. */
   rows(rows: readonly (readonly string[])[]): Promise<void>;
-  /** The requested data, byte for byte if a program reads it. */
+  /** Prints the requested data, byte for byte for programs. */
   content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
-  /** A line for people on standard error, whatever goes to standard output; silent under --quiet. */
+  /** Prints a line for users on standard error, unless --quiet is given. */
   note(line: StyledLine): Promise<void>;
-  /** A line on standard error that is never omitted. */
+  /** Prints a line on standard error in every mode. */
   warn(line: StyledLine): Promise<void>;
-  /** A document of JSON on standard error, for programs that follow events. */
+  /** Prints a JSON document on standard error, for programs that follow events. */
   tell(value: unknown): Promise<void>;
-  /** A line on standard error that the next one replaces; undefined clears it. Silent where it cannot. */
+  /**
+   * Shows a line on standard error that the next one replaces; undefined clears it. Does nothing without a terminal.
+   */
   status(text: string | undefined): Promise<void>;
 }
 
@@ -59,7 +61,7 @@ export function createOutput(host: Host, globals: Globals): Output {
   const print = (...lines: readonly StyledLine[]) => printer.lines("stdout", lines);
   const printDocument = (value: unknown, indent?: number) => printer.json("stdout", value, indent);
   const rowFormat = format !== "csv" ? "tsv" : globals.csvSafe ? "csv-safe" : "csv";
-  // Who asks for a table wants one wherever it goes.
+  // An explicit table format applies to pipes, too.
   const isTable = format === "table" && (stdout.isTTY === true || globals.format === "table");
   const printRows = (rows: readonly (readonly string[])[]) => printer.rows(rows, rowFormat);
 
@@ -89,7 +91,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     if (format === "table") {
       const entries = names.map((name) => [name, formatCell(getValueAt(value, name))] as const);
       if (isTable) return printer.lines("stdout", formatRecord(entries));
-      // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
+      // A single value has no name: `KEY=$(svc webhooks hmac-key)`.
       return entries.length === 1 && isOneValue(chosen, view)
         ? printRows(entries.map(([, value]) => [value]))
         : printRows(entries);
@@ -109,7 +111,7 @@ export function createOutput(host: Host, globals: Globals): Output {
     const { lines, leftOut, cut } = fitTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),
       window,
-      // A requested column is shortened, and never omitted.
+      // A requested column may be shortened but is never omitted.
       keepsAll: globals.fields !== undefined,
     });
     await printer.lines("stdout", lines, { laidOut: true });
@@ -140,8 +142,7 @@ export function createOutput(host: Host, globals: Globals): Output {
 }
 
 /**
- * Whether no response of the command is declared to have a second value; a single one of several that may be missing
- * keeps its name.
+ * Whether the command declares no response with a second value. A single value of several optional ones keeps its name.
  */
 const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
   (chosen ?? columns ?? fields)?.length === 1;
@@ -154,7 +155,7 @@ function findRows(value: unknown, name: string | undefined): readonly unknown[] 
   return Array.isArray(inner) ? inner : undefined;
 }
 
-/** Where nothing says which columns to show: the plain fields of the first row, six at most. */
+/** Chooses columns without a declaration: up to six plain fields of the first row. */
 function listColumns(rows: readonly unknown[]): string[] {
   const first = rows[0];
   if (!isObject(first)) return ["value"];
@@ -162,18 +163,18 @@ function listColumns(rows: readonly unknown[]): string[] {
   return (plainNames.length > 0 ? plainNames : Object.keys(first)).slice(0, 6);
 }
 
-/** A field by its path: `owner.email`. */
+/** Returns a field by its path: `owner.email`. */
 const getValueAt = (value: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((inner, step) => (hasField(inner, step) ? inner[step] : undefined), value);
 
 const hasField = (value: unknown, name: string): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name);
 
-/** These fields of it, by their paths. */
+/** Selects fields of a value by their paths. */
 export const pickFields = (value: unknown, names: readonly string[]): unknown =>
   Object.fromEntries(names.map((name) => [name, getValueAt(value, name) ?? null]));
 
-/** The fields that any of the rows has; none if there are no rows. */
+/** Lists the fields of all rows. */
 export const listFields = (rows: readonly unknown[]): readonly string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : []))),
 ];

@@ -17,35 +17,35 @@ import { formatCsvLine, formatSafeCsvLine, formatTsvLine } from "./text.ts";
 /** Standard output or standard error. */
 export type StreamName = "stdout" | "stderr";
 
-/** `csv-safe`: no cell is a formula. */
+/** With `csv-safe`, no cell is a formula. */
 export type RowFormat = "csv" | "csv-safe" | "tsv";
 
 const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: formatTsvLine } as const;
 
 /**
- * The one way to a stream. Services, receivers, files and people choose most of the output: none of it may control the
- * terminal, begin a line of its own, or give commands to a runner that reads the log.
+ * All output goes through this printer. Services, receivers, files and users provide most of it, so it must not control
+ * the terminal, begin a new line, or give commands to a runner that reads the log.
  */
 export interface Printer {
   /**
-   * Lines for people; our styles are added after all else was made harmless. In a window they continue between words,
-   * unless they are `laidOut`: rows of a table.
+   * Prints lines for users. Styles are added after all text is escaped. Lines wrap between words, unless they are
+   * `laidOut`: rows of a table.
    */
   lines(name: StreamName, lines: readonly StyledLine[], how?: { readonly laidOut?: boolean }): Promise<void>;
   /** A document of JSON, on one line unless indented. */
   json(name: StreamName, value: unknown, indent?: number): Promise<void>;
-  /** Rows, escaped by the rules of their format; on a terminal, where no program reads them, as people may see them. */
+  /** Prints rows with the escapes of their format, or for users on a terminal. */
   rows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
   /**
-   * The requested data, byte for byte; on a terminal, and as a string in a runner's log, without control sequences and
-   * commands. On a terminal its last line is ended.
+   * Prints the requested data byte for byte. On a terminal, and for text in a runner's log, control sequences and
+   * commands are escaped. On a terminal, the last line gets a line break.
    */
   content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void>;
-  /** A line that stands until the next one takes its place; undefined clears it. On terminals alone. */
+  /** Shows a line that the next one replaces; undefined clears it. Works only on a terminal. */
   status(text: string | undefined): Promise<void>;
 }
 
-/** Text of our own making, in which line breaks and tabs have their place, as it may be printed: a page of help. */
+/** Escapes a page of help, in which line breaks and tabs are intended. */
 export const escapePage = (host: Host, text: string): string =>
   createCommandNeutralizer(host)(escapeMultilineText(text));
 
@@ -64,7 +64,7 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
     return isStyled && hasColour(host[name], color, host.env) ? (await import("./paint.ts")).createPaint() : undefined;
   };
 
-  /** Standard output has the requested data; on standard error secrets are not expected. */
+  /** Standard output carries requested data, which may be a secret. Standard error must not contain any. */
   const toShown = (name: StreamName, text: string): string =>
     escapeControlCharacters(name === "stderr" ? redactSentSecrets(host, text) : text);
 
@@ -73,12 +73,12 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
       if (typeof piece === "string") return { text: toShown(name, piece), paint: (text) => text };
       return { text: toShown(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
     });
-    // As a whole: two pieces may be one command.
+    // The pieces are escaped together, because two of them may form one command.
     return `${calmed(wrapLine(pieces, columns))}\n`;
   };
 
   let hasStatus = false;
-  /** Output below a status begins a line of its own, which an echoed Ctrl-C is not part of. */
+  /** Output below a status begins a new line, after an echoed Ctrl-C. */
   const put: typeof write = (stream, text) => {
     if (hasStatus && stream.isTTY) {
       hasStatus = false;
@@ -119,7 +119,7 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
         await put(stdout, stdout.isTTY ? calmed(escapeMultilineText(text)) : neutralizeJsonCommands(text));
         isWholeLine = text.endsWith("\n");
       }
-      // Behind it the shell would put its prompt.
+      // Otherwise the shell would continue that line with its prompt.
       if (stdout.isTTY && !isWholeLine) await put(stdout, "\n");
     },
     async status(text) {
@@ -133,17 +133,17 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
   };
 }
 
-/** Whether a status line can be shown there. Some terminals report 0 columns. */
+/** Whether a status line can be shown. Some terminals report 0 columns. */
 export const hasWidth = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
 
 const clearLine = "\r\x1b[K";
 
-/** A line that wraps could not be rewritten. */
+/** A wrapped line could not be rewritten. */
 const cut = (text: string, columns: number): string => (text.length < columns ? text : text.slice(0, columns - 1));
 
 /**
- * Whether what is printed ends in the log of a runner that obeys some of its lines: GitHub Actions and those that work
- * alike, Azure Pipelines, TeamCity. Each sets a variable of its own.
+ * Whether output ends up in the log of a runner that executes some of its lines: GitHub Actions and compatible ones,
+ * Azure Pipelines, TeamCity. Each sets its own variable.
  */
 const runnerParsesOutput = ({ GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION }: Host["env"]): boolean =>
   GITHUB_ACTIONS === "true" || /^true$/i.test(TF_BUILD ?? "") || Boolean(TEAMCITY_VERSION);

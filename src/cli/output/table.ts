@@ -5,7 +5,7 @@ import { bold, type StyledLine, type StyledText, styleState, styleStatus } from 
 import { formatCell, getMaxTextWidth, type OmittedPart, truncateText } from "./text.ts";
 
 const gap = 2;
-/** A column that is cut keeps as much and its title, unless it declares otherwise, or is omitted. */
+/** A shortened column keeps its title and this many characters, unless it declares otherwise. */
 const minTextWidth = 8;
 
 const ranks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
@@ -13,10 +13,10 @@ const ranks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
 interface ColumnLayout {
   readonly name: string;
   readonly cut: number;
-  /** Width of a shortened column; its full width otherwise. */
+  /** Width of a shortened column (default: its full width). */
   readonly least: number;
   readonly omits: OmittedPart;
-  /** Those of a lower rank are omitted later. */
+  /** Columns of a lower rank are omitted later. */
   readonly rank: number;
   readonly isNumber: boolean;
   readonly cells: readonly string[];
@@ -24,9 +24,9 @@ interface ColumnLayout {
 }
 
 /**
- * Rows under headings that fit a window of this many columns: some are cut with `…`, by their declared priority, and
- * columns that do not fit next to the essential ones are omitted. Numbers are at the right, states in their color. With
- * the titles of omitted and of cut columns.
+ * Formats rows under headings for a window of this many columns. Some cells are cut with `…` by declared priority, and
+ * columns that do not fit next to the essential ones are omitted. Numbers are right-aligned, and states are colored.
+ * Returns the titles of omitted and cut columns, too.
  */
 export function fitTable(
   rows: readonly (readonly unknown[])[],
@@ -50,7 +50,7 @@ export function fitTable(
       ({ least }) => least,
       ({ cut }) => cut === priority,
     );
-  // Nothing else helps: a line that wraps is harder to read than one that is cut.
+  // Cutting is the last resort: a wrapped line is harder to read than a cut one.
   shrink(
     shown,
     window,
@@ -80,14 +80,14 @@ function layOutColumn(
     values.some((value) => typeof value === "number") &&
     values.every((value) => typeof value === "number" || value === null || value === undefined);
   const width = getMaxTextWidth([formatTitle({ name }), ...cells]);
-  // The first says which row it is.
+  // The first column identifies the row.
   const isEmpty = cells.every((text) => text === "");
   const rank = ranks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
   const kept = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
   return { name, cut, least: kept, omits, rank, isNumber, cells, width };
 }
 
-/** A moment to the second: nothing happens twice in one that a table tells apart by it. */
+/** Formats a time to the second, which is precise enough to distinguish rows. */
 const removeMilliseconds = (text: string): string =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) ? `${text.slice(0, 19)}Z` : text;
 
@@ -97,8 +97,8 @@ const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, gap * (columns.length - 1));
 
 /**
- * As many columns as fit, each as narrow as it may be, in the order of their ranks. Essential columns use the available
- * room; empty ones take none from others.
+ * Chooses as many columns as fit, in the order of their ranks, each at its minimum width. Essential columns share the
+ * free space; empty columns take none.
  */
 function chooseColumns(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
   const taken = new Map<string, ColumnLayout>();
@@ -117,7 +117,7 @@ function chooseColumns(all: readonly ColumnLayout[], window: number): readonly C
   return all.flatMap(({ name }) => taken.get(name) ?? []);
 }
 
-/** Takes from the widest of these columns, until the table fits or each is down to what it keeps. */
+/** Shrinks the widest of these columns until the table fits or each has its minimum width. */
 function shrink(
   columns: readonly ColumnLayout[],
   window: number,
@@ -153,7 +153,7 @@ function paintCell({ name }: ColumnLayout, text: string): StyledText | string {
   return typeof found === "string" ? text : { ...found, text: `${word}${blanks}` };
 }
 
-/** The last cell needs no blanks after it. */
+/** The last cell needs no padding. */
 function joinCells(cells: readonly (StyledText | string)[]): StyledLine {
   return cells.flatMap((one, i): (StyledText | string)[] => {
     if (i < cells.length - 1) return [one, " ".repeat(gap)];

@@ -7,7 +7,7 @@ import { UsageError } from "../process/failure.ts";
 export const outputFormatNames = ["table", "json", "ndjson", "csv", "tsv"] as const;
 export type OutputFormat = (typeof outputFormatNames)[number];
 
-/** The flags that every command takes, before or after its words. */
+/** The flags that every command accepts, before or after its words. */
 export const globalFlags: readonly FlagSpec[] = [
   {
     flag: "base-url",
@@ -93,7 +93,7 @@ export interface Globals {
   readonly json: boolean;
   readonly fields: readonly string[] | undefined;
   readonly format: OutputFormat | undefined;
-  /** Cells of CSV that begin like formulas are made none. */
+  /** CSV cells that begin like formulas are escaped. */
   readonly csvSafe: boolean;
   /** Tables are not fitted to the window. */
   readonly wide: boolean;
@@ -101,7 +101,7 @@ export interface Globals {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;
-  /** Undefined: as clients usually wait, and longer where what is asked for takes longer. */
+  /** Undefined: the client's default, or more for slow operations. */
   readonly timeoutMs: number | undefined;
   readonly maxAnswerBytes: number | undefined;
   readonly retries: number;
@@ -110,7 +110,7 @@ export interface Globals {
   readonly yes: boolean;
 }
 
-/** The global flags of one command line, by the names that `parse` gives them. */
+/** Reads the global flags of a command line by the names in `parse`. */
 export function readGlobals(values: Readonly<Record<string, unknown>>): Globals {
   const getText = (name: string) => values[name] as string | undefined;
   const on = (name: string) => values[name] === true;
@@ -160,7 +160,7 @@ function parseFieldNames(text: string): readonly string[] {
   return names;
 }
 
-/** Milliseconds of `30s`, `2h35m` or `PT2H35M`; a usage error otherwise. */
+/** Parses `30s`, `2h35m` or `PT2H35M` as milliseconds. Throws a usage error otherwise. */
 export function parseDurationFlag(text: string, flag: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new UsageError(`${flag} must be a duration (30s, PT2H35M), got "${text}"`);
@@ -169,14 +169,14 @@ export function parseDurationFlag(text: string, flag: string): number {
 
 const isLocal = (address: string): boolean => /^(localhost|127\.)/.test(address);
 
-/** Bytes of `500MB` or `2GiB`; a usage error otherwise. */
+/** Parses `500MB` or `2GiB` as bytes. Throws a usage error otherwise. */
 export function parseSizeFlag(text: string, flag: string): number {
   const bytes = parseSize(text);
   if (bytes === undefined) throw new UsageError(`${flag} must be a size (500MB, 2GiB), got "${text}"`);
   return bytes;
 }
 
-/** An http or https URL without a slash at the end; a usage error otherwise. */
+/** Parses an http or https URL without a trailing slash. Throws a usage error otherwise. */
 export function parseUrlFlag(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -188,7 +188,7 @@ export function parseUrlFlag(text: string, name: string): string {
   return trimTrailing(text, "/");
 }
 
-/** The same of a URL to which paths are appended: they would become part of a query or a fragment. */
+/** Parses a base URL. Appended paths would become part of a query or a fragment, so it must have none. */
 export function parseBaseUrlFlag(text: string, name: string): string {
   const url = parseUrlFlag(text, name);
   const stray = /[?#\s]/.exec(text)?.[0];

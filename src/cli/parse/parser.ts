@@ -9,14 +9,14 @@ import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
-/** The meaning of a command line: its command, and its input with the global flags. */
+/** The interpretation of a command line: its command, and its input with the global flags. */
 export interface Invocation<D extends CommandDeclaration> {
   readonly declaration: D;
   readonly input: CommandInput;
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
-/** The part of the command tree that a command line needs: the command of its words, or all candidates. */
+/** The part of the command tree that a command line needs: the command with its words, or all candidates. */
 export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
   readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
@@ -26,7 +26,7 @@ export class Parser<D extends CommandDeclaration> {
   /** Whether the words name a command that runs another one. */
   readonly #passesOn: boolean;
 
-  /** `words` are those of the command line; `declarations` are the commands of the group that they begin with. */
+  /** `words` come from the command line; `declarations` are the commands of their group. */
   constructor(groups: readonly string[], declarations: readonly D[], words: readonly string[]) {
     this.#words = words;
     this.#passesOn = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
@@ -43,14 +43,14 @@ export class Parser<D extends CommandDeclaration> {
     }
   }
 
-  /** The command line as a value. Throws UsageError. Undefined when there is nothing to run, but a page to show. */
+  /** Parses the command line. Throws UsageError. Returns undefined if it requests a page instead of a command. */
   parse(argv: readonly string[]): Invocation<D> | undefined {
     const isMeant = createFlagFilter(argv);
     this.#addOptions(isMeant);
     this.#addOperators(argv);
     const error = this.#findFailure(argv);
     if (!error) return this.#chosen;
-    // The parser corrects what it does not know by all that it knows.
+    // The parser suggests only names from its own declarations.
     this.#addOptions((flag) => !isMeant(flag));
     throw this.#explainError(this.#findFailure(argv) ?? error, argv);
   }
@@ -80,7 +80,7 @@ export class Parser<D extends CommandDeclaration> {
     return undefined;
   }
 
-  /** A suggestion for an unknown option: the parser itself corrects mistyped names alone. */
+  /** Adds a suggestion for an unknown option. The parser itself corrects only misspelled names. */
   #explainError(error: UsageError, argv: readonly string[]): UsageError {
     if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
@@ -89,7 +89,7 @@ export class Parser<D extends CommandDeclaration> {
     return hint === undefined ? error : new UsageError(error.message, { hint, cause: error });
   }
 
-  /** An option before `--` is ours; it was probably meant for the command that is to be run. */
+  /** An option before `--` belongs to svc, but was probably meant for the command to run. */
   #createOrderHint(): string {
     const line = `svc ${this.#words.slice(0, 2).join(" ")} [options] -- COMMAND [its options]`;
     return `Options of the command that is run come after --: ${line}`;
@@ -100,7 +100,7 @@ export class Parser<D extends CommandDeclaration> {
     return suggestPartialName(unknown, [...new Set(flags)]);
   }
 
-  /** How the page of help of the deepest command that the words name is asked for. */
+  /** Formats the help command line of the deepest command that the words name. */
   formatHelpLine(words: readonly string[]): string {
     const known: string[] = [];
     for (let at: Commander | undefined = this.#root, i = 0; at; i += 1) {
@@ -110,7 +110,7 @@ export class Parser<D extends CommandDeclaration> {
     return ["svc", ...known, "--help"].join(" ");
   }
 
-  /** Whether the words name a command that can run, or only a group of commands. */
+  /** Whether the words name only a group of commands and not a command to run. */
   isGroup(words: readonly string[]): boolean {
     const found = words.reduce<Commander | undefined>(
       (at, word) => at?.commands.find((command) => command.name() === word),
@@ -122,7 +122,7 @@ export class Parser<D extends CommandDeclaration> {
   #declare(command: Commander, declaration: D): void {
     const { positionals, flags } = declaration;
     runnable.add(command);
-    // All are optional to the parser: missing values may come from a prompt, and are checked in one place.
+    // All positionals are optional to the parser. A prompt may provide missing values, which are checked elsewhere.
     for (const one of positionals) command.argument(`[${one.name}${one.variadic ? "..." : ""}]`);
     if (declaration.words.some((word, i) => word !== this.#words[i])) return;
     this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);
@@ -133,13 +133,13 @@ export class Parser<D extends CommandDeclaration> {
   }
 }
 
-/** Those may be before the words, too: a command that takes more of one, such as a format of its own, says so. */
+/** Global flags may precede the words. A command that redefines one, such as --format, declares it. */
 const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((one) => one.flag === flag);
 
 const findOrCreateChild = (parent: Commander, word: string): Commander =>
   parent.commands.find((command) => command.name() === word) ?? silence(parent.command(word));
 
-/** Pages are ours (src/cli/help): the parser only parses, and says by exceptions what is wrong. */
+/** svc formats its own pages (src/cli/help). The parser only parses and throws errors. */
 const silence = (command: Commander): Commander =>
   command
     .exitOverride()
@@ -148,7 +148,7 @@ const silence = (command: Commander): Commander =>
 
 const runnable = new WeakSet<Commander>();
 
-/** Making options takes longer than reading them, and a command has thirty: those that the line may mean. */
+/** Creating options takes longer than parsing them, and a command has thirty, so only relevant ones are created. */
 function createFlagFilter(argv: readonly string[]): (flag: FlagSpec) => boolean {
   const given = new Set(argv.filter((token) => token.startsWith("--")).map((token) => token.split("=", 1)[0]));
   const hasShort = argv.some((token) => /^-[^-]/.test(token));
@@ -161,7 +161,7 @@ function createOptions(spec: FlagSpec): Option[] {
   if (value.length > 0) {
     option.argParser((text: string, previous: unknown) => {
       if (!spec.repeatable) return checkValues(text, spec);
-      // No choice holds a comma: a list of them is one word.
+      // No choice contains a comma, so a list of choices is one word.
       const words = spec.choices ? text.split(",").map((word) => word.trim()) : [text];
       return [...((previous as unknown[] | undefined) ?? []), ...words.map((word) => checkValues(word, spec))];
     });
@@ -169,7 +169,7 @@ function createOptions(spec: FlagSpec): Option[] {
   return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
 }
 
-/** The parser passes on what it throws: its own kind of error has another wording. */
+/** The parser changes the message of its own error type, so this throws another one. */
 function checkValues(text: string, spec: FlagSpec): unknown {
   try {
     return convertValue(extractContractNumber(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
@@ -197,7 +197,7 @@ function toInvocation<D extends CommandDeclaration>(declaration: D, command: Com
 function toFlagValues(flags: readonly FlagSpec[], values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     flags.flatMap((spec) => {
-      // commander turns `--no-input` into input: false.
+      // commander converts `--no-input` to input: false.
       const negative = spec.type === "switch" && spec.flag.startsWith("no-");
       const value = values[toCamelCase(negative ? spec.flag.slice(3) : spec.flag)];
       return value === undefined ? [] : [[spec.flag, negative ? value === false : value]];
@@ -207,7 +207,7 @@ function toFlagValues(flags: readonly FlagSpec[], values: Readonly<Record<string
 
 const toCamelCase = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** commander's words without its prefix; its suggestion becomes the hint. */
+/** Converts a commander error: removes its prefix and turns its suggestion into the hint. */
 function toUsageError({ message }: CommanderError): UsageError {
   const text = message
     .replace(/^error: /, "")
@@ -218,7 +218,7 @@ function toUsageError({ message }: CommanderError): UsageError {
     : new UsageError(text.slice(0, at).replace(/\n$/, ""), { hint: text.slice(at + 1, -1) });
 }
 
-/** The parser counts arguments; which word is one too many, and which option takes it, is said here. */
+/** The parser only counts arguments. This names the extra word, and the option that accepts it. */
 export function explainExtraArguments(
   error: UsageError,
   declared: readonly (readonly [Commander, readonly FlagSpec[]])[],
@@ -242,7 +242,7 @@ function getWords(command: Commander): string[] {
   return command.parent ? [...getWords(command.parent), command.name()] : [];
 }
 
-/** The option that takes what looks like this: a duration, a moment, a contract. */
+/** Finds the option for a value of this form: a duration, a time or a contract. */
 function findFlag(word: string, flags: readonly FlagSpec[]): string | undefined {
   const looks = [
     { is: parseDuration(word) !== undefined, names: ["by", "within"] },
@@ -253,7 +253,7 @@ function findFlag(word: string, flags: readonly FlagSpec[]): string | undefined 
   return names.find((name) => flags.some(({ flag }) => flag === name));
 }
 
-/** The options with an operator that a line names, such as `--filter-created-at[$gt]`, of flags that take one. */
+/** Declares options with an operator, such as `--filter-created-at[$gt]`, for flags that support one. */
 export function findOperatorFlags(flags: readonly FlagSpec[], argv: readonly string[]): FlagSpec[] {
   const named = new Set(argv.filter((token) => token.includes("[$")).map((token) => token.split("=", 1)[0]!));
   return [...named].flatMap((option) => {

@@ -56,7 +56,7 @@ export const exitCodeByFailure: Readonly<Record<FailureKind, number>> = {
 
 export const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<SignalName, number>;
 
-/** A failure in words: its subject, its reason, and the next step. */
+/** A failure for users: its subject, its reason, and the next step. */
 export interface Explanation {
   readonly code: string;
   readonly message: string;
@@ -64,12 +64,12 @@ export interface Explanation {
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
   readonly requestId: string | undefined;
-  /** Whether the same command line may just be run again: that, and nothing else, exits 75. */
+  /** Whether the same command line may be run again. Only such failures exit with 75. */
   readonly retryable: boolean;
   readonly exitCode: number;
 }
 
-/** The only place that turns what was thrown into words and an exit code. */
+/** Converts every thrown error to a message and an exit code. No other code does this. */
 export function explainError(error: unknown): Explanation {
   const createExplanation = (
     kind: FailureKind,
@@ -162,7 +162,7 @@ export function explainError(error: unknown): Explanation {
   });
 }
 
-/** The run was interrupted; printed in words only if work was done before. */
+/** The run was interrupted. It prints a message only if work was done before. */
 export const explainInterruption = ({ done, hint, next }: PartialFailureError, name: SignalName): Explanation => ({
   code: "interrupted",
   message: "Interrupted.",
@@ -175,7 +175,8 @@ export const explainInterruption = ({ done, hint, next }: PartialFailureError, n
 });
 
 /**
- * Results of polling for the tokens of a device, whatever the status: servers differ (RFC 8628, 3.5; DECISIONS.md, P1).
+ * Results of polling for a device's tokens, regardless of the status, because servers differ (RFC 8628, 3.5;
+ * DECISIONS.md, P1).
  */
 const pollOutcomes = lookupTable<FailureKind>({
   authorization_pending: "pending",
@@ -191,7 +192,7 @@ const pollHints = lookupTable<string>({
 
 const unknownOutcomeHint = "The request may have taken effect. Check before you retry.";
 
-/** Whether a signed URL was rejected, which holds no credentials of the caller's. */
+/** Whether a signed URL was rejected, which contains no credentials of the caller. */
 const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWith("storage.");
 
 function getFailureKind(error: ServiceError): FailureKind {
@@ -244,7 +245,7 @@ function getServiceHint(error: ServiceError): string | undefined {
   return undefined;
 }
 
-/** For people: one item a line, the most helpful last. */
+/** Formats an error for users: one item per line, the most helpful last. */
 export function formatExplanation({ message, details, next, hint, requestId }: Explanation): string[] {
   return [
     `error: ${message}`,
@@ -255,7 +256,7 @@ export function formatExplanation({ message, details, next, hint, requestId }: E
   ];
 }
 
-/** For programs: one document. `next` is a command line without secrets. */
+/** Converts an error to one document for programs. `next` is a command line without secrets. */
 export function toExplanationJson({
   code,
   message,
@@ -281,7 +282,7 @@ export function toExplanationJson({
   };
 }
 
-/** The same, should what failed have echoed secrets. */
+/** Redacts secrets that the failed service may have echoed. */
 export const redactExplanation = (explanation: Explanation): Explanation => ({
   ...explanation,
   message: redactText(explanation.message),
@@ -289,7 +290,7 @@ export const redactExplanation = (explanation: Explanation): Explanation => ({
   hint: explanation.hint && redactText(explanation.hint),
 });
 
-/** Position where it was thrown. Contents of the message begin no line. */
+/** Formats where an error was thrown. No line begins with content of the message. */
 export function formatStack({ name, message, stack = "" }: Error): string[] {
   const head = `${name}: ${message}`;
   const rest = stack.startsWith(head) ? stack.slice(head.length) : stack;

@@ -3,7 +3,7 @@ import { lookupTable } from "../../base/object.ts";
 import type { ServiceError } from "../../client/errors.ts";
 import { type FsError, openFilesRemedies } from "../../files/disk.ts";
 
-/** The object in an operation's path: the last match counts. */
+/** Finds the object in an operation's path. The last match counts. */
 const things: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/clusters\/([^/]+)/, "Cluster"],
   [/\/workspaces\/([^/]+)/, "Workspace"],
@@ -32,7 +32,7 @@ const things: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/_emulator\/device-grants\/([^/]+)/, "Device code"],
 ];
 
-/** Hashes are longer, and cut. */
+/** Longer hashes are cut. */
 const maxIdLength = 40;
 
 interface NamedResource {
@@ -40,7 +40,7 @@ interface NamedResource {
   readonly id: string;
 }
 
-/** The thing that a path names: `Contract T-9` of `/contracts/T-9/status`. */
+/** Names the object of a path: `Contract T-9` for `/contracts/T-9/status`. */
 function findThing(path: string): NamedResource | undefined {
   const found = things.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
@@ -57,12 +57,12 @@ function decodeText(text: string): string {
   }
 }
 
-/** Messages that name nothing. */
+/** Messages that name no object. */
 const isNotFound = /^(?:(?:[a-z_]+ ){0,2}not found|no \w+ matches the given query)\.?$/i;
 const isForbidden = /^you do not have permission to perform this action\.?$/i;
 const isStatus = /^(?:the service (?:answered|responded) with )?status \d+\.?$/i;
 
-/** The participles of the contract API and the verbs that they belong to; `…` is where the contract is named. */
+/** Participles in messages of the contract API and their verbs. `…` marks the position of the contract. */
 const verbs = lookupTable<string>({
   sent: "send …",
   signed: "sign …",
@@ -79,7 +79,7 @@ const verbs = lookupTable<string>({
   deleted: "delete …",
 });
 
-/** `Cannot sign T-1: status is DRAFT, expected SIGN` of "A contract in status DRAFT cannot be signed." */
+/** Formats `Cannot sign T-1: status is DRAFT, expected SIGN` for "A contract in status DRAFT cannot be signed." */
 function describeForbiddenMove(message: string, thing: NamedResource): string | undefined {
   const [, status, words = ""] = /^A contract in status (\w+) cannot be (.+?)\.?$/.exec(message) ?? [];
   const [participle = "", ...rest] = words.split(" ");
@@ -98,8 +98,8 @@ function describeForbiddenMove(message: string, thing: NamedResource): string | 
 }
 
 /**
- * A service's error message, with its subject by name: from the path if the service's own words name none. Without the
- * full stop, since the status follows.
+ * Formats a service's error message with its subject, taken from the path if the message has none. There is no full
+ * stop, since the status follows.
  */
 function describeProblem({ method, path, status, problem: { message, fields } }: ServiceError): string {
   const thing = findThing(path);
@@ -115,7 +115,7 @@ function describeProblem({ method, path, status, problem: { message, fields } }:
   return named !== undefined && isUnnamed ? `${named}: ${own}` : own;
 }
 
-/** `Contract T-9 not found (HTTP 404)` */
+/** Formats `Contract T-9 not found (HTTP 404)`. */
 export const formatServiceError = (error: ServiceError): string =>
   `${error.outcomeUnknown ? "The outcome is unknown: " : ""}${describeProblem(error)} (HTTP ${error.status})`;
 
@@ -135,7 +135,7 @@ const remedies = lookupTable<string>({
   ENOENT: "Create it, or choose another location.",
 });
 
-/** A person's next step after an error of the system. */
+/** Suggests the next step after a system error. */
 export const getRemedy = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
 
 /** The command that creates the first row of a list. */
@@ -152,12 +152,12 @@ const makers = lookupTable<string>({
   "emulator requests": "new requests will be listed",
 });
 
-/** Where an empty list is what was asked for. */
+/** The filter asks for an empty list. */
 const inPlace = lookupTable<string>({
   "emulator clock advance": "Nothing was due. To show the time: svc emulator clock",
 });
 
-/** The message instead of an empty table: that it is empty, and the next step, or which flags exclude everything. */
+/** Formats the message for an empty table: that it is empty, and the next step or the excluding flags. */
 export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {
   const other = inPlace[words.join(" ")];
   if (other !== undefined) return other;
@@ -166,6 +166,6 @@ export function describeEmptyResult(words: readonly string[], filters: readonly 
   return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
 }
 
-/** The same of a list that these flags have made shorter. */
+/** Formats the message for a list that flags have filtered. */
 export const describeFilteredResult = (filters: readonly string[]): string =>
   `Nothing found with ${filters.map((flag) => `--${flag}`).join(" and ")}`;

@@ -1,13 +1,13 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
 
-/** The examples of a help page, each under its title; long ones continue in the next line, as shells allow. */
+/** Formats the examples of a help page, each under its title. Long ones continue on the next line with shell syntax. */
 export const formatExamples = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
   ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...breakExample(example, width)])].join("\n");
 
-/** An example in one line. */
+/** Formats an example on one line. */
 export const formatExample = ({ argv, stdin }: CommandExample): string => formatPipe(stdin) + formatCommandLine(argv);
 
-/** A command line as it is typed, quoted where a POSIX shell needs it. */
+/** Formats a command line with POSIX shell quoting. */
 export const formatCommandLine = (argv: readonly string[]): string => ["svc", ...argv.map(quoteShellWord)].join(" ");
 
 const formatPipe = (stdin: string | undefined): string =>
@@ -28,7 +28,7 @@ function breakExample(example: CommandExample, width: number): string[] {
   return stdin === undefined ? continued : [`  ${formatPipe(stdin).trimEnd()}`, ...continued];
 }
 
-/** Words that stay together: a flag with its value. */
+/** Groups words that stay on one line: a flag with its value. */
 function groupWords(argv: readonly string[]): string[] {
   const found: string[] = [];
   for (const [i, word] of argv.entries()) {
@@ -39,6 +39,6 @@ function groupWords(argv: readonly string[]): string[] {
   return found;
 }
 
-/** A word quoted for a POSIX shell, whatever it holds. */
+/** Quotes any word for a POSIX shell. */
 export const quoteShellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -8,20 +8,20 @@ import { hasColour } from "../output/styled.ts";
 import { InterruptedError } from "../process/failure.ts";
 import type { Host, InputStream, OutputStream } from "../process/host.ts";
 
-/** One of several answers. */
+/** One of several options. */
 export interface Choice<T = string> {
   readonly value: T;
   readonly name: string;
   readonly description?: string | undefined;
 }
 
-/** Validates an answer: true, or the reason why it is invalid. */
+/** Validates an answer: true, or an error message. */
 export type AnswerCheck = (text: string) => true | string;
 
-/** More than fit on a small screen are searched instead of scrolled. */
+/** Longer lists are searched instead of scrolled. */
 const longList = 12;
 
-/** Questions and answers are drawn again at each key, and services choose what is in them. */
+/** Prompts are redrawn at each key and may contain text from services. */
 const longText = 1_000;
 
 const formatShown = (text: string): string =>
@@ -42,11 +42,11 @@ const plainStyle = {
   keysHelpTip: (keys: [string, string][]) => keys.map(([key, action]) => `${key} ${action}`).join(", "),
 };
 
-/** The library would decide about colours by standard output; questions are on standard error, under our own rule. */
+/** The library would decide about colors by standard output. Prompts are on standard error with svc's own rule. */
 const createTheme = ({ stderr, env }: Host) =>
   hasColour(stderr, undefined, env) ? {} : { theme: { prefix: { idle: "?", done: ">" }, style: plainStyle } };
 
-/** The library ends its output after each question, unless that is the process's own stream. */
+/** The library ends its output after each prompt, unless it is the process's own stream. */
 function createPersistentStream(stream: OutputStream): Writable {
   const output = new Writable({
     write(chunk, _encoding, done) {
@@ -60,9 +60,9 @@ function createPersistentStream(stream: OutputStream): Writable {
 type Streams = { readonly input: InputStream; readonly output: Writable; readonly signal: AbortSignal };
 
 /**
- * Asks a question on standard error. Ctrl-C, Ctrl-D and a terminal that goes away interrupt the run. Of these, the library
- * reports Ctrl-C alone: at the others it closes its reader, which pauses the input, and never settles its promise. After
- * Ctrl-Z and `fg` it leaves the input paused as well, so that no key, not even Ctrl-C, would be read any more.
+ * Shows a prompt on standard error. Ctrl-C, Ctrl-D and a closed terminal interrupt the run. The library reports only
+ * Ctrl-C: in the other cases it closes its reader, which pauses the input, and never settles its promise. After Ctrl-Z
+ * and `fg` it leaves the input paused, too, so that no key, not even Ctrl-C, would be read.
  */
 async function awaitAnswer<T>(
   ask: (on: Streams) => Promise<T>,
@@ -95,7 +95,7 @@ async function awaitAnswer<T>(
   }
 }
 
-/** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
+/** Asks y/N on standard error (default: no). Callers of all prompts have checked that questions are allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
   awaitAnswer(
     (on) => confirm({ message: formatShown(message), default: false, ...createTheme(host) }, on),
@@ -116,11 +116,11 @@ export const askText = (
     signal,
   );
 
-/** Asks for a line that is not shown while it is typed. */
+/** Asks for a line without echo. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
   awaitAnswer((on) => password({ message: formatShown(message), mask: false, ...createTheme(host) }, on), host, signal);
 
-/** Lets one of several answers be chosen. */
+/** Asks for one of several options. */
 export function askChoice<T>(
   message: string,
   choices: readonly Choice<T>[],
@@ -137,7 +137,7 @@ export function askChoice<T>(
   return awaitAnswer((on) => search<T>({ ...question, source: filterChoices }, on), host, signal);
 }
 
-/** Lets any number of answers be chosen; at least one where it `isNeeded`. */
+/** Asks for any number of options, or at least one with `isNeeded`. */
 export const askSeveral = <T>(
   message: string,
   choices: readonly Choice<T>[],
@@ -167,7 +167,7 @@ const createValidator =
     return verdict === true || formatShown(verdict);
   };
 
-/** Names come from services: nothing in them may move the cursor. */
+/** Names come from services and must not move the cursor. */
 const toInquirerChoice = <T>({ value, name, description }: Choice<T>) => ({
   value,
   name: formatShown(name),

@@ -8,10 +8,10 @@ import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Choice } from "./ask.ts";
 import { withSpinner } from "./spinner.ts";
 
-/** `command` is the one that asks: `contracts send`. */
+/** `command` is the asking command: `contracts send`. */
 type Fetch = (context: Context, command: string) => Promise<Choice[]>;
 
-/** Values of a service or a file for a field of this name. */
+/** Fetches values for fields with this name from a service or a file. */
 const offers = lookupTable<Fetch>({
   cluster_id: listClusterChoices,
   cluster: listClusterChoices,
@@ -23,7 +23,7 @@ const offers = lookupTable<Fetch>({
   profile: listProfiles,
 });
 
-/** The same for names that mean something else in other groups: `emulator id`. */
+/** Fetches values for names with another meaning in other groups: `emulator id`. */
 const offersOfGroups = lookupTable<Fetch>({
   "router job": listJobs,
   "contracts contract_id": listContractNumbers,
@@ -35,7 +35,7 @@ const offersOfGroups = lookupTable<Fetch>({
 
 const unfinished = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
 
-/** The statuses in which a command can do something; omitted: all. */
+/** The statuses in which a command applies (default: all). */
 const statusesFor = lookupTable<readonly string[]>({
   "contracts send": ["DRAFT"],
   "contracts void": unfinished,
@@ -55,7 +55,7 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator void": unfinished,
 });
 
-/** The error for an empty list, since no other answer is possible. */
+/** Creates the error for an empty list, since no other value is possible. */
 const noneOf = new Map<Fetch, string>([
   [listClusterChoices, "No clusters found."],
   [listTemplateChoices, "No templates found."],
@@ -67,7 +67,7 @@ const noneOf = new Map<Fetch, string>([
   [listSnapshotChoices, "No snapshots found."],
 ]);
 
-/** The command that makes the first one, or lists those of another kind. */
+/** The command that creates the first object or lists the parent objects. */
 const nextOf = new Map<Fetch, readonly string[]>([
   [listContractNumbers, ["contracts", "create"]],
   [listIntakeChoices, ["intake", "create"]],
@@ -77,8 +77,8 @@ const nextOf = new Map<Fetch, readonly string[]>([
 ]);
 
 /**
- * The answers that a field can have: declared ones, else existing ones; undefined if any is valid. Throws if there is
- * none, or no terminal: a question without a valid answer is not asked.
+ * Lists the options of a field: declared ones, or else existing ones. Returns undefined if any value is valid. Throws
+ * if there is no option or no terminal, because such a question has no valid answer.
  */
 export async function findChoices(
   field: string,
@@ -98,7 +98,7 @@ export async function findChoices(
   const found = await withSpinner(context, "Loading the choices", () => offer(context, command)).catch(
     (error: unknown) => {
       if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailedError) throw error;
-      // Other errors occur again, and are reported, when the command itself runs: the field is typed instead.
+      // Other errors recur and are reported when the command itself runs. The user types the field instead.
       return undefined;
     },
   );
@@ -121,7 +121,7 @@ function refuseToAsk(offer: Fetch, command: string): void {
   throw new CommandFailedError("not-found", "nothing_to_choose", message, { next });
 }
 
-/** Rows of a list, whatever other fields they have: two or three fields of each are offered. */
+/** Rows of a list, of which two or three fields are shown. */
 async function listChoices<O extends Operation>(
   service: "router" | "contracts" | "emulator",
   operation: O,
@@ -153,13 +153,13 @@ async function listContractChoices(context: Context, command: string): Promise<C
   return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
 }
 
-/** The same for those who take the number of a contract, without `T-`. */
+/** Lists contracts by number, without `T-`. */
 async function listContractNumbers(context: Context, command: string): Promise<Choice[]> {
   const all = await listContractChoices(context, command);
   return all.map(({ value, name }) => ({ value: String(value).replace(/^\D+/, ""), name }));
 }
 
-/** An emulator alone tells which there are. */
+/** Only an emulator lists its webhooks. */
 async function listWebhooks(context: Context): Promise<Choice[]> {
   const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
   await context.target("contracts");
@@ -184,7 +184,7 @@ async function listIntakeChoices(context: Context): Promise<Choice[]> {
   }));
 }
 
-/** An emulator lists all; a service only those of earlier requests. */
+/** An emulator lists all workflows; a service only those of earlier intakes. */
 async function listWorkflows(context: Context): Promise<Choice[]> {
   const told = await listEmulatorWorkflows(context).catch(() => undefined);
   const listUsedWorkflows = async () =>
@@ -193,7 +193,7 @@ async function listWorkflows(context: Context): Promise<Choice[]> {
   return [...found].map(([id, title]) => ({ value: String(id), name: `${id}  ${title}` }));
 }
 
-/** Those of the workspace that calls; undefined if the services are none of an emulator. */
+/** Lists the workflows of the calling workspace. Returns undefined if the services are not an emulator. */
 async function listEmulatorWorkflows(context: Context) {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
   const { credentials } = await context.target("contracts");
@@ -215,7 +215,7 @@ async function fetchNewestIntakes(context: Context) {
   return (await listChoices("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
 }
 
-/** `resume` continues with what was interrupted. */
+/** `resume` continues interrupted jobs. */
 async function listJobs({ svc }: Context, command: string): Promise<Choice[]> {
   const { out } = await svc(["router", "jobs", "list", "--json"]);
   const stored: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);

@@ -17,13 +17,13 @@ import type { CommandInput } from "../parse/declaration.ts";
 import { createMissingFieldsError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-/** The call that a command line asks for, with the content type of bytes. */
+/** Parses the request of a command line, with the content type of its bytes. */
 export interface ParsedCall {
   readonly args: CallArguments;
   readonly contentType: string | undefined;
 }
 
-/** Flags win over `--set`, and `--set` over `--data` (DECISIONS.md, L22). */
+/** Flags override `--set`, and `--set` overrides `--data` (DECISIONS.md, L22). */
 export async function buildArguments(
   spec: CommandSpec,
   operation: CallableOperation,
@@ -93,7 +93,7 @@ async function createBody(spec: CommandSpec, operation: CallableOperation, input
   return { body: { ...set, ...flags }, contentType: undefined };
 }
 
-/** The fields of base64 whose flag names a file. */
+/** Encodes the files of flags for base64 fields. */
 async function encodeFiles(
   flags: readonly FlagSpec[],
   input: CommandInput,
@@ -109,7 +109,7 @@ async function encodeFiles(
   return Object.fromEntries(named.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
 }
 
-/** The fields whose flags name files with secrets. */
+/** Reads the files of flags for secret fields. */
 async function readSecretFiles(
   flags: readonly FlagSpec[],
   input: CommandInput,
@@ -126,14 +126,14 @@ async function readSecretFiles(
   return Object.fromEntries(found);
 }
 
-/** A guess from the bytes: the requests of the connected apps are JSON or a form. */
+/** Guesses the type from the bytes: requests of the connected apps are JSON or a form. */
 function detectContentType(bytes: Buffer): string {
   const start = bytes.subarray(0, 200).toString("latin1").trimStart();
   if (start.startsWith("{") || start.startsWith("[")) return "application/json";
   return /^[\w.~%-]+=/.test(start) ? "application/x-www-form-urlencoded" : "application/octet-stream";
 }
 
-/** The problems that the client found, in the words of the command line: they name flags and positionals. */
+/** Rewords validation problems of the client with the names of flags and positionals. */
 export function toUsageError(
   spec: CommandSpec,
   problems: readonly ArgumentProblem[],
@@ -159,7 +159,7 @@ export function toUsageError(
   return new UsageError("Several values are invalid:", { hint, details: whole });
 }
 
-/** `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other messages of the schema follow a colon. */
+/** Formats `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other schema messages follow a colon. */
 function describeProblem(name: string, message: string, value?: unknown): string {
   if (message.startsWith("must not ")) return `${name} ${message}`;
   if (!message.startsWith("must be ")) return `${name}: ${message}`;
@@ -168,7 +168,7 @@ function describeProblem(name: string, message: string, value?: unknown): string
 
 const joining = [" is required", " cannot be used with ", " requires "];
 
-/** Of what says how fields go together, the same with their flags; undefined of anything else. */
+/** Rephrases a constraint on several fields with their flags. Returns undefined for other messages. */
 function rephraseWithFlags({ flags }: CommandSpec, message: string): string | undefined {
   const end = joining.map((words) => message.indexOf(words)).find((at) => at > 0);
   if (end === undefined) return undefined;

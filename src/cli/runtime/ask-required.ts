@@ -6,7 +6,10 @@ import { type AnswerCheck, askChoice, askSecret, askSeveral, askText, askYesNo }
 import { findChoices } from "../prompt/choices.ts";
 import type { MissingInput } from "./missing-input.ts";
 
-/** Asks a person for what `command` misses, one after the other; callers have checked that asking is allowed. */
+/**
+ * Asks the user for the missing input of `command`, one value at a time; callers have checked that questions are
+ * allowed.
+ */
 export async function askForMissing(
   missing: MissingInput,
   input: CommandInput,

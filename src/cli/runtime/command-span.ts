@@ -8,12 +8,12 @@ import { buildChildVariables, readParentContext } from "../connection/trace-head
 import { explainError } from "../process/exit.ts";
 import type { Host } from "../process/host.ts";
 
-/** How long the end of a command may wait for a collector. */
+/** Time that the end of a command may wait for a collector. */
 const maxExportMs = 1_000;
 
 type TracedHost = Pick<Host, "env" | "wall">;
 
-/** A command as a span of OpenTelemetry: below the one that TRACEPARENT names, or the beginning of a trace. */
+/** Traces a command as an OpenTelemetry span: below the one of TRACEPARENT, or as the root of a trace. */
 export class CommandSpan {
   readonly #host: TracedHost;
   readonly #words: readonly string[];
@@ -31,18 +31,18 @@ export class CommandSpan {
     this.#begun = host.wall.now();
   }
 
-  /** Undefined if the variables say that none is sent. What is wrong with them is not a reason to talk or to fail. */
+  /** Returns undefined if the variables disable tracing. Invalid variables cause neither output nor failure. */
   static begin(host: TracedHost, words: readonly string[]): CommandSpan | undefined {
     const { read } = readOtelSettings(host.env, "svc");
     return read && new CommandSpan(host, words, read);
   }
 
-  /** Variables for all that the command calls and starts. */
+  /** Trace variables of requests and child processes. */
   get variables(): TracedHost["env"] {
     return buildChildVariables(this.#host.env, writeTraceparent(this.#self));
   }
 
-  /** Sends it, in a second at most, or until `cut`. Never rejects. `error` is what the command threw. */
+  /** Sends the span within a second, or until `cut`. Never rejects. `error` is the exception of the command. */
   async end(exit: number, error: unknown, cut: AbortSignal): Promise<void> {
     const { wall, env } = this.#host;
     const { url, headers, resource, timeoutMs } = this.#settings;
@@ -74,7 +74,7 @@ export class CommandSpan {
         await transport.close();
       }
     } catch {
-      // A collector that is not there keeps no command from being done.
+      // An unreachable collector does not prevent a command.
     }
   }
 }

@@ -12,7 +12,7 @@ import { canPrompt } from "../prompt/confirm.ts";
 
 type Run = (argv: readonly string[], options?: InnerRun) => Promise<CapturedRun>;
 
-/** The capabilities of one run; `close` ends whatever was opened. */
+/** Creates the context of one run. `close` closes everything that was opened. */
 export function createContext(
   host: Host,
   argv: readonly string[],

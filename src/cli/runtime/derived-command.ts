@@ -27,7 +27,7 @@ import { withSpinner } from "../prompt/spinner.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
 import { buildFirstPageQuery, describePastEnd, fetchAllPages, noteMoreRows } from "./paging.ts";
 
-/** Runs the command of one operation: input → call → answer on standard output. */
+/** Runs the command of one operation: input → request → response on standard output. */
 export async function runDerivedCommand(
   spec: CommandSpec,
   input: CommandInput,
@@ -39,37 +39,37 @@ export async function runDerivedCommand(
   return undefined;
 }
 
-/** A call that was checked and confirmed, and can be sent. */
+/** A request that is checked, confirmed and ready to send. */
 export interface PreparedCall<Value = unknown> {
   readonly call: CheckedCall;
   readonly client: Client;
-  /** Sends it, or what became of it, and prints the response. */
+  /** Sends it, or formats its outcome, and prints the response. */
   send(call?: CheckedCall): Promise<ApiResponse<Value>>;
 }
 
-/** Changes of a hand-written command to the call of its operation. */
+/** Changes of a hand-written command to the request of its operation. */
 export interface CallChanges {
-  /** Next to what flags say of the query; they win. */
+  /** Merged with the query of the flags, which take precedence. */
   readonly query?: Readonly<Record<string, string | boolean>>;
-  /** Adds what depends on all of the request, once it was checked: the headers of a signature. */
+  /** Adds input that depends on the whole checked request, such as the headers of a signature. */
   readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
-  /** Next to those of the target. */
+  /** Merged with the credentials of the target. */
   readonly credentials?: Credentials;
-  /** Its fields are read: throws InvalidResponseError where they are not there. */
+  /** The command reads these fields of the response. Throws InvalidResponseError if they are missing. */
   readonly reads?: boolean;
-  /** Members of the response that a runner masks in its log before they are printed. */
+  /** Members of the response that a runner masks in its log. */
   readonly secrets?: readonly string[];
-  /** Asks instead of the declared question, if the whole request is needed to describe the action. */
+  /** Replaces the declared question if it needs the whole request. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
-  /** Throws if a good answer says that it was not done. */
+  /** Throws if a successful response reports that nothing was done. */
   readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
-  /** The result in words: a person at a terminal reads it instead of a response without it. */
+  /** Formats the result for users at a terminal, instead of a response without information. */
   readonly formatOutcome?: (call: CheckedCall) => string;
 }
 
 /**
- * Checks everything that can be checked here. Under --dry-run the request is printed, and there is nothing to send.
- * `Value` is what the operation answers by its declaration: for those who let `reads` see to it that it does.
+ * Checks everything that can be checked locally. Under --dry-run, prints the request instead of preparing it. `Value`
+ * is the declared response, for callers that validate it with `reads`.
  */
 export async function prepareCall<Value = unknown>(
   spec: CommandSpec,
@@ -117,14 +117,15 @@ export async function prepareCall<Value = unknown>(
     credentials: bearer === undefined ? credentials : { bearer, ...credentials },
     ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
   });
-  // An emulator checks its own answers, and says its time in each; the schemas take longer to load than most commands.
+  // An emulator validates its own responses and includes its time in each. The schemas take longer to load than most
+  // commands.
   const isCompared = (headers: ApiResponse["headers"]) =>
     globals.verbose || !(globals.quiet || service === "emulator" || "x-svc-time" in headers);
   return {
     call: ready,
     client,
     async send(changed = ready) {
-      // A stream of events may be silent for long.
+      // A stream of events may be silent for a long time.
       const silenceMs = spec.output === "events" ? 0 : undefined;
       const onMissed = (count: number | undefined) => void context.output.note(describeDroppedEvents(count));
       const getDeclaration = (headers: ApiResponse["headers"]) =>
@@ -146,7 +147,7 @@ export async function prepareCall<Value = unknown>(
       if (secrets) await maskValues(answer.value, secrets, context);
       await report(answer, context);
       const query = changed.args.query ?? {};
-      // A question without a use would be asked.
+      // Otherwise an irrelevant question would be asked.
       const lack = context.globals.quiet
         ? undefined
         : await explainEmptyList(spec, answer.value, query, { client, signal });
@@ -164,7 +165,7 @@ export async function prepareCall<Value = unknown>(
 const isBinary = ({ answers }: CommandSpec): boolean =>
   Object.values(answers).some((answer) => answer.kind === "bytes" && !/^text\/|charset=/.test(answer.mediaType));
 
-/** A file of a format that no empty file is of. */
+/** A format in which no file is empty. */
 const isDocument = ({ answers }: CommandSpec): boolean =>
   Object.values(answers).some((one) => one.kind === "bytes" && /^application\/(?!octet-stream)/.test(one.mediaType));
 
@@ -176,7 +177,7 @@ async function maskValues(value: unknown, members: readonly string[], { host }: 
   );
 }
 
-/** The response with the rows of all parts. */
+/** Fetches all parts and returns one response with all rows. */
 async function fetchAllParts(
   paged: Paging,
   rows: string,
@@ -194,7 +195,7 @@ function parsePart({ status, value }: ApiResponse): Record<string, unknown> {
   throw new InvalidResponseError(status, `The service responded with ${status} and a body that is not an object.`);
 }
 
-/** Throws UsageError, which names flags. */
+/** Throws a UsageError that names flags. */
 function checkInput(
   spec: CommandSpec,
   operation: CallableOperation,
@@ -203,7 +204,7 @@ function checkInput(
 ): CheckedCall {
   try {
     const call = CheckedCall.check(operation, args);
-    // The service rejects such values in its own words, as OAuth does; its schema accepts them.
+    // The service rejects such values with its own message, as in OAuth; its schema accepts them.
     const lacking = spec.flags.flatMap(({ required, target }) =>
       required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
         ? [{ in: target.in, path: [target.name], message: "", missing: true }]
@@ -216,11 +217,11 @@ function checkInput(
   }
 }
 
-/** Whether something was given that the parser cannot check in full. */
+/** Whether the input has values that the parser cannot fully check. */
 const mustValidate = ({ needsSchema }: CommandSpec, { positionals, flags }: CommandInput): boolean =>
   needsSchema === "all" || needsSchema.some((name) => (positionals[name] ?? flags[name]) !== undefined);
 
-/** The operation without its schemas, which take longer to load than all else that comes before a request. */
+/** Loads the operation without its schemas, which take longer to load than everything else before a request. */
 export const toOperationOutline = ({
   operation: id,
   service,
@@ -238,7 +239,7 @@ export const toOperationOutline = ({
   ...(spec.maxDurationMs !== undefined && { maxDurationMs: spec.maxDurationMs }),
 });
 
-/** The declaration, from the one module that holds it: the registry is not loaded. */
+/** Loads the declaration from its own module, without the registry. */
 export async function loadOperation({ operation: id, resource }: CommandSpec): Promise<Operation> {
   const declared = Object.values(await resources[resource]()) as readonly unknown[];
   const found = declared.find((value) => (value as Operation | null)?.id === id) as Operation | undefined;
@@ -246,7 +247,7 @@ export async function loadOperation({ operation: id, resource }: CommandSpec): P
   return found;
 }
 
-/** Asks first where the operation declares it. */
+/** Asks for confirmation if the operation declares it. */
 async function confirmCommand(
   spec: CommandSpec,
   { positionals, flags }: CommandInput,
@@ -259,7 +260,7 @@ async function confirmCommand(
   return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
 }
 
-/** The reason why a list is empty, if it is known. */
+/** Explains why a list is empty, if the reason is known. */
 async function explainEmptyList(
   { paged, rows, service, method }: CommandSpec,
   value: unknown,
@@ -272,7 +273,7 @@ async function explainEmptyList(
   return past ?? (service === "emulator" ? findUnknownName(query, asking) : undefined);
 }
 
-/** Flags that leave rows out, of those that were given. */
+/** Lists the given flags that filter rows. */
 const listFilters = ({ flags }: CommandSpec, given: CommandInput["flags"]): string[] =>
   flags
     .filter(({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !placing.has(target.name))
@@ -284,7 +285,7 @@ const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]
 const formatMovedNote = (count: number): string =>
   `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster and ${count === 1 ? "has" : "have"} been moved`;
 
-/** Notes of a response that is good all the same. */
+/** Prints notes on a successful response. */
 async function report({ headers }: ApiResponse, { output }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
   if (Number(moved) > 0) await output.note(formatMovedNote(Number(moved)));
@@ -302,7 +303,7 @@ async function show(
   const file = input.flags.output as string | undefined;
   const none = describeEmptyResult(spec.words, listFilters(spec, input.flags));
   const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
-  // Of several successes the received one decides: a page, or the location of one.
+  // Returns the received success of several declared ones: a page, or its location.
   switch (getBodyKind(operation, answer.status) ?? spec.output) {
     case "empty":
       return showNothing();

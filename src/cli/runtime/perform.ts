@@ -27,7 +27,7 @@ import { runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
 import { findMissingInput } from "./missing-input.ts";
 
-/** Runs the command that a line means, with what a person is asked for. `svc` runs another one within it. */
+/** Runs the command of a line and prompts for missing input. `svc` runs another command line within it. */
 export function runCommandLine(...run: Parameters<typeof performCommand>): Promise<number> {
   const [, , host] = run;
   return hasCollector(host.env) ? performTraced(...run) : performCommand(...run);
@@ -75,7 +75,7 @@ function refuseUnused(
   }
 }
 
-/** Forwarded bytes have no fields and no other format, and a command without output has neither. */
+/** Forwarded bytes, and a command without output, have no fields and no other format. */
 function refuseLayout(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
   const output = findOutputFlag(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
@@ -93,14 +93,14 @@ function findOutputFlag(declaration: DeclaredCommand): string | undefined {
   return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
 }
 
-/** The same with spans: calls and processes of the command belong to its trace. */
+/** Runs the command with spans: its requests and child processes belong to its trace. */
 async function performTraced(
   ...[invocation, argv, host, stopping, svc, read]: Parameters<typeof runCommandLine>
 ): Promise<number> {
   const span = CommandSpan.begin(host, invocation.declaration.words);
   if (!span) return performCommand(invocation, argv, host, stopping, svc, read);
   const env = span.variables;
-  // Not a copy: to read standard input is to open it.
+  // The host is extended, not copied: copying would open standard input.
   const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
   const runInner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
   try {
@@ -113,7 +113,7 @@ async function performTraced(
   }
 }
 
-/** Runs the command, again whenever it was asked for something that it turned out to need. */
+/** Runs the command, and restarts it after each prompt for input that it turned out to need. */
 async function carryOut(
   declaration: DeclaredCommand,
   input: CommandInput,
@@ -135,8 +135,7 @@ async function carryOut(
 }
 
 /**
- * If the target no longer answers, this folder may name another emulator; a rejection may come from another than was
- * meant.
+ * If the target does not respond, this folder may have another emulator. A rejection may come from an unintended one.
  */
 async function withEnded(error: unknown, context: Context): Promise<unknown> {
   const isRefused = error instanceof ServiceError && error.status === 401;
@@ -156,8 +155,8 @@ function pickTyped({ positionals: declared }: CommandDeclaration, input: Command
 }
 
 /**
- * The input with everything that the command needs: a person at a terminal is asked for it, anyone else rejected with
- * exit 2, before credentials or addresses are looked at (DECISIONS.md, L6, L7).
+ * Completes the input of the command. Users at a terminal are asked; otherwise missing input fails with exit code 2,
+ * before credentials or addresses are resolved (DECISIONS.md, L6, L7).
  */
 async function completeInput(
   declaration: DeclaredCommand,
@@ -186,7 +185,7 @@ async function requireTarget(declaration: DeclaredCommand, { flags }: CommandInp
   if (service === "router" || service === "contracts") await context.target(service);
 }
 
-/** The input with what a command found missing while it looked at it, asked for in the same way. */
+/** Asks for input that the command found missing during its work. */
 async function supplementInput(
   declaration: CommandDeclaration,
   input: CommandInput,
@@ -202,7 +201,7 @@ async function supplementInput(
 
 type MainFunction = (argv: readonly string[], host: Host) => Promise<number>;
 
-/** Runs another command line in this process, without a terminal, and keeps what it prints. */
+/** Runs another command line in this process, without a terminal, and captures its output. */
 export async function runCaptured(
   main: MainFunction,
   argv: readonly string[],

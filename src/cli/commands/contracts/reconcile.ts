@@ -180,7 +180,7 @@ function listDue(contract: Contract, metrics: Metrics | undefined, since: number
       ? [{ contract: id, contract_name, contract_status, activity, at }]
       : [],
   );
-  // The contract was changed after its end, which only an update of its data can do.
+  // The contract was updated in this period, and voiding is its last possible change.
   if (contract_status === "VOIDED")
     due.push({ contract: id, contract_name, contract_status, activity: "CONTRACT_VOIDED", at: null });
   return due;

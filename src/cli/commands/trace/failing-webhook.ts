@@ -16,20 +16,20 @@ type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
 export type WebhookFindings = ReturnType<typeof buildFindings>;
 type Attempt = ReturnType<typeof listAttempts>[number];
 
-/** One that is gone, of which the deliveries alone are left. */
+/** A deleted webhook, of which only deliveries are left. */
 export type DeletedWebhook = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
 
-/** Fields of a webhook that are read; without a trace the causes of its attempts are not known. */
+/** Data for a report about a webhook. Without a trace, the causes of its attempts are unknown. */
 export interface WebhookReading {
   readonly webhook: Webhook | DeletedWebhook;
   readonly health: WebhookHealth;
   readonly deliveries: readonly Delivery[];
-  /** Virtual time when they were read, in milliseconds. */
+  /** Virtual time of the read, in milliseconds. */
   readonly now: number;
   readonly trace?: Trace | undefined;
 }
 
-/** All findings about a webhook, for programs: times are virtual, and what is not known is null. */
+/** All findings about a webhook, for programs. Times are virtual; unknown values are null. */
 export function buildFindings({ webhook, health, deliveries, now, trace }: WebhookReading) {
   const attempts = listAttempts(deliveries, trace);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
@@ -98,7 +98,7 @@ const toUnsentDelivery = ({ id, activity, composite_id, created_at, outcome, att
   attempts: attempts.length,
 });
 
-/** Disabled ones first, then those that fail, those that nothing was sent to, and the others. */
+/** Rates severity: disabled webhooks first, then failing ones, those without deliveries, and the others. */
 export const sortWorstFirst = (all: readonly WebhookReading[]): WebhookReading[] =>
   all.toSorted(
     (a, b) => rateSeverity(b) - rateSeverity(a) || countFailures(b) - countFailures(a) || a.webhook.id - b.webhook.id,
@@ -116,7 +116,7 @@ function rateSeverity({ webhook, health: { failing, since } }: WebhookReading): 
 const countFailures = ({ webhook }: WebhookReading): number =>
   webhook.status === "DELETED" ? 0 : webhook.failure_count;
 
-/** All of them, in the order in which they were made. */
+/** Lists all attempts in chronological order. */
 function listAttempts(deliveries: readonly Delivery[], trace: Trace | undefined) {
   const reasons = new Map(trace?.nodes.map((node) => [node.id, node.because]));
   return deliveries
@@ -137,7 +137,7 @@ function listAttempts(deliveries: readonly Delivery[], trace: Trace | undefined)
     }));
 }
 
-/** Causes of the failing deliveries, each once, in order of time. */
+/** Finds the distinct causes of the failing deliveries in chronological order. */
 function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
   const known = new Map(nodes.map((node) => [node.id, node]));
   const findParent = (id: string) => known.get(known.get(id)?.parent ?? "");
@@ -151,14 +151,16 @@ function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
 }
 
 export interface FindingLinesOptions {
-  /** Everything, however long. */
+  /** Shows everything, whatever its length. */
   readonly all: boolean;
-  /** This many lines in a window of this many columns, otherwise. */
+  /** Otherwise, the size of the window in lines and columns. */
   readonly maxLines: number;
   readonly columns: number;
 }
 
-/** The same for people. The response comes last, where they look; before it, as much evidence as there is room for. */
+/**
+ * Formats the findings for users. The answer comes last, where users look; as much evidence as fits comes before it.
+ */
 export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
   const answer = answerLines(found, all);
   const heading = formatHeading(found.webhook);
@@ -175,7 +177,7 @@ export function formatFindings(found: WebhookFindings, { all, maxLines, columns 
 
 const identity = (text: string): string => text;
 
-/** Why it fails, and what to do. */
+/** Formats the cause and the fix. */
 function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
   const { since, why, last_answer: answered, last_delivered_at: good } = found;
   const [begin, ...rest] = why;
@@ -191,7 +193,7 @@ function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
   ];
 }
 
-/** All attempts, and all deliveries that did not arrive. */
+/** Formats all attempts and all undelivered deliveries. */
 function formatEvidence(found: WebhookFindings): StyledLine[] {
   const { attempts } = found;
   return [
@@ -205,7 +207,7 @@ function formatEvidence(found: WebhookFindings): StyledLine[] {
   ];
 }
 
-/** The newest attempts, and how many deliveries did not arrive: from the longest version to the shortest. */
+/** Yields the newest attempts and the number of undelivered deliveries, from the longest version to the shortest. */
 function* formatDigests(found: WebhookFindings): Generator<StyledLine[]> {
   const { attempts } = found;
   const counts = formatUndelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
@@ -219,10 +221,10 @@ function* formatDigests(found: WebhookFindings): Generator<StyledLine[]> {
   yield listed.length > 0 ? ["", ...listed] : [];
 }
 
-/** This many attempts show how it goes. */
+/** Number of attempts that show the pattern. */
 const maxShown = 7;
 
-/** Deliveries that were not tried, or are not tried again, each kind under its heading. */
+/** Formats deliveries without an attempt or without a further one, each kind under its heading. */
 function formatUndelivered(
   found: WebhookFindings,
 ): (readonly [heading: string, deliveries: WebhookFindings["skipped_deliveries"]])[] {
@@ -245,7 +247,7 @@ function formatHeading(webhook: WebhookFindings["webhook"]): StyledLine {
   return [name, `  ${title}  ${url}  `, styleState(status), `  workspace ${id} (${workspace})`];
 }
 
-/** Automatic steps, then the user's options, in order. A command ends its line. */
+/** Formats automatic steps, then the user's options, in order. A command is at the end of its line. */
 function formatNextSteps(found: WebhookFindings): StyledLine[] {
   const { next_attempt_at: next, failing, given_up_deliveries: givenUp, steps } = found;
   const lines: StyledLine[] = [];
@@ -274,7 +276,7 @@ const formatDeliveries = (all: WebhookFindings["skipped_deliveries"]): StyledLin
         `  ${at}  delivery:${id}  ${activity}${contract === null ? "" : ` ${contract}`}`,
     );
 
-/** While it is disabled, due attempts are skipped (DECISIONS.md, C18). */
+/** Due attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
 function nextLine(
   at: string,
   { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: WebhookFindings,

@@ -14,13 +14,13 @@ export interface TraceTree {
 
 interface Branch {
   readonly at: string;
-  /** Left out where it says no more than the line before. */
+  /** Omitted if it adds nothing to the previous line. */
   readonly wallAt: string | undefined;
   readonly text: StyledLine;
   readonly id: string | undefined;
 }
 
-/** The tree as lines for people: virtual time, what, why, and the time on the wall where that differs. */
+/** Formats the tree for users: virtual time, event, cause, and the wall-clock time if it differs. */
 export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
   const children = new Map<string | null, Branch[]>();
   const add = (parent: string | null, branch: Branch) => {
@@ -51,7 +51,7 @@ export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
   return lines;
 }
 
-/** One node on a line of its own, as it came. */
+/** Formats one node of a stream on its own line. */
 export const formatNode = (node: TraceNode): string =>
   `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${formatOutcome(node)}  ${node.because}`;
 
@@ -66,11 +66,11 @@ function formatNodeText(node: TraceNode): (string | StyledText)[] {
   ];
 }
 
-/** The time on the wall where it is another one. */
+/** Returns the wall-clock time of a node if it differs from the virtual time. */
 const getWallTime = ({ at, wall_at }: TraceNode): string | undefined =>
   wall_at === null || isNear(wall_at, at) ? undefined : wall_at;
 
-/** Of one line after the other: the time on the wall, unless the line before had the same. */
+/** Formats wall-clock times of consecutive lines, omitting repetitions. */
 function createWallTimeFormatter(): (branch: Branch) => (string | StyledText)[] {
   let before: string | undefined;
   return ({ wallAt }) => {
@@ -80,18 +80,18 @@ function createWallTimeFormatter(): (branch: Branch) => (string | StyledText)[] 
   };
 }
 
-/** On a real clock what takes place is noted a few milliseconds after the time that it has. */
+/** On a real clock, events are recorded a few milliseconds after their time. */
 const nearMs = 1_000;
 const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.parse(b)) < nearMs;
 
 const formatOutcome = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);
 
-/** Viewers reject larger drawings unless they are told otherwise: 500 edges, 50,000 characters. */
+/** By default, viewers reject drawings with more than 500 edges or 50,000 characters. */
 const maxBoxes = 400;
 const maxCharacters = 45_000;
 const maxTextLength = 100;
 
-/** The tree as a flowchart of Mermaid. */
+/** Formats the tree as a Mermaid flowchart. */
 export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   const boxes = new Map<string, string>();
   const lines = ["flowchart TD"];
@@ -121,7 +121,7 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   return lines;
 }
 
-/** Whatever Mermaid or a page would take for its own stands as a code of its character. */
+/** Characters with a meaning in Mermaid or HTML are written as character codes. */
 const formatLabel = (text: string): string =>
   (text.length > maxTextLength ? `${[...text].slice(0, maxTextLength).join("")}…` : text).replace(
     /[^\p{L}\p{N} .,:/_+()…-]/gu,

@@ -13,11 +13,11 @@ import type { DeletedWebhook, WebhookReading } from "./failing-webhook.ts";
 type QueryContext = { readonly client: Client; readonly signal: AbortSignal };
 type Page = ResultOf<typeof listDeliveries>;
 
-/** Page size of the log, and the number of the newest deliveries that are read, as in the console. */
+/** Page size of the log, and the number of newest deliveries to read. The console uses the same number. */
 const page = 500;
 const maxDeliveries = 10_000;
 
-/** The health of webhooks, in as few requests as that takes. */
+/** Reads the health of webhooks in as few requests as possible. */
 export async function readHealth(webhooks: readonly Webhook[], asking: QueryContext): Promise<WebhookReading[]> {
   const { client, signal } = asking;
   const [{ deliveries, isWhole }, now] = await Promise.all([
@@ -28,7 +28,7 @@ export async function readHealth(webhooks: readonly Webhook[], asking: QueryCont
   const own = groupByWebhook(deliveries);
   const read: WebhookReading[] = [];
   for (const webhook of webhooks) {
-    // Deliveries older than all these belong to the few webhooks without newer ones.
+    // Older deliveries belong to the few webhooks without newer ones.
     const known = own.get(webhook.id) ?? (isWhole ? [] : (await fetchFirstPage(webhook.id, asking)).items);
     read.push({
       webhook,
@@ -57,7 +57,7 @@ function groupByWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, De
   return own;
 }
 
-/** Of a webhook that is there no more; undefined if no delivery of it is stored. */
+/** Finds the data of a deleted webhook. Returns undefined if no delivery of it is stored. */
 export async function readDeletedWebhook(id: number, asking: QueryContext): Promise<WebhookReading | undefined> {
   const [{ deliveries }, now] = await Promise.all([readLog(id, asking), getVirtualTime(asking)]);
   const [first] = deliveries;
@@ -66,7 +66,7 @@ export async function readDeletedWebhook(id: number, asking: QueryContext): Prom
   return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, formatTime) };
 }
 
-/** With why each attempt was made, and what led to it; of the newest deliveries. */
+/** Traces the newest deliveries, with the cause of each attempt. */
 export async function addTrace(read: WebhookReading, { client, signal }: QueryContext): Promise<WebhookReading> {
   if (read.deliveries.length === 0) return { ...read, trace: { nodes: [], planned: [] } };
   const trace = await client.call(showTrace, { params: { ref: `webhook:${read.webhook.id}` } }, { signal });
@@ -78,7 +78,7 @@ async function getVirtualTime({ client, signal }: QueryContext): Promise<number>
   return Date.parse((await client.call(showClock, {}, { signal })).now);
 }
 
-/** Times stand as the service writes them. */
+/** Times are in the format of the service. */
 const formatTime = (iso: string): string => iso;
 
 async function fetchFirstPage(
@@ -106,7 +106,7 @@ interface Waiting {
   readonly outcome: string;
 }
 
-/** The disabled webhooks of deliveries that wait for an attempt, which will be skipped (DECISIONS.md, C18). */
+/** Finds disabled webhooks whose deliveries wait for an attempt, which will be skipped (DECISIONS.md, C18). */
 export async function findDisabledWebhooks(
   client: Client,
   deliveries: readonly Waiting[],

@@ -82,7 +82,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
 
 const paged = { by: "offset", most: 500, total: "total" } as const;
 
-/** The output of svc emulator deliveries, and before the next attempt the results of earlier ones. */
+/** Formats the output of svc emulator deliveries with the results of earlier attempts before the next one. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(0, -1),
   { name: "answer", cut: 2, least: 18, purpose: true },
@@ -98,7 +98,7 @@ const toRow = ({ attempts, ...delivery }: ListedDelivery) => ({
 
 type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset"; readonly type: "integer" }];
 
-/** Each attempt as it is made, until the run is interrupted or the emulator ends. */
+/** Shows each attempt as it is made, until the run is interrupted or the emulator ends. */
 export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>, context: Context): Promise<undefined> {
   for (const name of ["limit", "offset", "all"] as const) {
     if (flags[name] !== undefined) throw new UsageError(`--${name} cannot be used with --follow`);

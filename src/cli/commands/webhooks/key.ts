@@ -18,8 +18,8 @@ export const keyFlag = {
 type KeyOptions = CommandInputOf<readonly [typeof keyFlag]>;
 
 /**
- * The base64 text of the key from a file or the environment, or else of the emulator that runs here; undefined if there
- * is none. Never printed.
+ * Resolves the base64 key from a file, the environment or the emulator that runs here. Returns undefined if there is
+ * none. The key is never printed.
  */
 export async function resolveKey(
   { globals, host, output }: Context,
@@ -36,21 +36,21 @@ export async function resolveKey(
   return readKeyFile(host, file, "--key-file");
 }
 
-/** The base64 text of the key in a file that a flag names. */
+/** Reads the base64 key from the file of a flag. */
 export async function readKeyFile(host: Context["host"], file: string, flag: string): Promise<string> {
   const text = (await readText(host, file, flag)).trim();
   if (text === "") throw new UsageError(`${flag}: ${file} is empty`);
   return checkKey(parseKey(text), `${flag}: ${file}`);
 }
 
-/** The key of SVC_WEBHOOK_HMAC_KEY; undefined if it is not set. */
+/** Reads the key from SVC_WEBHOOK_HMAC_KEY. Returns undefined if it is not set. */
 export function findKeyVariable(host: Context["host"]): string | undefined {
   const found = readWebhookKeySetting(host);
   const text = found?.value.trim();
   return found && text ? checkKey(parseKey(text), found.origin) : undefined;
 }
 
-/** The key in whatever svc webhooks hmac-key printed, in any of its formats. */
+/** Parses the key from any output format of svc webhooks hmac-key. */
 function parseKey(text: string): string {
   try {
     const { hmac_key: key } = toFields([JSON.parse(text)].flat()[0]);
@@ -60,16 +60,13 @@ function parseKey(text: string): string {
   }
 }
 
-/**
- * With a blank or a missing character in the key no signature may be computed: it would match nothing, without a
- * reason.
- */
+/** A key with a blank or a missing character makes no valid signature, so it is rejected with an explanation. */
 function checkKey(key: string, origin: string): string {
   if (decodeBase64(key) !== undefined) return key;
   throw new UsageError(`${origin}: the key is not base64. To print it, run svc webhooks hmac-key.`);
 }
 
-/** The same, for what works without a network. */
+/** Resolves the key for commands that work without a network. */
 export async function requireKey(context: Context, input: KeyOptions): Promise<string> {
   const key = await resolveKey(context, input);
   if (key !== undefined) return key;
@@ -78,7 +75,7 @@ export async function requireKey(context: Context, input: KeyOptions): Promise<s
   });
 }
 
-/** The same, fetched from the service where none was given. */
+/** Resolves the key, or fetches it from the service if none is given. */
 export async function fetchKey(context: Context, input: KeyOptions): Promise<string> {
   const isGiven = input.flags["key-file"] !== undefined;
   const given = isGiven ? await resolveKey(context, input) : findKeyVariable(context.host);
@@ -88,7 +85,7 @@ export async function fetchKey(context: Context, input: KeyOptions): Promise<str
   return key;
 }
 
-/** The error of signing for a key that is not base64, in the words of the command line. */
+/** Rewords the signing error about a key that is not base64 for the command line. */
 export function toKeyError(cause: unknown): unknown {
   return cause instanceof TypeError
     ? new UsageError("The key is not base64. To print it, run svc webhooks hmac-key.", { cause })

@@ -70,7 +70,7 @@ const webhooksListen = defineCommand({
       else await context.output.show({ hmac_key: key });
       return undefined;
     }
-    // An invalid key is reported now, not at the first delivery.
+    // An invalid key is reported now instead of at the first delivery.
     hashBody(key, Buffer.alloc(0));
     await listen(plan, key, context);
     context.signal.throwIfAborted();
@@ -90,7 +90,7 @@ interface Plan {
   readonly count: number;
 }
 
-/** Everything that can be wrong with the command line, before anything is sent. */
+/** Checks the whole command line before anything is sent. */
 function planOf({ flags: given }: CommandInputOf<typeof flags>, { host }: Context): Plan {
   const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = given;
   return {
@@ -106,7 +106,7 @@ function planOf({ flags: given }: CommandInputOf<typeof flags>, { host }: Contex
   };
 }
 
-/** Resolves when the run is interrupted, or after the wanted number of deliveries. */
+/** Resolves when the run is interrupted, or after the requested number of deliveries. */
 async function listen(plan: Plan, key: string, context: Context): Promise<void> {
   const { output, signal, host, atEnd } = context;
   const recording = plan.folder === undefined ? undefined : await openRecording(plan.folder, context);
@@ -124,7 +124,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
     answer: async ({ method, path, headers: given, body }) => {
       if (method !== "POST") return { status: 405 };
-      // Deliveries during the last one: their sender retries them for the next listener.
+      // Deliveries that arrive during the last one are rejected. Their sender retries them for the next listener.
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
       const isLast = number === plan.count;
@@ -143,7 +143,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
       const listened: ListenedDelivery = { ...checked, file: file ?? recorded, forwarded };
       await output.event(toEvent(listened), ...formatListenedDelivery(listened));
       if (isLast) stop();
-      // The other end decides; alone, the receiver does what a careful one does.
+      // The forwarding target decides the status. Without one, the receiver rejects invalid signatures.
       if (!forwarded) return { status, body: checked.verified ? "ok" : "bad signature" };
       if ("error" in forwarded) return { status, body: forwarded.error };
       return { status, body: forwarded.body, contentType: forwarded.content_type };
@@ -161,7 +161,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
     await output.document({ type: "version", ui: "1.0" });
     await output.document({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
   }
-  // The key of a real workspace is in no scrollback unless it is asked for.
+  // The key of a real workspace is printed only on request, so that it does not stay in the scrollback.
   const shown = (await isLocalService(context)) ? key : "to print it, run svc webhooks listen --print-secret";
   await output.note(`Webhook signing key: ${shown}`);
   await output.note(`Listening on ${receiver.url} (press Ctrl-C to stop)`);
@@ -173,7 +173,7 @@ function getStatus(isVerified: boolean, forwarded: ListenedDelivery["forwarded"]
   return "error" in forwarded ? 502 : forwarded.status;
 }
 
-/** Subscribes the receiver where the service can reach it; else says what to register. */
+/** Subscribes the receiver if the service can reach it; otherwise prints how to register it. */
 async function subscribeReceiver(plan: Plan, { url }: Receiver, context: Context): Promise<number | undefined> {
   const subscription = plan.register
     ? await subscribe(context, { url: plan.publicUrl ?? url, activities: plan.activities })
@@ -193,7 +193,7 @@ async function subscribeReceiver(plan: Plan, { url }: Receiver, context: Context
   return undefined;
 }
 
-/** A delivery as one document of the stream. */
+/** Converts a delivery to one document of the stream. */
 const toEvent = ({
   number,
   at,

@@ -7,12 +7,12 @@ import { CommandFailedError, UsageError } from "../../process/failure.ts";
 
 export type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
 
-/** This many are named next to each other. */
+/** Maximum number of webhooks listed in one message. */
 const maxNamed = 5;
 
 /**
- * The webhooks that an argument means: by id, URL, title, or workspace. A number that is the id of none may be that of
- * one that was deleted: undefined if no title or workspace is called so either.
+ * Finds the webhooks that an argument names by ID, URL, title or workspace. An unknown number may be the ID of a
+ * deleted webhook: returns undefined unless it matches a title or workspace.
  */
 export async function findNamedWebhooks(
   asked: string,
@@ -55,7 +55,7 @@ export async function findNamedWebhooks(
   );
 }
 
-/** Reports that there is none, with a suggestion. */
+/** Reports that there is no such webhook, with a suggestion. */
 export const createMissingWebhookError = (message: string, hint: string | undefined): CommandFailedError =>
   new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
 
@@ -67,7 +67,7 @@ function findNearName(asked: string, names: readonly string[]): string | undefin
   return found.length === 0 ? undefined : `Did you mean ${cutShort(found, " or ")}?`;
 }
 
-/** Webhooks with exactly that name, in any case; else those whose name begins with it. */
+/** Finds webhooks with exactly that name, ignoring case, or else by the beginning of the name. */
 function filterByName<T>(asked: string, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
   const wanted = asked.toLowerCase();
   const exact = all.filter((one) => nameOf(one).toLowerCase() === wanted);

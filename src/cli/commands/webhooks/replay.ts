@@ -14,7 +14,7 @@ import { hashBody } from "./listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost, openPoster, type Poster, parseHeader, parseReceiverUrl } from "./post.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
-/** One delivery to send again, and its target. */
+/** One delivery to resend, and its target. */
 interface ReplayedDelivery extends SavedDelivery {
   readonly name: string;
   readonly url: string;
@@ -129,7 +129,7 @@ async function readDeliveries(
   return deliveries;
 }
 
-/** As it was saved; signed on request, or if it came without a signature. */
+/** The delivery is sent as saved. It is signed on request or if it has no signature. */
 async function signDelivery(
   delivery: SavedDelivery,
   input: ReplayInput,
@@ -146,7 +146,7 @@ async function signDelivery(
   return { ...delivery, headers: { ...headers, [name]: hashBody(key, delivery.body) } };
 }
 
-/** The newest deliveries of the emulator's log, to their former targets by default. */
+/** Reads the newest deliveries of the emulator's log. By default, they go to their original targets. */
 async function readLoggedDeliveries(
   count: number,
   to: string | undefined,
@@ -158,7 +158,7 @@ async function readLoggedDeliveries(
   const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } }, { signal });
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
   const receivers = new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url]));
-  // The environment names one workspace's key; the deliveries may be of several.
+  // The environment has the key of one workspace; the deliveries may belong to several.
   const given = input.flags["key-file"] === undefined ? undefined : await resolveKey(context, input);
   const keys = new Map((await client.call(listWorkspaces, {}, { signal })).map(({ id, hmac_key: key }) => [id, key]));
   const found: ReplayedDelivery[] = [];

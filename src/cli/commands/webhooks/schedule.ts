@@ -75,7 +75,7 @@ function startOf(text: string | undefined, { host }: Context): number {
 const formatMinutes = (ms: number): string => `${ms / 60_000} minutes`;
 const toIso = (ms: number): string => new Date(ms).toISOString();
 
-/** All seven attempts of a delivery that is never answered 2xx; the sixth failure disables the subscription. */
+/** The seven attempts of a delivery without a 2xx response. The sixth failure disables the subscription. */
 function createRuleRows(start: number, workerTick: boolean) {
   const rows = [{ attempt: 1, at: toIso(start), after: "0 minutes", reason: "immediately" }];
   let last = start;
@@ -99,7 +99,7 @@ function createRuleRows(start: number, workerTick: boolean) {
   return rows;
 }
 
-/** Every attempt that the emulator plans, the next one first. */
+/** Lists every attempt that the emulator plans, the next one first. */
 async function listPlannedRows(file: string | undefined, context: Context) {
   const { signal } = context;
   const client = await context.client("emulator", { file });

@@ -15,24 +15,24 @@ interface Webhook {
 }
 
 interface WatchOptions {
-  /** The app that deliveries are forwarded to. */
+  /** The app that receives forwarded deliveries. */
   readonly forwardTo: string | undefined;
   /** Whether the webhook is enabled again when the app is back. */
   readonly enables: boolean;
-  /** Called once it no longer exists, by a caller that subscribes again; nothing is watched any more then. */
+  /** Called once the webhook no longer exists, by a caller that subscribes again. Watching stops then. */
   readonly onDeleted?: (() => void) | undefined;
 }
 
-/** For a response of the control plane. */
+/** Timeout of a control plane request. */
 const timeoutMs = 3_000;
-/** How often it looks whether the emulator is back. */
+/** Interval of checks for a restarted emulator. */
 const emulatorProbeMs = 1_000;
-/** The same of an app: one that restarts may refuse connections for no longer. */
+/** Interval of checks for a restarted app, which may refuse connections only briefly. */
 const appProbeMs = 200;
 
 /**
- * Reports, until the run ends, why a listener no longer gets deliveries: its webhook was disabled or deleted, or its
- * emulator has ended. Only an emulator reports that.
+ * Reports why a listener no longer gets deliveries: its webhook was disabled or deleted, or its emulator has ended.
+ * Only an emulator provides this information.
  */
 export async function watchSubscription(webhook: Webhook, options: WatchOptions, context: Context): Promise<void> {
   const emulator = await connect(context).catch(() => undefined);
@@ -41,7 +41,7 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
   const signal = AbortSignal.any([context.signal, ended.signal]);
   const onDeleted = options.onDeleted && (() => ended.abort());
   const watch = new SubscriptionWatch(webhook, { ...options, onDeleted }, context, emulator, signal);
-  // The emulator of this folder may be another one than the service that was called.
+  // The emulator of this folder may differ from the service in use.
   if (!(await watch.isFound().catch(() => false))) return;
   const watching = watch
     .run()
@@ -65,7 +65,7 @@ interface RunningEmulator {
   readonly token: string | undefined;
 }
 
-/** The emulator that runs, which is another one than that `before` if it has another address or token. Rejects if none runs. */
+/** Finds the running emulator if its address or token differs from `before`. Rejects if none runs. */
 async function connect(context: Context, before?: RunningEmulator): Promise<RunningEmulator> {
   const { baseUrls, credentials } = await context.target("emulator");
   const [url, token] = [String(baseUrls.emulator), credentials.controlToken];
@@ -128,7 +128,7 @@ class SubscriptionWatch {
     if (event.event === "delivery") {
       return event.delivery.webhook_id === this.#webhook.id && event.delivery.webhook_status !== this.#status;
     }
-    // Operations that may enable, disable or delete it.
+    // Operations that may enable, disable or delete the webhook.
     return event.event === "state" || (event.event === "request" && /webhooks/.test(event.request.operation ?? ""));
   }
 
@@ -173,7 +173,7 @@ class SubscriptionWatch {
     void this.#enableOnceBack(forwardTo, isDown).catch(() => {});
   }
 
-  /** An app that answers with failures has to be restarted first: whether it would succeed by now, only a delivery shows. */
+  /** An app that returns errors has to restart first. Only a delivery shows whether it has recovered. */
   async #enableOnceBack(forwardTo: string, isDown: boolean): Promise<void> {
     for (let wasDown = isDown; this.#status === "DISABLED_BY_ERROR"; ) {
       await this.#context.host.wall.sleep(appProbeMs, this.#signal);
@@ -188,7 +188,7 @@ class SubscriptionWatch {
     }
   }
 
-  /** Whether the emulator is back; false if another one has taken its address, which rejects the credentials. */
+  /** Whether the emulator is back. Returns false if another one uses its address and rejects the credentials. */
   async #waitUntilBack(): Promise<boolean> {
     const ended = `The emulator at ${this.#emulator.url} has ended. To start it again`;
     await this.#report("emulator_ended", `${ended}: svc emulator start`);

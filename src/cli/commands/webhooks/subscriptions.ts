@@ -29,14 +29,14 @@ const webhooksCreate = defineCommand({
   },
 });
 
-/** The service has one sentence for all that may be wrong with an address. */
+/** The service has one message for all invalid addresses. */
 function withReason(error: unknown, url: unknown): unknown {
   const isOfUrl = error instanceof ServiceError && error.status === 400 && error.problem.message.startsWith("url: ");
   const hint = isOfUrl && typeof url === "string" ? explainRejectedAddress(url) : undefined;
   return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }
 
-/** The reason why an emulator never sends to that webhook; undefined if it does, and for a real service. */
+/** Explains why an emulator never sends to that webhook. Returns undefined if it does, and for a real service. */
 async function explainForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
   if (isOnThisMachine(String(url))) return undefined;
   await requireEmulator(undefined, context);
@@ -55,7 +55,7 @@ const columns = [
   { name: "only_for_activities", cut: 1 },
 ] as const;
 
-/** The public API has no such list: an emulator knows, and the real service shows it in its application. */
+/** The public API has no such list. An emulator provides it, and the real service shows it in its application. */
 const webhooksList = defineCommand({
   words: ["webhooks", "list"],
   summary: "List webhooks with their status and failures",

@@ -31,7 +31,7 @@ const contractFlag = {
   description: "Contract: 12 or T-12 (default: the newest, or a new one)",
 } as const satisfies FlagSpec;
 
-/** Changes of the payload of an activity. A change that does not fit it is an error, and no webhook is notified. */
+/** Changes to the payload of an activity. An invalid change is an error, and no webhook is notified. */
 const payloadFlags = [
   {
     flag: "set",
@@ -69,7 +69,7 @@ const payloadFlags = [
   { flag: "edit", type: "switch", description: "Edit the payload in $VISUAL or $EDITOR before it is sent" },
 ] as const satisfies readonly FlagSpec[];
 
-/** The changes that the flags request, in the form of the control plane. */
+/** Reads the changes from the flags in the form of the control plane. */
 async function readPayloadChanges(
   { flags }: CommandInputOf<readonly [typeof contractFlag, ...typeof payloadFlags]>,
   { host, globals }: Context,
@@ -111,7 +111,7 @@ async function readObject(
   throw new UsageError(`${flag} must be a JSON object`);
 }
 
-/** The same call with the payload as a person left it in an editor. */
+/** Returns the call with the payload that the user edited. */
 async function editPayload({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
   const { editText } = await import("../../prompt/editor.ts");
   const { signal } = context;
@@ -206,7 +206,7 @@ const webhooksTrigger = defineCommand({
   },
 });
 
-/** Shown instead of a response, if no attempt was made. */
+/** Shown instead of a response if there was no attempt. */
 function explainUnsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
   if (outcome === "waiting") return "waiting for the first attempt";
   return `${outcome === "skipped_not_allowed" ? "host not allowed" : status}: nothing was sent`;
@@ -220,13 +220,13 @@ async function listActivities({ output }: Context) {
   return undefined;
 }
 
-/** URLs of webhooks without an attempt: no attempt has them. */
+/** URLs of webhooks without an attempt, since only attempts contain a URL. */
 async function findUrls(deliveries: readonly WholeDelivery[], client: Client, { signal }: Context) {
   if (deliveries.every(({ attempts }) => attempts.length > 0)) return new Map<number, string>();
   return new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url] as const));
 }
 
-/** Each receiver's response. No webhook to notify is a failure: a trigger without a response proves nothing. */
+/** Prints each receiver's response. A trigger without a notified webhook fails, because it proves nothing. */
 async function report(
   contract: string,
   deliveries: readonly WholeDelivery[],

@@ -18,7 +18,7 @@ const bodyFile = {
   description: "File with the raw body, or - for standard input",
 } as const satisfies PositionalSpec;
 
-/** Also accepted by svc webhooks explain. */
+/** svc webhooks explain accepts these, too. */
 type HeadersInput = CommandInputOf<
   readonly [{ flag: "signature"; type: "text" }, { flag: "headers"; type: "text" }],
   readonly [{ name: "body" }]
@@ -82,7 +82,7 @@ const webhooksVerify = defineCommand({
   },
 });
 
-/** The command line that looks for the mistake in the same delivery. */
+/** Formats the command line that diagnoses the same delivery. */
 const formatExplainCommand = ({ positionals, flags: given }: SignedInput): string[] => [
   "webhooks",
   "explain",
@@ -92,11 +92,11 @@ const formatExplainCommand = ({ positionals, flags: given }: SignedInput): strin
   ),
 ];
 
-/** The signature of the command line, or of headers; undefined when the headers hold none. */
+/** Reads the signature from the command line or the headers. Returns undefined if the headers have none. */
 export const readSignature = async (context: Context, input: HeadersInput): Promise<string | undefined> =>
   (await readSignedHeaders(context, input, webhookSchemes[0]))[contentHashHeader.toLowerCase()];
 
-/** The headers of a delivery, or the one that --signature replaces. */
+/** Reads the headers of a delivery, or the one that --signature replaces. */
 async function readSignedHeaders(
   context: Context,
   input: HeadersInput,
@@ -117,7 +117,7 @@ async function readSignedHeaders(
   });
 }
 
-/** Before its signature is checked: its headers are searched next to it. */
+/** Requires the body before its signature, because the headers are next to it. */
 async function requireBody({ host }: Context, { positionals: { body } }: HeadersInput): Promise<void> {
   if (body !== "-") await requireFile(host, body, "<body>");
 }

@@ -13,8 +13,9 @@ import {
 } from "./run-file.ts";
 
 /**
- * The emulator of `--emulator`: started inside this process on free ports and closed at the end, or the one that
- * runs on the same state already. Its own credentials are used: those of a real service must not be sent to it.
+ * Returns the emulator of `--emulator`: one started in this process on free ports and closed at the end, or the one
+ * that already runs on the same state. It uses its own credentials, because those of a real service must not be sent to
+ * it.
  */
 export async function createEmbeddedTarget(
   { host, output, atEnd, cut }: Pick<Context, "host" | "output" | "atEnd" | "cut">,
@@ -38,7 +39,7 @@ export async function createEmbeddedTarget(
   }
 }
 
-/** The target of an emulator's calls, with its own credentials and no others. */
+/** Creates the target of an emulator with only its own credentials. */
 async function createEmulatorTarget(
   emulator: EmulatorAccess,
   origin: string,

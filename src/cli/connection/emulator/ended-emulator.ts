@@ -6,11 +6,11 @@ import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { findLocalEmulator, isConnectionRefused, type LocalEmulator } from "./emulator-access.ts";
 import { findPathAbove } from "./run-file.ts";
 
-/** A shell that still speaks of an emulator that ran before. */
+/** A shell whose variables point to an emulator that has ended. */
 export interface EndedEmulator {
-  /** The variable that names the one that has ended. */
+  /** The variable with the address of the ended emulator. */
   readonly variable: string;
-  /** The one that runs in its folder; undefined: none does. */
+  /** The emulator that runs in its folder; undefined if none does. */
   readonly here: LocalEmulator | undefined;
 }
 
@@ -18,9 +18,9 @@ const ofServices = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as co
 const ofControl = ["SVC_EMULATOR_URL"] as const;
 
 /**
- * Whether the environment points to an emulator of this machine that has ended: this folder's has another address, or
- * there is none and nothing listens at the address in the environment. Undefined too if another setting than the
- * environment chooses the target.
+ * Checks whether the environment points to a local emulator that has ended: this folder's emulator has another address,
+ * or there is none and nothing listens at the address in the environment. Returns undefined also if another setting
+ * than the environment selects the target.
  */
 export async function findEndedEmulator(
   { globals, host }: Pick<Context, "globals" | "host">,
@@ -42,7 +42,7 @@ export async function findEndedEmulator(
   return { variable, here };
 }
 
-/** The user's next step. */
+/** Formats the user's next step. */
 function formatEvalCommand({ variable, here }: EndedEmulator, { host }: Pick<Context, "host">): string {
   const ended = `${variable} points to an emulator that has ended`;
   if (here === undefined)
@@ -52,7 +52,7 @@ function formatEvalCommand({ variable, here }: EndedEmulator, { host }: Pick<Con
   return `${ended}. The emulator ${which} is at ${here.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
-/** The same of a command that could not reach its service; undefined if that has another reason. */
+/** Finds the ended emulator after a command could not reach its service. Returns undefined for another cause. */
 export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
   const ended = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));
@@ -60,9 +60,8 @@ export async function findEndedHint(error: unknown, context: Context): Promise<s
 }
 
 /**
- * The user's next step if an emulator of this machine rejects the credentials in the environment: another one may have
- * started at the address of the one that printed it. Undefined if another setting than the environment chooses the
- * target.
+ * Suggests the next step if a local emulator rejects the credentials in the environment, because another emulator may
+ * use that address now. Returns undefined if another setting than the environment selects the target.
  */
 export async function findRejectionHint(error: unknown, { globals, host }: Context): Promise<string | undefined> {
   if (!(error instanceof ServiceError) || error.status !== 401) return undefined;
@@ -73,8 +72,8 @@ export async function findRejectionHint(error: unknown, { globals, host }: Conte
 }
 
 /**
- * The state of the emulator that is shown or stopped by default: that of this folder, if the environment's has ended.
- * One of a folder above may be another user's, and is not stopped instead.
+ * Selects the state that is shown or stopped by default: that of this folder, if the environment's emulator has ended.
+ * The emulator of a parent folder may be another user's, and is not stopped instead.
  */
 export async function resolveEndedState(
   file: string | undefined,
@@ -97,11 +96,11 @@ export async function resolveEndedState(
   return ended.here.state;
 }
 
-/** An emulator's messages about its options, with the flags of the command line: `the option file` is `--file`. */
+/** Rewords an emulator's messages about options for the command line: `the option file` becomes `--file`. */
 export const toFlagTerms = ({ message }: Error): string =>
   message.replace(/\bthe option ([a-z]+)\b/g, (_, name: string) => `--${name}`);
 
-/** Why an emulator has ended by itself, in the words of the command line. */
+/** Explains why an emulator ended by itself, in the words of the command line. */
 export function toEndedError(error: Error): unknown {
   if (error.name === "StoreFailedError") {
     return new CommandFailedError("failed", "state_not_kept", `${error.message}.`, { cause: error });
@@ -110,17 +109,17 @@ export function toEndedError(error: Error): unknown {
   return new CommandFailedError("failed", "state_refused", toFlagTerms(error), { cause: error });
 }
 
-/** Failures of an emulator at its start. `repairable`: of a rejected state; `trouble`: of one that is not usable. */
+/** Failures at the start of an emulator. `repairable` is a rejected state, `trouble` an inaccessible one. */
 type StartFailure = NodeJS.ErrnoException & {
   readonly repairable?: boolean;
   readonly trouble?: "forbidden" | "temporary" | undefined;
   readonly port?: number;
 };
 
-/** Why an emulator did not start, in the words of the command line. */
+/** Explains why an emulator did not start, in the words of the command line. */
 export function toStartError(error: StartFailure, { file, store, host, port }: EmulatorOptions): unknown {
   if (error.name === "StateLockedError") {
-    // It has no file of its own, so that only what would lead to it is taken.
+    // The state has no file of its own, so only paths that lead to it are used.
     const hint = {
       hint:
         store === undefined

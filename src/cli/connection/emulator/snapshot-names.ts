@@ -9,13 +9,13 @@ import type { Host } from "../../process/host.ts";
 import { readEnvironmentEmulator } from "../resolve-settings.ts";
 import { createUntrustedStateError, readRunFile, resolveRunFile, resolveStateFile } from "./run-file.ts";
 
-/** Folder of the snapshots of a state, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
+/** Folder of the snapshots of a state, with one file per name (emulator/store/file/file-snapshot-store.ts). */
 const getSnapshotFolder = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.snapshots`;
 
 const fileName = /^([A-Za-z0-9][A-Za-z0-9._-]{0,63})\.json$/;
 
-/** The names of the snapshots of the state that this folder has, in order. */
+/** Lists the names of the snapshots of this folder's state in order. */
 export async function listSnapshotNames(host: Host): Promise<readonly string[]> {
   const files = await readdir(await getSnapshotFolder(resolveStateFile(host, undefined))).catch(() => []);
   const names = files.flatMap((file) => fileName.exec(file)?.[1] ?? []);
@@ -23,9 +23,8 @@ export async function listSnapshotNames(host: Host): Promise<readonly string[]> 
 }
 
 /**
- * The file that is meant: that of the snapshot of this name, of the state that this folder has; else the one at this
- * path; else that of the snapshot which the emulator in reach has, wherever its state is. Fails if there is none of
- * these.
+ * Finds the file of a snapshot: by its name in this folder's state, by its path, or by its name in the reachable
+ * emulator. Fails if there is none.
  */
 export async function resolveSnapshotFile(named: string, host: Host): Promise<string> {
   const names = await listSnapshotNames(host);
@@ -50,13 +49,13 @@ export async function resolveSnapshotFile(named: string, host: Host): Promise<st
 }
 
 interface RunningSnapshot {
-  /** The emulator that has it. */
+  /** The emulator of the snapshot. */
   readonly url: string;
-  /** Undefined: it lies in a database, in memory or on another machine. */
+  /** Undefined if the snapshot is in a database, in memory or on another machine. */
   readonly file: string | undefined;
 }
 
-/** The snapshot of this name in the emulator of the environment, or of this folder. */
+/** Finds the snapshot by its name in the emulator of the environment or of this folder. */
 async function findRunningSnapshot(named: string, host: Host): Promise<RunningSnapshot | undefined> {
   const access = await import("./emulator-access.ts");
   const told = readEnvironmentEmulator(host);
@@ -64,7 +63,7 @@ async function findRunningSnapshot(named: string, host: Host): Promise<RunningSn
   const [url, token] = told ? [told.url.value, told.token?.value] : here ? [here.routerUrl, here.token] : [];
   if (url === undefined || (here && !(await access.isSameEmulator(here)))) return undefined;
   const { listSnapshots } = await import("../../../api/emulator/snapshots.ts");
-  // An emulator that does not answer, or rejects the token, has nothing to begin from.
+  // An emulator that does not respond, or rejects the token, provides no snapshots.
   const listed = await access.withControlClient(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
   const found = listed.find(({ name }) => name === named);
   const file = found?.file ?? undefined;

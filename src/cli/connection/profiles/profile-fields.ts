@@ -17,12 +17,12 @@ import { changePrivateFile } from "./private-file.ts";
 import { checkProfiles, getProfilesPath, type Profile, type ProfileFile, readProfiles } from "./profile.ts";
 import { appSecrets } from "./secrets.ts";
 
-/** A field of a profile that people set. */
+/** A field of a profile that users set. */
 export interface Setting {
   readonly key: string;
   readonly what: string;
   readonly isSecret: boolean;
-  /** The value as it is stored. Throws UsageError. */
+  /** Returns the value to store. Throws UsageError. */
   readonly check: (text: string) => string;
 }
 
@@ -47,7 +47,7 @@ export const settings: readonly Setting[] = [
 
 const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;
 
-/** The setting of a key such as `router_url` or `cluster_keys.eu-1`. */
+/** Finds the setting of a key such as `router_url` or `cluster_keys.eu-1`. */
 export function findSetting(key: string): Setting {
   const known = settings.find((one) => one.key === key);
   if (known) return known;
@@ -57,7 +57,7 @@ export function findSetting(key: string): Setting {
   });
 }
 
-/** The profile with a setting changed; undefined removes it. */
+/** Returns the profile with a changed setting. Undefined removes the setting. */
 export function withSetting(profile: Profile, key: string, value: string | undefined): Profile {
   const cluster = clusterKey.exec(key)?.[1];
   const change = <T extends object>(of: T, name: string): T =>
@@ -70,12 +70,12 @@ export function withSetting(profile: Profile, key: string, value: string | undef
     : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
 }
 
-/** One setting as it is shown. A secret has no value here: only its origin is shown. */
+/** A setting as displayed. A secret shows only its origin. */
 type EffectiveSetting =
   | { readonly key: string; readonly origin: string; readonly isSecret: false; readonly value: string }
   | { readonly key: string; readonly origin: string; readonly isSecret: true };
 
-/** The settings that commands would use here, with the source of each value. */
+/** Lists the settings in effect here, with the source of each value. */
 export async function listEffectiveSettings(context: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
   const { host } = context;
   const found = await resolveServiceSettings(context);
@@ -116,7 +116,7 @@ const toKey = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
 const readEitherCase = (host: Context["host"], name: string): SettingValue | undefined =>
   readVariable(host, name) ?? readVariable(host, name.toUpperCase());
 
-/** Proxies are often named with a password; other settings may hold one all the same. */
+/** Proxy URLs often contain a password; other settings may, too. */
 const removeCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: parseProxy(found.value)?.origin ?? "[not a proxy]" };
 
@@ -129,11 +129,11 @@ const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => Pr
 
 interface ChangedProfile {
   readonly name: string;
-  /** It is the one that commands use from now on, and was not before: the first profile is the one that is meant. */
+  /** Whether the profile has become the current one, as the first profile does. */
   readonly isNewlyCurrent: boolean;
 }
 
-/** Changes the named profile, or the current one; it is created if there is none, unless it must exist. */
+/** Changes the named profile or the current one. Creates it unless it must exist. */
 export async function changeProfile(
   context: Context,
   change: (profile: Profile) => Profile,
