@@ -1,32 +1,26 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import type { AdvanceResult } from "../published.d.ts";
 import type { Cause } from "../store/cause.ts";
-import { createCauseRowFactory, type MakeCauseRow } from "../store/causes.ts";
-import { StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
+import { createCauseRowFactory } from "../store/causes.ts";
+import { StateReplacedError, StoreFailedError } from "../store/port.ts";
 import { type AdvanceLimits, type AdvanceTargetMs, advance, findFirstAfter, readQueueStatus } from "./advance.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
-import type { JobHandlers } from "./job-handler.ts";
 import { type ScheduledEntry, schedule } from "./schedule.ts";
-import type { ClockMode, ClockSettings, ClockState, VirtualClock } from "./virtual-clock.ts";
+import type { ClockMode, ClockSettings, ClockState } from "./virtual-clock.ts";
 
-export interface RunnerOptions {
-  readonly store: Store;
-  readonly clock: VirtualClock;
+export interface RunnerOptions
+  extends Pick<DispatcherOptions, "store" | "clock" | "handlers">,
+    Partial<Pick<DispatcherOptions, "causeRow" | "onError">> {
   readonly wall: WallClock;
   /** On close: once this is aborted, running entries are no longer awaited. */
   readonly closeSignal?: AbortSignal;
   /** On close: how long running entries are awaited, wall-clock time; default: 5 s. */
   readonly graceMs?: number | undefined;
-  readonly handlers: JobHandlers;
   /** One entry at a time, in order of (due, id). */
   readonly deterministic?: boolean;
-  /** Called when the work of an entry threw: it stays in the queue and is not run again until the next start. */
-  readonly onError?: DispatcherOptions["onError"];
   readonly caps?: Partial<AdvanceLimits>;
   /** Called at the moment at which another state replaces the present one. */
   readonly onTakeOver?: () => void;
-  /** Creates the rows of due entries. */
-  readonly causeRow?: MakeCauseRow;
 }
 
 export interface ClockStatus {
@@ -173,11 +167,11 @@ export class Runner {
   }
 
   #newDispatcher(): Dispatcher {
-    const { store, clock, handlers, deterministic, onError = () => {} } = this.#options;
-    const causeRow = this.#options.causeRow ?? createCauseRowFactory(this.#options);
     return new Dispatcher({
-      ...{ store, clock, handlers, causeRow, onError },
-      maxConcurrent: deterministic ? 1 : maxConcurrent,
+      causeRow: createCauseRowFactory(this.#options),
+      onError: () => {},
+      ...this.#options,
+      maxConcurrent: this.#options.deterministic ? 1 : maxConcurrent,
     });
   }
 

@@ -1,7 +1,6 @@
 import { exceedsFieldLimit } from "../http/bodies/body-limits.ts";
 import { parseForm, parseJsonObject, queryOf } from "../http/bodies/fields.ts";
-import { parseFields } from "../http/bodies/form.ts";
-import { findRepeatedField } from "../http/bodies/repeated-field.ts";
+import { findRepeatedField, parseFields } from "../http/bodies/form.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { HtmlPage } from "../http/page.ts";
 import { Passthrough } from "../http/reply.ts";

@@ -1,5 +1,8 @@
+import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
+import type { WallClock } from "../../src/base/clock.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
 import { defaultSchema } from "../../src/base/postgres-url.ts";
+import type { Observer } from "../../src/verify/observed/apply.ts";
 import type { Runner } from "../clock/runner.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { Inbox } from "../cluster/inbox.ts";
@@ -9,32 +12,68 @@ import { hasAccount } from "../cluster/workspace/accounts.ts";
 import { createTokenMask } from "../control/access/credentials.ts";
 import { Sessions } from "../control/console/sessions.ts";
 import { Feed } from "../control/events/feed.ts";
+import type { Counters } from "../control/metrics/counters.ts";
 import { Faults, findIncomingFault } from "../faults/faults.ts";
-import type { RunningCluster } from "../published.d.ts";
+import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
+import type { RequestLog } from "../http/request-log/request-log.ts";
+import type { EmulatorOptions, RunningCluster } from "../published.d.ts";
 import { IssuerKeys } from "../router/apps/issuer-keys.ts";
 import { allowsBrowserApp } from "../router/oidc/discovery.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Cause } from "../store/cause.ts";
-import { readLastRequestNumber } from "../store/causes.ts";
+import { type MakeCauseRow, readLastRequestNumber } from "../store/causes.ts";
+import type { ClaimedRunFile } from "../store/file/run-file.ts";
 import { type Store, StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { Snapshots } from "../travel/snapshots.ts";
 import { observeWebhooks } from "../webhooks/deliveries.ts";
+import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { ControlTokens, dropTokens } from "../world/control-tokens.ts";
 import { createRenewableIds } from "../world/provider.ts";
+import type { Settings } from "../world/settings.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
 import { createTraceExport, flushReports, startEngine } from "./engine.ts";
-import { consoleReader, toReachableUrl } from "./listeners.ts";
+import { consoleReader, type Listeners, toReachableUrl } from "./listeners.ts";
 import { checkClusterUrls, resolvePublicUrl, resolveStartTime } from "./options.ts";
-import type { ProcessContext } from "./process-context.ts";
 import { clusterParts, routerParts, toRunningCluster } from "./service-parts.ts";
-import { leaderAddress } from "./standby.ts";
+import { type HotStandby, leaderAddress } from "./standby.ts";
 import { collections } from "./state/collections.ts";
 import { createSeedWriter, formatStaleTimeWarning } from "./state/initial-state.ts";
 import { type DatabaseOptions, openState, watchFiles } from "./state/open-state.ts";
-import { getStandardSet } from "./state/seed.ts";
+import { getStandardSet, type Seed } from "./state/seed.ts";
 import type { StateSource } from "./state-source.ts";
+
+/** Resources of a process from its start to its end, whether it leads or not. */
+export interface ProcessContext {
+  readonly options: EmulatorOptions;
+  readonly seed: Seed;
+  readonly wall: WallClock;
+  /** Description of this process, whether it leads or not. */
+  readonly aboutItself: Readiness;
+  readonly process: NonNullable<Liveness["process"]>;
+  /** Real path of the state. */
+  readonly file: string | undefined;
+  /** The router's address, as it is bound. */
+  readonly routerUrl: string;
+  readonly settings: Settings;
+  readonly requestLog: RequestLog;
+  readonly deliveries: DeliveryNotifier;
+  readonly counters: Counters;
+  readonly causeRow: MakeCauseRow;
+  readonly links: CausePropagator;
+  readonly listeners: Listeners;
+  /** Undefined: the state is not shared. */
+  readonly standby: HotStandby | undefined;
+  readonly runFile: ClaimedRunFile;
+  /** Undefined: everything is as it is declared. */
+  readonly observer: Observer | undefined;
+  /** Aborted: nothing is waited for any more. */
+  readonly closeSignal: AbortSignal;
+  readonly log: (line: string) => void;
+  /** Ends the process's part in it, once the response under way is sent. */
+  readonly stop: () => void;
+}
 
 /** How a term begins. */
 export interface LeaderSessionOptions {

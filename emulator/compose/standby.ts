@@ -8,7 +8,7 @@ import type { ReceivedRequest } from "../http/handler.ts";
 import type { Standby } from "../http/listener.ts";
 import { createPart, type Part } from "../http/parts.ts";
 import { reply } from "../http/reply.ts";
-import { noSniffHeader } from "../http/sending/send.ts";
+import { noSniffHeader } from "../http/respond.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { type BoundListener, type Listeners, toReachableUrl } from "./listeners.ts";
 

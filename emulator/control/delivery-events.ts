@@ -1,7 +1,7 @@
 import { skippedOutcomes } from "../../src/api/delivery-outcomes.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { isOneOf } from "../../src/base/object.ts";
-import { follow } from "../http/sending/event-stream.ts";
+import { follow } from "../http/event-stream.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { retentionEnd } from "../webhooks/retry-rule.ts";

@@ -1,7 +1,7 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import type { Runner } from "../clock/runner.ts";
-import { follow } from "../http/sending/event-stream.ts";
+import { follow } from "../http/event-stream.ts";
 import { causes } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { gather, parseTraceRef, type TraceRef } from "../trace/gather.ts";

@@ -5,7 +5,7 @@ import { EmulatorBugError } from "../../src/base/errors.ts";
 import { memoize } from "../../src/base/object.ts";
 import { type DecodeBody, decoderFor } from "./bodies/decode.ts";
 import type { Dialect } from "./dialects/dialect.ts";
-import { dialectOf } from "./dialects/index.ts";
+import { dialectOf } from "./dialects/dialects.ts";
 import type { Authenticate } from "./handler.ts";
 import { type AnyHandler, createCallContext, type Part } from "./parts.ts";
 import { producerFor, type ResponseProducer } from "./response-producer.ts";

@@ -1,79 +1,225 @@
-import type { ServerResponse } from "node:http";
-import type { WallClock } from "../../src/base/clock.ts";
-import { EmulatorBugError } from "../../src/base/errors.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Service } from "../../src/api/services.ts";
+import type { Clock, WallClock } from "../../src/base/clock.ts";
+import type { EmulatorBugError } from "../../src/base/errors.ts";
 import { readTraceparent } from "../../src/base/trace-context.ts";
-import { describeFsError } from "../../src/files/disk.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
 import type { CauseDetails, MakeCauseRow } from "../store/causes.ts";
-import { FileWriteError, StateReplacedError, StoreChangedError, StoreFailedError } from "../store/port.ts";
-import { BodyAbortedError } from "./bodies/body-limits.ts";
+import type { BoundOperation } from "./bind.ts";
+import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
 import type { Dialect } from "./dialects/dialect.ts";
+import { dialects } from "./dialects/dialects.ts";
 import type { ReceivedRequest } from "./handler.ts";
-import type { CauseLink } from "./outgoing/cause-propagator.ts";
-import type { RequestFault } from "./parts.ts";
-import { type HttpResponse, stateReplacedResponse } from "./reply.ts";
-import type { IncomingRequest, RequestBodyReader } from "./request-body-reader.ts";
+import type { CauseLink, CausePropagator } from "./outgoing/cause-propagator.ts";
+import type { Fallback, FindRequestFault, IsOriginAllowed, RequestFault } from "./parts.ts";
+import type { ObserveAnswer } from "./reply.ts";
 import { redactTarget } from "./request-log/redact.ts";
 import type { Finding, RequestLog } from "./request-log/request-log.ts";
-import type { ResponseWriter } from "./sending/response-writer.ts";
-import { send, withCors } from "./sending/send.ts";
+import type { Match, OperationTable } from "./routing/operation-table.ts";
+import { isControlPath, parseRequestTarget, type RequestTarget } from "./routing/path.ts";
+import type { ForwardedInfo, TrustedProxies } from "./trusted-proxies.ts";
 
 /** Resources that all requests of one listener share. */
 export interface ListenerContext {
-  /** `router`, or the id of the cluster. */
+  /** `router`, or the id of the cluster whose listener it is. */
   readonly name: string;
-  readonly log: RequestLog;
   readonly wall: WallClock;
-  readonly now: () => number;
+  readonly log: RequestLog;
+  readonly bodies: RequestBodyReader;
+  readonly proxies: TrustedProxies;
+  /**
+   * Address at which browsers find this listener, if that is not where it listens: behind a proxy that sends another
+   * Host.
+   */
+  readonly publicUrl?: string | undefined;
+  /** Connects requests with those of other listeners that led to them. */
+  readonly links?: CausePropagator | undefined;
+  /** Makes the rows of requests of which something follows. */
+  readonly causeRow: MakeCauseRow;
+  /** Called with every bug that a request met. */
+  readonly report: (bug: EmulatorBugError) => void;
+  /** Makes answers as the service was observed to make them. */
+  readonly observe?: ObserveAnswer | undefined;
+  /** Signals that a caller went away: for streams and long polls of the control plane, and other handlers. */
+  readonly waiting: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
+}
+
+/** What a listener serves at a time: it changes when the emulator has started, and when another process leads. */
+export interface Served {
+  /** Undefined: the listener has no control plane. */
+  readonly control: OperationTable | undefined;
+  readonly services: OperationTable;
+  readonly clock: Clock;
   /** Virtual time as `x-svc-time` has it. */
   readonly time: () => string;
-  readonly maxBodyBytes: number;
-  readonly arrivals: RequestBodyReader;
-  readonly departures: ResponseWriter;
-  readonly causeRow: MakeCauseRow;
-  readonly report: (bug: EmulatorBugError) => void;
+  /** Every undeclared path answers 503. */
+  readonly isStarting?: boolean;
+  readonly faultFor?: FindRequestFault | undefined;
+  /** Waits, before a request is answered, for what must not come after its response; `cause`: the request. */
+  readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
+  /** Which pages of other origins may read what. */
+  readonly allowsOrigin?: IsOriginAllowed | undefined;
+  /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
+  readonly fallback?: Fallback | undefined;
+  /** Answers them instead, in a process that does not lead. */
+  readonly forward?: ((exchange: Exchange, response: ServerResponse) => Promise<void>) | undefined;
+  /** Requests that have no response yet, or not all of it. */
+  pending: number;
+}
+
+/** Who a request comes from, where that is not what its connection says. */
+export interface RequestOrigin {
+  /** The cause of a request that another listener sent. */
+  readonly link?: CauseLink | undefined;
+  /** A standby forwards it, and has let it in. */
+  readonly isForwarded: boolean;
+  /** A trusted proxy's description of the request. */
+  readonly proxyInfo?: ForwardedInfo | undefined;
+  /** The caller of the standby; undefined: the peer of the connection. */
+  readonly remoteAddress?: string | undefined;
 }
 
 const noFindings: readonly Finding[] = [];
+const noBytes = Buffer.alloc(0);
 
-/** One request and the response to it, from its arrival to its line in the log; it is the cause of its changes. */
-export class Exchange implements Cause {
-  readonly received: IncomingRequest;
+/**
+ * One request and its response, from its arrival to its line in the log. It is what handlers see of the request, and
+ * the cause of its changes.
+ */
+export class Exchange implements ReceivedRequest, Cause {
+  readonly raw: IncomingMessage;
+  readonly served: Served;
+  readonly from: RequestOrigin;
+  readonly target: string;
+  readonly parsedTarget: RequestTarget;
+  /** Whether it leads to the control plane, or might for another server. */
+  readonly isControlled: boolean;
+  /** Where its operation was searched. */
+  readonly operations: OperationTable;
+  /** Undefined: its path is wrong, or its method, or a parameter is empty. */
+  readonly match: Match | undefined;
+  /** Operations of its path. */
+  readonly atPath: readonly BoundOperation[];
+  readonly service: Service | undefined;
+  readonly dialect: Dialect;
+  /** The scripted fault that it meets. */
+  fault: RequestFault | undefined;
+  /** Whether pages of other sites may read the response: of this origin, or undefined: of none. */
+  cors: { readonly origin: string | undefined } | undefined;
+  body: Buffer = noBytes;
+  readonly #listener: ListenerContext;
   readonly #response: ServerResponse;
-  readonly #running: ListenerContext;
-  readonly #service: string;
-  readonly #operation: string | undefined;
-  /** Link to the request of another listener that was sent on as this one. */
-  readonly #link: CauseLink | undefined;
   readonly #number: number;
   readonly #at: number;
   readonly #wallAt: number;
   readonly #begunAt: number;
+  #hasEnded = false;
+  #abort: AbortController | undefined;
   #findings: Finding[] | undefined;
   #caller: string | undefined;
-  #fault: string | undefined;
-  #cors: { readonly origin: string | undefined } | undefined;
   #id: string | undefined;
 
   constructor(
-    running: ListenerContext,
-    received: IncomingRequest,
+    listener: ListenerContext,
+    served: Served,
+    raw: IncomingMessage,
     response: ServerResponse,
-    service: string,
-    operation: string | undefined,
-    link?: CauseLink,
+    from: RequestOrigin,
   ) {
-    this.#running = running;
-    this.received = received;
+    const { log, wall } = listener;
+    const target = raw.url!;
+    const parsed = parseRequestTarget(target);
+    // Such a request may bear a token of the control plane: no cluster is asked, and none answers it.
+    const isControlled = isControlPath(parsed.path);
+    const operations = (isControlled && served.control) || served.services;
+    const match = isControlled && !served.control ? undefined : operations.match(raw, parsed);
+    const atPath = match ? [match.bound] : operations.at(parsed.path);
+    const service = atPath[0]?.operation.service ?? operations.service;
+    this.#listener = listener;
     this.#response = response;
-    this.#service = service;
-    this.#operation = operation;
-    this.#link = link;
-    this.#number = running.log.nextNumber();
-    this.#at = running.now();
-    this.#wallAt = running.wall.now();
-    this.#begunAt = running.wall.monotonicNow();
-    received.cause = this;
+    this.served = served;
+    this.raw = raw;
+    this.from = from;
+    this.target = target;
+    this.parsedTarget = parsed;
+    this.isControlled = isControlled;
+    this.operations = operations;
+    this.match = match;
+    this.atPath = atPath;
+    this.service = service;
+    this.dialect = match ? match.bound.steps.dialect : dialects[service?.dialect ?? "control"];
+    this.#number = log.nextNumber();
+    this.#at = served.clock.now();
+    this.#wallAt = wall.now();
+    this.#begunAt = wall.monotonicNow();
+    served.pending += 1;
+    if (match?.documented) this.finding("other-slash", `the service redirects to ${match.documented}`);
+  }
+
+  /** Undefined: none is declared for its path and method. */
+  get operation(): string | undefined {
+    return this.match?.bound.operation.id;
+  }
+
+  /** Whether the control plane words its failures. */
+  get isOfControl(): boolean {
+    return this.service?.name === "emulator";
+  }
+
+  get bodies(): RequestBodyReader {
+    return this.#listener.bodies;
+  }
+
+  get method(): string {
+    return this.raw.method!;
+  }
+
+  get headers(): ReceivedRequest["headers"] {
+    // Node gives a list for set-cookie alone, which no request carries.
+    return this.raw.headers as ReceivedRequest["headers"];
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.raw.rawHeaders;
+  }
+
+  get remoteAddress(): string {
+    return this.from.remoteAddress ?? this.raw.socket.remoteAddress ?? "";
+  }
+
+  get origin(): string {
+    const { host } = this.raw.headers;
+    const { proxyInfo } = this.from;
+    if (proxyInfo === undefined) return `http://${host}`;
+    return this.#listener.publicUrl ?? `${proxyInfo.protocol ?? "http"}://${proxyInfo.host ?? host}`;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      const abort = new AbortController();
+      this.#abort = abort;
+      this.onDisconnect(() => abort.abort());
+    }
+    return this.#abort.signal;
+  }
+
+  onDisconnect(listener: () => void): void {
+    const response = this.#response;
+    if (response.destroyed) {
+      listener();
+      return;
+    }
+    const { followers, served } = this.#listener.waiting;
+    const open = this.match && this.isOfControl ? followers : served;
+    open.add(listener);
+    response.once("close", () => {
+      open.delete(listener);
+      if (!response.writableFinished) listener();
+    });
+  }
+
+  get cause(): Cause {
+    return this;
   }
 
   get id(): string {
@@ -82,32 +228,25 @@ export class Exchange implements Cause {
   }
 
   get before(): Cause | undefined {
-    return this.#link?.cause;
+    return this.from.link?.cause;
   }
 
   isLeft(): boolean {
-    return this.#link?.isLeft() === true;
+    return this.from.link?.isLeft() === true;
   }
 
   row(before: CauseRow | undefined): CauseRow {
-    const { what, caller } = requestCause(this.received, this.#operation);
-    return this.#running.causeRow({
+    const { what, caller } = requestCause(this, this.operation);
+    const effect = this.fault?.effect;
+    return this.#listener.causeRow({
       id: this.id,
-      what: this.#fault === undefined ? what : `${what}; scripted: ${this.#fault}`,
+      what: effect === undefined ? what : `${what}; scripted: ${effect}`,
       at: this.#at,
       wallAt: this.#wallAt,
       // The caller of the first request is not the caller of this one.
       caller: before === undefined ? caller : undefined,
       before,
     });
-  }
-
-  get maxBodyBytes(): number {
-    return this.#running.maxBodyBytes;
-  }
-
-  get arrivals(): RequestBodyReader {
-    return this.#running.arrivals;
   }
 
   /** For code that must not see the rest of the exchange. */
@@ -121,99 +260,35 @@ export class Exchange implements Cause {
     this.#caller = caller;
   }
 
-  /** Lets pages of this origin read the response, undefined: of none. */
-  allowOrigin(origin: string | undefined): void {
-    this.#cors = { origin };
-  }
-
-  /** Reports what scripted trouble befalls it. */
-  setFault(fault: RequestFault): void {
-    this.#fault = fault.effect;
-  }
-
   report(bug: EmulatorBugError): void {
-    this.#running.report(bug);
+    this.#listener.report(bug);
   }
 
-  /** Waits as long as a fault says, or until the caller goes away. */
-  async delay(ms: number): Promise<void> {
-    await this.#running.wall.sleep(ms, this.received.signal);
-  }
-
-  /** Sends the response and logs it; a promise only where the body is a stream. */
-  finish(answer: HttpResponse, fault?: RequestFault): Promise<void> | undefined {
-    const { time, departures } = this.#running;
-    const shown = this.#cors ? withCors(answer, this.#cors.origin) : answer;
-    const streaming = send(this.#response, shown, time(), fault?.truncated === true, departures);
-    if (streaming) return streaming.then(() => this.#logRequest(answer.status, answer.failure));
-    this.#logRequest(answer.status, answer.failure);
-    return undefined;
-  }
-
-  /**
-   * The response when nothing was stored, because the disk rejected or another state was put in; undefined for other
-   * errors.
-   */
-  toStoreErrorResponse(error: unknown, dialect: Dialect): HttpResponse | undefined {
-    const answer = this.#createStoreErrorResponse(error, dialect);
-    // Clients recognize by this that they may send the request again.
-    return answer && { ...answer, headers: [...answer.headers, "x-svc-unchanged", "true"] };
-  }
-
-  #createStoreErrorResponse(error: unknown, dialect: Dialect): HttpResponse | undefined {
-    if (error instanceof FileWriteError || error instanceof StoreChangedError)
-      return dialect.storeFailed(error.message);
-    if (error instanceof StoreFailedError) return dialect.storeFailed();
-    const why = describeFsError(error);
-    if (why !== undefined) return dialect.storeFailed(`A file of the state cannot be used: ${why}`);
-    if (!(error instanceof StateReplacedError)) return undefined;
-    this.finding("state-replaced", "the state was replaced while it was in progress; nothing was saved");
-    return stateReplacedResponse(this.#service === "emulator");
-  }
-
-  /**
-   * When nothing could be sent: the caller went away while its body was read, the store rejected where no operation is
-   * declared, or the response was impossible.
-   */
-  async finishWithError(error: unknown, dialect: Dialect, operation: string): Promise<void> {
-    if (error instanceof BodyAbortedError || this.#response.headersSent || this.#response.destroyed) {
-      this.#response.destroy();
-      this.#logRequest(0, undefined);
-      return;
-    }
-    const refused = this.toStoreErrorResponse(error, dialect);
-    if (refused) return this.finish(refused);
-    const what = error instanceof Error ? error.message : String(error);
-    this.report(new EmulatorBugError(what, { operation, cause: error }));
-    await this.finish(dialect.bug(operation));
-  }
-
-  /** Ends the connection without a response. */
-  reset(): void {
-    this.#response.socket?.resetAndDestroy();
-    this.#logRequest(0, undefined);
-  }
-
-  #logRequest(status: number, failure: string | undefined): void {
-    const { log, wall, name } = this.#running;
-    const { method, target, rawHeaders } = this.received;
+  /** Adds its line to the request log, once. Status 0: it got no response. */
+  end(status: number, failure: string | undefined): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.served.pending -= 1;
+    this.bodies.discard(this.raw);
+    const { log, wall, name } = this.#listener;
+    const { method, target, rawHeaders } = this;
     // Browsers ask for it by themselves, whatever they show.
     if (target === "/favicon.ico" && method === "GET") return;
     log.add({
       id: this.#number,
       listener: name,
-      service: this.#service,
-      operation: this.#operation,
+      service: this.service?.name ?? "none",
+      operation: this.operation,
       method,
       target,
       rawHeaders: log.internHeaders(rawHeaders),
-      body: shortJson(this.received),
+      body: shortJson(this),
       status,
       failure,
       caller: this.#caller,
-      cause: this.#link?.cause.id,
+      cause: this.from.link?.cause.id,
       findings: this.#findings ?? noFindings,
-      fault: this.#fault,
+      fault: this.fault?.effect,
       at: this.#at,
       wallAt: this.#wallAt,
       durationMs: wall.monotonicNow() - this.#begunAt,
@@ -225,7 +300,7 @@ export class Exchange implements Cause {
 const maxLoggedBody = 16 * 1024;
 
 /** The body as it is stored in the log: not what it was cut out of. */
-function shortJson({ method, body, headers }: IncomingRequest): Buffer | undefined {
+function shortJson({ method, body, headers }: ReceivedRequest): Buffer | undefined {
   if (method === "GET" || body.length === 0 || body.length > maxLoggedBody) return undefined;
   return headers["content-type"]?.includes("json") ? Buffer.from(body) : undefined;
 }

@@ -1,5 +1,36 @@
 import type { IncomingMessage } from "node:http";
+import type { Exchange } from "./exchange.ts";
+import { forbiddenResponse, type HttpResponse } from "./reply.ts";
+import { isProbe } from "./routing/operation-table.ts";
 import { authorityOf } from "./routing/path.ts";
+
+/** Rejects requests of which a page of another site may be the sender. */
+export function rejectForbidden({
+  allowedHosts = [],
+  publicUrl,
+}: {
+  readonly allowedHosts?: readonly string[] | undefined;
+  readonly publicUrl?: string | undefined;
+}): (exchange: Exchange) => HttpResponse | undefined {
+  const isHostAllowed = hostGuard(allowedHosts);
+  const publicOrigin = publicUrl && new URL(publicUrl).origin;
+  return ({ raw, from: { isForwarded, proxyInfo }, match }) => {
+    const bound = match?.bound;
+    const isControl = bound?.operation.service.name === "emulator";
+    if (!isForwarded && !isHostAllowed(raw, proxyInfo?.host) && !(bound && isProbe(bound) && namesNoHost(raw)))
+      return forbiddenResponse(isControl, forbiddenHostMessage(proxyInfo?.host ?? raw.headers.host));
+    if (!isControl) return undefined;
+    // Next to what the Host header says.
+    const origins = [publicOrigin, proxyInfo?.host && `${proxyInfo.protocol ?? "http"}://${proxyInfo.host}`];
+    return isCrossSite(raw, bound.operation.auth === "none", origins)
+      ? forbiddenResponse(true, "Pages of other sites cannot use the control plane.")
+      : undefined;
+  };
+}
+
+/** Balancers probe so, and browsers, which the Host header is looked at for, always send one (RFC 9112, 3.2). */
+const namesNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
+  httpVersion === "1.0" && headers.host === undefined;
 
 const host = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i;
 const local = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
@@ -12,7 +43,7 @@ const maxRemembered = 64;
  * another site cannot get past it by pointing its own name at loopback (DECISIONS.md, P22). `forwardedHost`, the host
  * that a trusted proxy names, must be allowed as well. Never throws.
  */
-export function hostGuard(
+function hostGuard(
   allowed: readonly string[],
 ): (request: IncomingMessage, forwardedHost: string | undefined) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()));
@@ -52,7 +83,7 @@ export function useAuthority({ url = "", headers, rawHeaders }: IncomingMessage)
   else rawHeaders[at + 1] = authority;
 }
 
-export const forbiddenHostMessage = (given: string | undefined): string =>
+const forbiddenHostMessage = (given: string | undefined): string =>
   `Host ${JSON.stringify(given ?? "")} is not allowed. If it is a name of this emulator, start it with --allowed-host.`;
 
 /**
@@ -88,3 +119,34 @@ interface GuardedRequest {
 
 const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: GuardedRequest["headers"]) =>
   mode === "navigate" && (destination === undefined || destination === "document");
+
+/** Whether a browser asks if it may send a request (Fetch, CORS-preflight request). */
+export const isPreflight = ({ method, headers }: Pick<IncomingMessage, "method" | "headers">): boolean =>
+  method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
+
+const preflightHeaders = [
+  ...["access-control-allow-methods", "GET, POST"],
+  ...["access-control-allow-headers", "authorization, content-type"],
+  ...["access-control-max-age", "600"],
+];
+
+/** The response to a preflight request of an origin that is allowed. */
+export const createPreflightResponse = (origin: string): HttpResponse =>
+  withCors({ status: 204, headers: [], body: undefined }, origin, preflightHeaders);
+
+/**
+ * A response that pages of this origin may read, undefined: of none. The CORS headers of a cluster are replaced, since
+ * browsers reject two. Cookies are never allowed.
+ */
+export function withCors(
+  answer: HttpResponse,
+  origin: string | undefined,
+  more: readonly string[] = exposed,
+): HttpResponse {
+  const headers = answer.headers.filter((_, i, all) => !/^access-control-/i.test(all[i - (i % 2)]!));
+  const allowed = origin === undefined ? [] : ["access-control-allow-origin", origin, ...more];
+  return { ...answer, headers: [...headers, ...allowed, "vary", "origin"] };
+}
+
+/** Clients read why a token was rejected, and when to try again. */
+const exposed = ["access-control-expose-headers", "retry-after, www-authenticate"];

@@ -5,8 +5,8 @@ import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
 import type { Cause } from "../store/cause.ts";
 import type { Store } from "../store/port.ts";
+import type { Resync } from "./event-stream.ts";
 import type { EventFrames, JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
-import type { Resync } from "./sending/event-stream.ts";
 
 /** Resources of every handler of one emulator. */
 export interface HandlerContext {

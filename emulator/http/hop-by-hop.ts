@@ -1,3 +1,5 @@
+import type { IncomingMessage } from "node:http";
+
 /** Fields that belong to one connection alone (RFC 9110, 7.6.1): no proxy forwards them, either way. */
 export const hopByHop: ReadonlySet<string> = new Set([
   "connection",
@@ -23,6 +25,17 @@ const contentHashHeader = "x-svc-webhook-content-hash";
 
 /** Whether a field controls the emulator: other servers may neither set nor receive it. `name`: in lower case. */
 export const isEmulatorHeader = (name: string): boolean => name.startsWith("x-svc-") && name !== contentHashHeader;
+
+/** Takes a header off a request, or gives it one value. `name`: in lower case. */
+export function changeHeader({ headers, rawHeaders }: IncomingMessage, name: string, value?: string): void {
+  for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
+    if (rawHeaders[i]!.toLowerCase() === name) rawHeaders.splice(i, 2);
+  }
+  delete headers[name];
+  if (value === undefined) return;
+  headers[name] = value;
+  rawHeaders.push(name, value);
+}
 
 /** Names and values by turns, without some. */
 export const removeHeaders = (rawHeaders: readonly string[], names: readonly string[]): string[] =>

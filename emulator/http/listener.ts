@@ -1,36 +1,22 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from "node:http";
-import type { Socket } from "node:net";
-import { fastify } from "fastify";
-import type { Clock, WallClock } from "../../src/base/clock.ts";
-import { EmulatorBugError } from "../../src/base/errors.ts";
-import type { Cause } from "../store/cause.ts";
-import { createCauseRowFactory, type MakeCauseRow } from "../store/causes.ts";
-import { bindPart } from "./bind.ts";
-import { maxBodyBytes } from "./bodies/body-limits.ts";
-import type { CausePropagator } from "./outgoing/cause-propagator.ts";
-import type { FindRequestFault, Part } from "./parts.ts";
-import type { ObserveAnswer } from "./reply.ts";
-import { type BodyReadTimeouts, defaultBodyReadTimeouts, RequestBodyReader } from "./request-body-reader.ts";
-import { type ForwardRequest, RequestDispatcher } from "./request-dispatcher.ts";
-import type { RequestLog } from "./request-log/request-log.ts";
-import { ResponseWriter, unreadResponseTimeoutMs, waitForPipelineTurn } from "./sending/response-writer.ts";
-import { type IsOriginAllowed, noSniffHeader } from "./sending/send.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { type Clock, toIsoMillis } from "../../src/base/clock.ts";
+import { createCauseRowFactory } from "../store/causes.ts";
+import { type AppOptions, createApp } from "./app.ts";
+import { type BoundOperation, bindPart } from "./bind.ts";
+import { type BodyReadTimeouts, defaultBodyReadTimeouts, RequestBodyReader } from "./bodies/request-body-reader.ts";
+import type { Served } from "./exchange.ts";
 import {
   extractForwarded,
   type ForwardedRequest,
   forwardToLeader,
   type LeaderListener,
-  respondNotLeading,
-} from "./standby/forward.ts";
+  notLeadingResponse,
+} from "./forward-to-leader.ts";
+import type { Part } from "./parts.ts";
+import { respond, unreadResponseTimeoutMs } from "./respond.ts";
+import { OperationTable } from "./routing/operation-table.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
-import type { Fallback } from "./unmatched-request.ts";
 
 /** Default grace for pending requests when the listener closes. */
 const closeGraceMs = 1_000;
@@ -41,9 +27,6 @@ const tellsOfItself = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
 /** Interval of checks whether requests have ended when another process takes over. */
 const handOverLookMs = 5;
-
-/** How long a connection stays open that nothing comes on: as Fastify has it, since Node's 5 s race with clients. */
-const keptOpenMs = 72_000;
 
 /** The settings of an emulator that requests are checked by. */
 export interface HttpSettings {
@@ -56,35 +39,18 @@ export interface HttpSettings {
 }
 
 /** Options for binding a listener. */
-export interface ListenerOptions {
-  /** `router`, or the id of the cluster whose listener it is. */
-  readonly name: string;
-  readonly wall: WallClock;
-  readonly log: RequestLog;
-  /** Makes the rows of requests of which something follows. */
-  readonly causeRow?: MakeCauseRow;
-  /** Connects requests with those of other listeners that led to them. */
-  readonly links?: CausePropagator;
+export interface ListenerOptions
+  extends Pick<AppOptions, "name" | "wall" | "log" | "links" | "publicUrl" | "observe" | "allowedHosts">,
+    Partial<Pick<AppOptions, "causeRow" | "report">> {
   /** When it closes: once this is aborted, requests that are being served are not waited for. */
   readonly closeSignal?: AbortSignal | undefined;
   /** How long these may take then, wall-clock time. */
   readonly graceMs?: number | undefined;
   readonly settings: HttpSettings;
-  /** Names that the Host header may have next to those of this machine; without port. */
-  readonly allowedHosts?: readonly string[] | undefined;
-  /**
-   * Address at which browsers find this listener, if that is not where it listens: behind a proxy that sends another
-   * Host.
-   */
-  readonly publicUrl?: string | undefined;
   /** Addresses and ranges of proxies that are believed whom they ask for. */
   readonly trustedProxies?: readonly string[] | undefined;
   /** How long requests may take to come. */
   readonly arrival?: BodyReadTimeouts | undefined;
-  /** Called with every bug that a request met. */
-  readonly report?: ((bug: EmulatorBugError) => void) | undefined;
-  /** Makes answers as the service was observed to make them. */
-  readonly observe?: ObserveAnswer | undefined;
   /** Whether other processes share the state, of which one leads. */
   readonly isShared?: boolean | undefined;
   /** Whether what would be answered is what there is; requests wait until it is so. Of a state that is shared. */
@@ -96,17 +62,9 @@ export interface ListenerOptions {
 }
 
 /** Routes of a listener, once they are known. */
-export interface ServedParts {
+export interface ServedParts extends Pick<Served, "clock" | "faultFor" | "beforeAnswer" | "allowsOrigin" | "fallback"> {
   /** The first one's service words what belongs to none. */
   readonly parts: readonly [Part, ...Part[]];
-  readonly clock: Clock;
-  readonly faultFor?: FindRequestFault | undefined;
-  /** Waits, before a request is answered, for what must not come after its response; `cause`: the request. */
-  readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
-  /** Which pages of other origins may read what. */
-  readonly allowsOrigin?: IsOriginAllowed | undefined;
-  /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
-  readonly fallback?: Fallback | undefined;
 }
 
 /** A server that is bound before it has routes: they name its URL. Until it is opened it answers 503. */
@@ -137,66 +95,78 @@ export interface Standby {
   readonly leader: () => LeaderListener | undefined;
 }
 
-type Take = (request: IncomingMessage, response: ServerResponse, forwarded?: ForwardedRequest) => unknown;
-
 /** A listener that is neither bound nor opened yet. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
-  const strictBodies = options.settings.strict.has("bodies");
-  const waiting = { followers: new Set<() => void>(), served: new Set<() => void>() };
+  const { wall, name, settings, isShared } = options;
   const limits = options.arrival ?? defaultBodyReadTimeouts;
-  const arrivals = new RequestBodyReader(options.wall, limits);
-  const departures = new ResponseWriter(
-    options.wall,
-    options.settings.unreadAnswerTimeoutMs ?? unreadResponseTimeoutMs,
-  );
-  const causeRow = options.causeRow ?? createCauseRowFactory(options);
-  const proxies = new TrustedProxies(options.trustedProxies ?? []);
-  const common = { ...options, causeRow, waiting, maxBodyBytes, arrivals, departures, proxies };
-  const bind = (parts: readonly Part[]) => parts.flatMap((part) => bindPart(part, strictBodies));
-  let dispatch = new RequestDispatcher({ ...common, bounds: bind(whileStarting), clock: options.wall, starting: true });
-  const serve: Take = (request, response, forwarded) => dispatch.handle(request, response, forwarded);
-  const refuse: Take = (request, response, forwarded) => respondNotLeading(request, response, options.name, forwarded);
-  const refuseLast: Take = (request, response, forwarded) => {
-    response.shouldKeepAlive = false;
-    refuse(request, response, forwarded);
+  const bodies = new RequestBodyReader(wall, limits);
+  const waiting = { followers: new Set<() => void>(), served: new Set<() => void>() };
+  const graceMs = options.graceMs ?? closeGraceMs;
+  const serveParts = (
+    parts: readonly Part[],
+    rest: Omit<Served, "control" | "services" | "time" | "pending">,
+  ): Served => {
+    const bounds = parts.flatMap((part) => bindPart(part, settings.strict.has("bodies")));
+    const control = bounds.filter(isControl);
+    return {
+      ...rest,
+      control: control.length > 0 ? new OperationTable(control, { ...settings, isControl: true }) : undefined,
+      services: new OperationTable(
+        bounds.filter((bound) => !isControl(bound)),
+        settings,
+      ),
+      time: virtualTime(rest.clock),
+      pending: 0,
+    };
   };
-  let take = serve;
-  let standby: RequestDispatcher | undefined;
+
+  let served = serveParts(whileStarting, { clock: wall, isStarting: true });
+  let standby: Served | undefined;
+  let state: "serves" | "hands over" | "closes" = "serves";
   let key: string | undefined;
-  /** Options of a state that several processes share. */
-  const shared: RequestListener = (request, response) => {
-    const forwarded = extractForwarded(request);
+
+  const reject = (reply: FastifyReply, forwarded?: ForwardedRequest): undefined => {
+    respond(reply, notLeadingResponse(name, reply.request.originalUrl, forwarded));
+  };
+  /** Of a state that several processes share. */
+  function admitShared(request: FastifyRequest, reply: FastifyReply) {
+    const forwarded = extractForwarded(request.raw);
     // It goes no further: who sent it looks again who leads.
-    if (forwarded && forwarded.key !== key) return void refuse(request, response, forwarded);
-    void answerShared(request, response, forwarded);
-  };
-  const answerShared: Take = (request, response, forwarded) => {
-    if (standby) return standby.handle(request, response);
-    const isCertain = options.isAssured?.() !== false || tellsOfItself.test(request.url ?? "");
-    return isCertain ? take(request, response, forwarded) : wait(request, response, forwarded);
-  };
-  /** Another process may lead by now: until that is known, no request is answered. */
-  async function wait(request: IncomingMessage, response: ServerResponse, forwarded?: ForwardedRequest): Promise<void> {
-    const until = options.wall.monotonicNow() + (options.assuranceMs ?? defaultAssuranceMs);
-    const isOpen = () => !standby && options.isAssured?.() === false;
-    while (isOpen() && options.wall.monotonicNow() < until) await options.wall.sleep(handOverLookMs);
-    if (isOpen() || (standby && forwarded)) refuse(request, response, forwarded);
-    else await answerShared(request, response, forwarded);
+    if (forwarded && forwarded.key !== key) return reject(reply, forwarded);
+    const isCertain = options.isAssured?.() !== false || tellsOfItself.test(request.originalUrl);
+    return standby || isCertain ? admitNow(reply, forwarded) : wait(reply, forwarded);
   }
-  const answer: RequestListener = options.isShared ? shared : (request, response) => void take(request, response);
-  const entrance: RequestListener = (request, response) => {
-    if (response.socket) answer(request, response);
-    else void waitForPipelineTurn(request, response).then(() => answer(request, response));
+  function admitNow(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
+    if (standby) return { served: standby };
+    return state === "serves" ? { served, forwarded } : reject(reply, forwarded);
+  }
+  /** Another process may lead by now: until that is known, no request is answered. */
+  async function wait(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
+    const until = wall.monotonicNow() + (options.assuranceMs ?? defaultAssuranceMs);
+    const isOpen = () => !standby && options.isAssured?.() === false;
+    while (isOpen() && wall.monotonicNow() < until) await wall.sleep(handOverLookMs);
+    return isOpen() || (standby && forwarded) ? reject(reply, forwarded) : admitNow(reply, forwarded);
+  }
+  const isClosing = () => state === "closes";
+  const context: AppOptions = {
+    ...options,
+    bodies,
+    waiting,
+    headMs: limits.headMs,
+    unreadMs: settings.unreadAnswerTimeoutMs ?? unreadResponseTimeoutMs,
+    causeRow: options.causeRow ?? createCauseRowFactory(options),
+    proxies: new TrustedProxies(options.trustedProxies ?? []),
+    report: options.report ?? (() => {}),
+    isClosing,
+    admit(request, reply) {
+      if (isShared) return admitShared(request, reply);
+      if (!isClosing()) return { served };
+      // It came on an open connection.
+      respond(reply, { status: 503, headers: [], body: undefined });
+      return undefined;
+    },
   };
-  const app = fastify({
-    // Fastify's own routes and its reading of bodies contradict both services (DECISIONS.md, P16): no request gets there.
-    serverFactory: () => serverFor(entrance, limits),
-    // Every listener hands its own signals on; Fastify need not wait for idle connections.
-    forceCloseConnections: "idle",
-    clientErrorHandler: refuseUnread,
-    // Without these options Fastify loads schema compilers that are never used.
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-  });
+  const app = createApp(context);
 
   return {
     async listen(port, host = "127.0.0.1") {
@@ -206,23 +176,18 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
       return `http://${name}:${bound}`;
     },
-    open({ parts, ...served }) {
-      take = serve;
-      dispatch = new RequestDispatcher({ ...common, ...served, bounds: bind(parts), starting: false });
+    open({ parts, ...rest }) {
+      state = "serves";
+      served = serveParts(parts, rest);
     },
     standBy({ parts, answers, leader }) {
       key = undefined;
-      const forward: ForwardRequest = async (request, response, proxyInfo) => {
-        if (!answers?.(request, response)) {
-          await forwardToLeader(request, response, { ...common, proxyInfo, leader });
-        }
-      };
-      standby = new RequestDispatcher({
-        ...common,
-        bounds: bind(parts),
-        clock: options.wall,
-        starting: false,
-        forward,
+      standby = serveParts(parts, {
+        clock: wall,
+        async forward({ raw, from }, response) {
+          if (answers?.(raw, response)) return;
+          await forwardToLeader(raw, response, { name, wall, bodies, isClosing, leader, proxyInfo: from.proxyInfo });
+        },
       });
     },
     lead(current) {
@@ -230,24 +195,23 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       standby = undefined;
     },
     async handOver() {
-      take = refuse;
+      state = "hands over";
       endAll(waiting.followers);
-      const until = options.wall.monotonicNow() + (options.graceMs ?? closeGraceMs);
-      while (dispatch.underWay > 0 && options.wall.monotonicNow() < until && !options.closeSignal?.aborted)
-        await options.wall.sleep(handOverLookMs);
+      const until = wall.monotonicNow() + graceMs;
+      while (served.pending > 0 && wall.monotonicNow() < until && !options.closeSignal?.aborted)
+        await wall.sleep(handOverLookMs);
     },
     async close() {
       standby = undefined;
-      take = options.isShared ? refuseLast : refuseLate;
+      state = "closes";
       const ended = new AbortController();
       const closed = app.close().finally(() => ended.abort());
       endAll(waiting.followers);
       // Pending requests continue as long as their grace.
       if (options.graceMs === undefined) endAll(waiting.served);
-      arrivals.stop();
-      departures.stop();
+      bodies.stop();
       const enough = AbortSignal.any([ended.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
-      void options.wall.sleep(options.graceMs ?? closeGraceMs, enough).then(() => {
+      void wall.sleep(graceMs, enough).then(() => {
         endAll(waiting.served);
         app.server.closeAllConnections();
       });
@@ -260,59 +224,27 @@ function endAll(all: ReadonlySet<() => void>): void {
   for (const end of all) end();
 }
 
-function noSchemas(): never {
-  throw new EmulatorBugError("Fastify was handed a schema");
-}
+const isControl = ({ operation }: BoundOperation): boolean => operation.service.name === "emulator";
 
-function serverFor(take: RequestListener, { headMs }: BodyReadTimeouts): Server {
-  const server = createServer(
-    {
-      headersTimeout: headMs,
-      // Node looks twice in the time that a head may take.
-      connectionsCheckingInterval: headMs / 2,
-      // Bodies have limits of their own.
-      requestTimeout: 0,
-      keepAliveTimeout: keptOpenMs,
-      // Node's own answer to a request without a host goes past everything here; the guard rejects it.
-      requireHostHeader: false,
-    },
-    take,
-  );
-  server.on("connect", (_, socket) => socket.end(noTunnel));
-  return server.on("checkExpectation", refuseExpectation);
-}
-
-/** For CONNECT: this server is not a proxy. */
-const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-
-const statuses: ReadonlyMap<string | undefined, number> = new Map([
-  ["ERR_HTTP_REQUEST_TIMEOUT", 408],
-  ["HPE_HEADER_OVERFLOW", 431],
-]);
-
-/** Answers unreadable requests on the bare socket. */
-function refuseUnread(error: Error & { readonly code?: string }, socket: Socket): void {
-  // There is no connection to answer on.
-  if (error.code === "ECONNRESET" || socket.destroyed) return;
-  const status = statuses.get(error.code) ?? 400;
-  const body = JSON.stringify({ detail: STATUS_CODES[status] });
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    "content-type: application/json",
-    `content-length: ${body.length}`,
-    noSniffHeader.join(": "),
-    "connection: close",
-  ];
-  if (socket.writable) socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
-  socket.destroy(error);
-}
-
-/** Answers a request that expects something else than `100-continue`. */
-function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(417, [...noSniffHeader, "content-length", "0"]).end();
-}
-
-/** Answers what comes on an open connection while the listener closes. */
-async function refuseLate(_request: IncomingMessage, response: ServerResponse): Promise<void> {
-  response.writeHead(503, [...noSniffHeader, "content-length", "0", "connection", "close"]).end();
+/**
+ * The value of `x-svc-time`. Printing a time costs more than all other headers, so it is done once a second; of the
+ * instants within, only the milliseconds are put in, once for all requests of one.
+ */
+function virtualTime(clock: Clock): () => string {
+  let instant = Number.NaN;
+  let second = Number.NaN;
+  let printed = "";
+  let whole = "";
+  return () => {
+    const now = clock.now();
+    if (now === instant) return whole;
+    instant = now;
+    const millis = now % 1_000;
+    if (now - millis !== second) {
+      second = now - millis;
+      printed = toIsoMillis(second).slice(0, -"000Z".length);
+    }
+    whole = `${printed}${String(millis).padStart(3, "0")}Z`;
+    return whole;
+  };
 }

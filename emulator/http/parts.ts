@@ -2,7 +2,8 @@ import type { FailureCode } from "../../src/api/failures.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { CausedStore } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
-import type { Authenticate, Authenticators, Call, ReceivedRequest } from "./handler.ts";
+import type { Authenticate, Authenticators, Call, ReceivedRequest, ReportFinding } from "./handler.ts";
+import type { Passthrough } from "./reply.ts";
 
 /** A handler whose exact input and caller were checked where it was written, and are not known here. */
 export type AnyHandler = (input: never, context: never) => unknown;
@@ -46,7 +47,7 @@ export function createCallContext(world: object): object {
   });
 }
 
-/** Scripted trouble for one incoming request. What is given happens in this order. */
+/** A scripted fault of one incoming request. What is given happens in this order. */
 export interface RequestFault {
   /** Wall-clock milliseconds to wait before anything else. */
   readonly latencyMs?: number;
@@ -71,3 +72,12 @@ export type FindRequestFault = (
   request: Pick<ReceivedRequest, "method" | "target" | "headers">,
   operation: Operation | undefined,
 ) => RequestFault | undefined;
+
+/** Answers a request for which nothing is declared; undefined: it knows no better than 404. */
+export type Fallback = (
+  request: ReceivedRequest,
+  finding: ReportFinding,
+) => Promise<Passthrough | undefined> | Passthrough | undefined;
+
+/** Whether pages of an origin may read the responses of a path; undefined: the path is not for pages of other origins. */
+export type IsOriginAllowed = (path: string, origin: string) => Promise<boolean> | undefined;

@@ -66,7 +66,7 @@ export class EventFrames {
 
 /** Answers that are the same whatever operation was meant. The control plane words them as it words all its failures. */
 
-const errorBody = (isControl: boolean, code: string, message: string) =>
+export const errorBody = (isControl: boolean, code: string, message: string) =>
   isControl ? { error: { code, message } } : { detail: message };
 
 export const forbiddenResponse = (isControl: boolean, message: string): HttpResponse =>

@@ -2,9 +2,9 @@ import type * as z from "zod";
 import type { Operation, ResponseBody } from "../../src/api/operation.ts";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { toExactJson } from "../../src/base/json.ts";
+import { eventStream } from "./event-stream.ts";
 import { keepEndToEndHeaders, removeHeaders } from "./hop-by-hop.ts";
 import { type HttpResponse, type JsonPieces, jsonHeaders, Passthrough, Reply } from "./reply.ts";
-import { eventStream } from "./sending/event-stream.ts";
 
 /** Turns what a handler returned into a response, or fails with EmulatorBugError where it is not as declared. */
 export type ResponseProducer = (result: unknown) => HttpResponse;

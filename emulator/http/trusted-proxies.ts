@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
+import { changeHeader } from "./hop-by-hop.ts";
 
 /** A trusted proxy's description of a request. */
 export interface ForwardedInfo {
@@ -33,33 +34,23 @@ export class TrustedProxies {
    * The description of a request without its untrusted parts: everything that comes from others, and the addresses
    * before the first that a trusted proxy vouches for.
    */
-  applyForwardedHeaders({ headers, rawHeaders, socket }: IncomingMessage): ForwardedInfo | undefined {
+  applyForwardedHeaders(request: IncomingMessage): ForwardedInfo | undefined {
+    const { headers, socket } = request;
     const given = Object.keys(headers).filter(isOfProxy);
     if (given.length === 0) return undefined;
     const peer = socket.remoteAddress ?? "";
     if (!isIn(this.#named ?? loopback, peer)) {
-      for (const name of given) change(name, undefined);
+      for (const name of given) changeHeader(request, name);
       return undefined;
     }
     if (this.#named === undefined || !forwarded.some((name) => given.includes(name))) return undefined;
     const vouched = this.#findTrustedAddress(listOf(headers["x-forwarded-for"]));
-    change("x-forwarded-for", vouched.length === 0 ? undefined : vouched.join(", "));
+    changeHeader(request, "x-forwarded-for", vouched.length === 0 ? undefined : vouched.join(", "));
     const protocol = listOf(headers["x-forwarded-proto"])[0]?.toLowerCase();
     return {
       host: listOf(headers["x-forwarded-host"])[0],
       protocol: protocol === "http" || protocol === "https" ? protocol : undefined,
     };
-
-    function change(name: string, value: string | undefined): void {
-      for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
-        if (rawHeaders[i]!.toLowerCase() === name) rawHeaders.splice(i, 2);
-      }
-      if (value === undefined) delete headers[name];
-      else {
-        headers[name] = value;
-        rawHeaders.push(name, value);
-      }
-    }
   }
 
   /** From the last one back to the first that is not a trusted proxy: earlier ones may be forged. */

@@ -1,55 +1,32 @@
-import type { IncomingMessage } from "node:http";
 import type { Operation } from "../../src/api/operation.ts";
 import { uploadHeaders } from "../../src/api/storage.ts";
 import { memoize } from "../../src/base/object.ts";
-import type { BoundOperation } from "./bind.ts";
-import { BodyTimeoutError, hasBody, MaxBodyBytesExceededError } from "./bodies/body-limits.ts";
-import { type Dialect, formatOperation } from "./dialects/dialect.ts";
-import { dialects } from "./dialects/index.ts";
+import { hasBody } from "./bodies/request-body-reader.ts";
+import { formatOperation } from "./dialects/dialect.ts";
 import type { Exchange } from "./exchange.ts";
-import type { ReceivedRequest, ReportFinding } from "./handler.ts";
-import { type HttpResponse, invalidTargetResponse, type Passthrough, requestTimeoutResponse } from "./reply.ts";
+import { type HttpResponse, invalidTargetResponse } from "./reply.ts";
 import { toPassthroughResponse } from "./response-producer.ts";
-import { methodsOf, type OperationTable } from "./routing/operation-table.ts";
-import type { RequestTarget } from "./routing/path.ts";
+import { methodsOf } from "./routing/operation-table.ts";
 import { rejectUnauthenticated, serve } from "./serve.ts";
 
-/** Answers a request for which nothing is declared; undefined: it knows no better than 404. */
-export type Fallback = (
-  request: ReceivedRequest,
-  finding: ReportFinding,
-) => Promise<Passthrough | undefined> | Passthrough | undefined;
-
-/** A request that matches no operation: its path is wrong, or its method, or a parameter of it is empty. */
-export interface UnmatchedRequest {
-  readonly raw: IncomingMessage;
-  readonly target: RequestTarget;
-  /** Where the operation was searched. */
-  readonly operations: OperationTable;
-  /** Operations of its path with other methods. */
-  readonly atPath: readonly BoundOperation[];
-  readonly dialect: Dialect;
-  readonly fallback: Fallback | undefined;
-}
-
-/** The response to it: first a hint that still helps, then 405 or 404. */
-export async function respondUnmatched(unmatched: UnmatchedRequest, exchange: Exchange): Promise<HttpResponse> {
-  const { atPath } = unmatched;
-  return (
-    preflight(unmatched) ??
-    respondOtherSlash(unmatched) ??
-    respondUnknownPath(unmatched) ??
-    (atPath.length === 0 ? await fromFallback(unmatched, exchange) : undefined) ??
-    (atPath[0] && (await rejectUnauthenticated(atPath[0], exchange))) ??
-    (await respondUnsignedUrl(unmatched, exchange)) ??
-    respondOtherMethod(unmatched) ??
-    nothingThere(unmatched)
-  );
+/**
+ * The response to a request that matches no operation: its path is wrong, or its method, or a parameter of it is empty.
+ * First a hint that still helps, then 405 or 404.
+ */
+export async function respondUnmatched(exchange: Exchange): Promise<HttpResponse> {
+  const [first] = exchange.atPath;
+  const hint = preflight(exchange) ?? respondOtherSlash(exchange) ?? respondUnknownPath(exchange);
+  if (hint) return hint;
+  if (!first) return (await fromFallback(exchange)) ?? respondOtherMethod(exchange) ?? nothingThere(exchange);
+  await rejectUnauthenticated(first, exchange);
+  // A signed URL is for one method: its storage says of any other that the signature does not match (DECISIONS.md, P17).
+  if (first.operation.service.name === "storage") return serve(exchange, { bound: first, params: {} });
+  return respondOtherMethod(exchange) ?? nothingThere(exchange);
 }
 
 /** A browser asks before it uploads from a page of another site (DECISIONS.md, P17). */
-function preflight({ raw, atPath }: UnmatchedRequest): HttpResponse | undefined {
-  if (raw.method !== "OPTIONS" || atPath[0]?.operation.service.name !== "storage") return undefined;
+function preflight({ method, atPath }: Exchange): HttpResponse | undefined {
+  if (method !== "OPTIONS" || atPath[0]?.operation.service.name !== "storage") return undefined;
   return {
     status: 204,
     headers: [
@@ -63,61 +40,44 @@ function preflight({ raw, atPath }: UnmatchedRequest): HttpResponse | undefined 
 }
 
 /** DECISIONS.md, C3. The location is relative, so that it holds behind any name of this host. */
-function respondOtherSlash({ raw, target: { path, search }, operations }: UnmatchedRequest): HttpResponse | undefined {
-  const found = operations.otherSlash(raw.method!, path);
+function respondOtherSlash({ method, parsedTarget, operations }: Exchange): HttpResponse | undefined {
+  const { path, search } = parsedTarget;
+  const found = operations.otherSlash(method, path);
   if (!found) return undefined;
   const location = found.documented.split("/").map(encodeURIComponent).join("/");
   return { status: 302, headers: ["location", search === "" ? location : `${location}?${search}`], body: undefined };
 }
 
 /** A target that is no path of anyone's (RFC 9112, 3.2). */
-function respondUnknownPath({ raw, target, operations, dialect }: UnmatchedRequest): HttpResponse | undefined {
-  if (target.isPath) return undefined;
-  if (raw.method !== "OPTIONS" || target.path !== "*") return invalidTargetResponse;
+function respondUnknownPath({ method, parsedTarget, operations, dialect }: Exchange): HttpResponse | undefined {
+  if (parsedTarget.isPath) return undefined;
+  if (method !== "OPTIONS" || parsedTarget.path !== "*") return invalidTargetResponse;
   // It asks about the server as a whole, of which nothing is declared.
-  return dialect.methodNotAllowed(raw.method, operations.methods);
+  return dialect.methodNotAllowed(method, operations.methods);
 }
 
-async function fromFallback(
-  { raw, fallback }: UnmatchedRequest,
-  exchange: Exchange,
-): Promise<HttpResponse | undefined> {
-  if (!fallback) return undefined;
-  const { received, arrivals, maxBodyBytes } = exchange;
-  try {
-    const reads = raw.method !== "GET" && raw.method !== "HEAD" && hasBody(raw);
-    if (reads) received.body = await arrivals.collect(raw, maxBodyBytes);
-  } catch (error) {
-    if (error instanceof MaxBodyBytesExceededError) return dialects.platform.tooLarge();
-    if (error instanceof BodyTimeoutError) return requestTimeoutResponse(false);
-    throw error;
-  }
-  const answer = await fallback(received, exchange.finding);
+async function fromFallback(exchange: Exchange): Promise<HttpResponse | undefined> {
+  const { raw, method, served, isControlled, bodies } = exchange;
+  if (!served.fallback || isControlled) return undefined;
+  const reads = method !== "GET" && method !== "HEAD" && hasBody(raw);
+  if (reads) exchange.body = await bodies.collect(raw);
+  const answer = await served.fallback(exchange, exchange.finding);
   // The emulator itself imitates the cluster.
   return answer && { ...toPassthroughResponse(answer), isForeign: false };
 }
 
-/** A signed URL is for one method, so its storage says of any other that the signature does not match (DECISIONS.md, P17). */
-async function respondUnsignedUrl(
-  { raw, target, atPath: [first] }: UnmatchedRequest,
-  exchange: Exchange,
-): Promise<HttpResponse | undefined> {
-  if (first?.operation.service.name !== "storage") return undefined;
-  return serve({ bound: first, params: {} }, raw, target.search, exchange);
-}
-
 /** Starlette names the methods of the first route that has the path; the others name all. */
-function respondOtherMethod({ raw, operations, atPath, dialect }: UnmatchedRequest): HttpResponse | undefined {
+function respondOtherMethod({ method, operations, atPath, dialect }: Exchange): HttpResponse | undefined {
   const [first] = atPath;
-  if (!first) return operations.hasCatchAll ? dialect.methodNotAllowed(raw.method!, operations.methods) : undefined;
+  if (!first) return operations.hasCatchAll ? dialect.methodNotAllowed(method, operations.methods) : undefined;
   const isFastApi = first.operation.service.dialect === "fastapi";
-  return dialect.methodNotAllowed(raw.method!, isFastApi ? methodsOf(first) : methodsOf(...atPath));
+  return dialect.methodNotAllowed(method, isFastApi ? methodsOf(first) : methodsOf(...atPath));
 }
 
 /** The 404 of a service, with what the caller may have meant in a header. */
-function nothingThere({ raw, target, operations, dialect }: UnmatchedRequest): HttpResponse {
+function nothingThere({ method, parsedTarget, operations, dialect }: Exchange): HttpResponse {
   const declared = operations.all.filter(({ steps }) => !steps.isCatchAll).map(({ operation }) => operation);
-  const nearest = nearestOperation(raw.method!, target.path, declared);
+  const nearest = nearestOperation(method, parsedTarget.path, declared);
   const answer = dialect.notFound(nearest);
   if (!nearest) return answer;
   return { ...answer, headers: [...answer.headers, "x-svc-nearest", `${nearest.id} ${formatOperation(nearest)}`] };

@@ -1,7 +1,6 @@
 import type * as z from "zod";
 import type { LogPosition } from "../../src/files/log-line.ts";
 import type { Cause } from "./cause.ts";
-import type { Commit, HistoryStart, Moment } from "./history.ts";
 
 /** A value that an index may order by; the values of one index are of one type. */
 export type IndexValue = string | number;
@@ -304,4 +303,25 @@ export class StateAccessError extends Error {
     super(message, { cause: options.cause });
     this.trouble = options.trouble;
   }
+}
+
+/** Metadata that is stored with the changes of a commit, for a later rewind. */
+export interface Moment {
+  /** Virtual milliseconds; absent before there is a clock. */
+  readonly at?: number | undefined;
+  /** Position of the sequence of ids, if ids are not random; the store does not interpret it. */
+  readonly ids?: unknown;
+}
+
+/** Something that was committed, and led to the present state. */
+export interface Commit extends Moment {
+  readonly number: number;
+  /** The id of its cause; absent where the emulator tidied up. */
+  readonly cause?: string | undefined;
+}
+
+/** Beginning of the history of the present state. */
+export interface HistoryStart extends Moment {
+  /** The oldest state that a rewind can restore: that after the line of this number. */
+  readonly number: number;
 }

@@ -38,17 +38,17 @@ interface TreeOptions {
 
 /** The tree of events and causes, built from rows. The same rows give the same tree, also after a restart. */
 export function buildTrace(rows: TraceRows, { only, does, findAnswer }: TreeOptions): Trace {
-  const make = new NodeBuilder(rows, findAnswer);
+  const builder = new NodeBuilder(rows, findAnswer);
   const all = [
-    ...[...rows.causes.values()].map((row) => make.createCauseNode(row)),
-    ...[...rows.events.values()].map((row) => make.createEventNode(row)),
-    ...[...rows.deliveries.values()].map((row) => make.createDeliveryNode(row)),
-    ...rows.attempts.map((row) => make.createAttemptNode(row)),
+    ...[...rows.causes.values()].map((row) => builder.createCauseNode(row)),
+    ...[...rows.events.values()].map((row) => builder.createEventNode(row)),
+    ...[...rows.deliveries.values()].map((row) => builder.createDeliveryNode(row)),
+    ...rows.attempts.map((row) => builder.createAttemptNode(row)),
   ];
   const nodes = sortInTreeOrder(only === undefined ? all : all.filter(({ trace }) => trace === only));
   const ids = new Set(nodes.map(({ id }) => id));
   const planned = [
-    ...[...rows.deliveries.values()].flatMap((row) => make.nextAttempt(row) ?? []),
+    ...[...rows.deliveries.values()].flatMap((row) => builder.nextAttempt(row) ?? []),
     ...rows.waiting.map((entry) => toPlannedEntry(entry, does)),
   ];
   return { nodes, planned: planned.filter(({ parent }) => ids.has(parent)).sort((a, b) => a.due - b.due) };

@@ -1,7 +1,6 @@
 import { toIsoMillis } from "../../src/base/clock.ts";
 import type { CauseRow } from "../store/cause.ts";
-import type { Commit, HistoryStart } from "../store/history.ts";
-import type { History } from "../store/port.ts";
+import type { Commit, History, HistoryStart } from "../store/port.ts";
 
 /** How far to rewind. */
 export type RewindTarget =

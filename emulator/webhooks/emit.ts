@@ -4,7 +4,7 @@ import type { ContractFacts as declared } from "../../src/api/contracts/webhook-
 import { type Clock, toIsoMicros } from "../../src/base/clock.ts";
 import { toExactJson } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
-import { MaxBodyBytesExceededError, maxBodyBytes } from "../http/bodies/body-limits.ts";
+import { MaxBodyBytesExceededError, maxBodyBytes } from "../http/bodies/request-body-reader.ts";
 import type { Transaction } from "../store/port.ts";
 import { deliveries, type WebhookEvent, webhookEvents, webhookObserver } from "./deliveries.ts";
 import { retentionEnd } from "./retry-rule.ts";

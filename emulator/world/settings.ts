@@ -1,7 +1,7 @@
 import type { StrictCheck } from "../../src/api/strict-checks.ts";
 import { specifiedRetrySchedule } from "../../src/api/webhook-retries.ts";
 import type { ReceiverRules } from "../http/outgoing/receiver-rules.ts";
-import { unreadResponseTimeoutMs } from "../http/sending/response-writer.ts";
+import { unreadResponseTimeoutMs } from "../http/respond.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 
 type SettingName =

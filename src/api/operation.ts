@@ -202,10 +202,10 @@ export function operation<const O extends Operation>(declaration: O & ParamsOfPa
   return declaration;
 }
 
-type PartIn<S> = S extends z.ZodType ? z.input<S> : undefined;
-type PartOut<S> = S extends z.ZodType ? z.output<S> : Record<never, never>;
+type PartInput<S> = S extends z.ZodType ? z.input<S> : undefined;
+type PartOutput<S> = S extends z.ZodType ? z.output<S> : Record<never, never>;
 
-type BodyOut<B> = B extends { schema: infer S extends z.ZodType }
+type BodyOutput<B> = B extends { schema: infer S extends z.ZodType }
   ? z.output<S>
   : B extends { kind: "raw" }
     ? Buffer
@@ -213,7 +213,7 @@ type BodyOut<B> = B extends { schema: infer S extends z.ZodType }
       ? AsyncIterable<Uint8Array>
       : undefined;
 
-type BodyIn<B> = B extends { schema: infer S extends z.ZodType }
+type BodyInput<B> = B extends { schema: infer S extends z.ZodType }
   ? z.input<S>
   : B extends { kind: "raw" | "stream" }
     ? Uint8Array | AsyncIterable<Uint8Array>
@@ -221,10 +221,10 @@ type BodyIn<B> = B extends { schema: infer S extends z.ZodType }
 
 /** Input of a handler: decoded, authenticated and validated. */
 export interface InputOf<O extends Operation> {
-  readonly params: PartOut<O["request"]["params"]>;
-  readonly query: PartOut<O["request"]["query"]>;
-  readonly headers: PartOut<O["request"]["headers"]>;
-  readonly body: BodyOut<O["request"]["body"]>;
+  readonly params: PartOutput<O["request"]["params"]>;
+  readonly query: PartOutput<O["request"]["query"]>;
+  readonly headers: PartOutput<O["request"]["headers"]>;
+  readonly body: BodyOutput<O["request"]["body"]>;
 }
 
 type Argument<T, Key extends string> = [T] extends [undefined]
@@ -236,13 +236,13 @@ type Argument<T, Key extends string> = [T] extends [undefined]
 /** A signed URL contains them. */
 type PartOfUrl<O extends Operation, Part extends "params" | "query"> = O["service"]["name"] extends "storage"
   ? undefined
-  : PartIn<O["request"][Part]>;
+  : PartInput<O["request"][Part]>;
 
 /** Arguments of a client call: only the parts that the operation declares. */
 export type ArgumentsOf<O extends Operation> = Argument<PartOfUrl<O, "params">, "params"> &
   Argument<PartOfUrl<O, "query">, "query"> &
-  Argument<PartIn<O["request"]["headers"]>, "headers"> &
-  Argument<BodyIn<O["request"]["body"]>, "body">;
+  Argument<PartInput<O["request"]["headers"]>, "headers"> &
+  Argument<BodyInput<O["request"]["body"]>, "body">;
 
 type ResponseOf<B> = B extends { kind: "json" | "events"; schema: infer S extends z.ZodType }
   ? B extends { kind: "events" }

@@ -14,7 +14,7 @@ const maxLabelLength = 63;
  * A quick check that most addresses pass: the last label has at least two characters, and not only digits. The rest are
  * checked in detail.
  */
-const common =
+const commonAddress =
   /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:(?![xX][nN]--)[a-zA-Z\d]+(?:-+[a-zA-Z\d]+)*\.)+(?:[a-zA-Z]{2,}|(?![xX][nN]--)(?=[a-zA-Z\d-]*[a-zA-Z])(?=[^.]{2})[a-zA-Z\d]+(?:-+[a-zA-Z\d]+)*)$/;
 const hostName = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+(?!\d+$)[a-z\d][a-z\d-]{0,61}[a-z\d]$/;
 
@@ -28,7 +28,7 @@ const replacement = "\ufffd";
 /** Why a string is not an e-mail address: a sentence about it. Undefined if it is one. */
 export function findEmailAddressProblem(text: string): string | undefined {
   if (text.length > maxLength) return `it is longer than ${maxLength} characters`;
-  if (common.test(text)) return text.length > maxLabelLength ? findDomainProblem(text) : undefined;
+  if (commonAddress.test(text)) return text.length > maxLabelLength ? findDomainProblem(text) : undefined;
   const found = [...text].find((character) => !mayStand(character));
   if (found !== undefined) return `it contains ${describeCharacter(found)}`;
   const [local = "", domain, ...others] = text.split("@");

@@ -27,7 +27,7 @@ export interface Transport {
 
 export interface TransportOptions {
   /** Default: direct connections. */
-  readonly proxyFor?: ProxyResolver | undefined;
+  readonly findProxy?: ProxyResolver | undefined;
   /** Connections per origin. */
   readonly connections?: number | undefined;
   /** For a connection, and for the tunnel of a proxy. At most ten seconds. */
@@ -50,7 +50,7 @@ const maxConnectMs = 10_000;
 
 /** HTTP through undici: one pool per origin, no redirects, and every failure is a NetworkError. */
 export function createTransport(options: TransportOptions = {}): Transport {
-  const { proxyFor, connections = 16, maxAnswerBytes, wall = systemWallClock } = options;
+  const { findProxy, connections = 16, maxAnswerBytes, wall = systemWallClock } = options;
   const connectTimeoutMs = Math.min(maxConnectMs, options.connectTimeoutMs ?? maxConnectMs);
   const directAgent = new Agent({
     connections,
@@ -79,7 +79,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   return {
     async send(request, { timeoutMs, silenceMs, chooseReadMode = () => "whole", repeatable = false, signal }) {
       const url = new URL(request.url);
-      const proxy = proxyFor?.(url);
+      const proxy = findProxy?.(url);
       const { dispatcher, origin, path, headers } = await resolveRoute(url, proxy);
       signal?.throwIfAborted();
       const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, chooseReadMode, signal });

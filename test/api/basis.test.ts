@@ -46,11 +46,11 @@ const otherwise = (of: Readonly<Record<string, Failure<unknown>>>, rows: Readonl
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name !== "emulator");
 const catalogue = failures as unknown as Readonly<Record<string, Failure<unknown>>>;
 
-describe("how sure a declaration is", () => {
+describe("the basis of a declaration", () => {
   const rows = rowsOf("| R1 | one | It is 404. | public, assumed |\n| C2 | two | It is 400. | specified |\n");
   const guess = (row: string): Basis => ({ assumed: `Nobody says (DECISIONS.md, ${row}).` });
 
-  it("is compared with the rows that it cites", () => {
+  it("matches the rows that it cites", () => {
     const claims = [
       ["a", guess("R1")],
       ["b", guess("C2")],
@@ -62,16 +62,15 @@ describe("how sure a declaration is", () => {
     assert.deepEqual(otherwise(of, rows), ["y 409"]);
   });
 
-  it("is a guess where the rows that it cites say that they are", () => {
+  it("is assumed if the rows that it cites are", () => {
     const claims = [...operations.map(({ id, basis }) => [id, basis] as const)];
     const ofFailures = Object.entries(catalogue).map(([code, { basis }]) => [code, basis] as const);
     assert.deepEqual(unbacked([...claims, ...ofFailures], decisions), []);
   });
 
-  it("is said of failures with the status that the rows have", () =>
-    assert.deepEqual(otherwise(catalogue, decisions), []));
+  it("matches the rows of failures with the same status", () => assert.deepEqual(otherwise(catalogue, decisions), []));
 
-  it("is “specified” of operations and failures that the specification has, and of no others", () => {
+  it("is “specified” for exactly the operations and failures in the specification", () => {
     const claimed = operations.filter(({ basis }) => basis === "specified").map(routeOf);
     assert.deepEqual(
       claimed.filter((route) => !specifiedRoutes.has(route)),
@@ -81,7 +80,7 @@ describe("how sure a declaration is", () => {
     assert.deepEqual(named.map(([code]) => code).sort(), [...specifiedFailures].sort());
   });
 
-  it("is “public” of operations that are known publicly, or specified and known publicly in full", () => {
+  it("is “public” for operations that are public, or specified and fully public", () => {
     const known = new Set([...specifiedRoutes, ...publicRoutes]);
     const claimed = operations.filter(({ basis }) => basis === "public").map(routeOf);
     assert.deepEqual(

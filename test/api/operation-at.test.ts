@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { findOperationAt, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 
-describe("the operation that takes a request", () => {
-  it("is found for every declared method and path, whatever stands for the parameters", () => {
+describe("finding an operation by method and path", () => {
+  it("finds every declared method and path, with any parameters", () => {
     const wrong = (registry as readonly Operation[])
       .filter(({ id }) => id !== "catch-all")
       .flatMap((own) => [own.method].flat().map((method) => ({ own, method })))
@@ -20,7 +20,7 @@ describe("the operation that takes a request", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("is none if a segment is missing, empty or one too many, or the method is another", () => {
+  it("finds none if a segment is missing, empty or extra, or the method differs", () => {
     const operations = [{ method: "GET", path: "/a.b/{id}/status" }] as const;
     const found = ["/a.b/1/status", "/axb/1/status", "/a.b//status", "/a.b/1", "/a.b/1/status/", "/a.b/1/2/status"].map(
       (path) => findOperationAt(operations, "GET", path) !== undefined,

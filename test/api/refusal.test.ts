@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { DeclaredFailureError } from "../../src/api/failures.ts";
 
-it("a rejection notes no stack, for it is an answer; what is thrown after it does", () => {
+it("a rejection captures no stack, but later errors do", () => {
   const refusal = new DeclaredFailureError("unknown-cluster", undefined);
   assert.equal(refusal.stack, "Refusal: rejected: unknown-cluster");
   assert.equal(refusal instanceof Error, true);

@@ -25,12 +25,12 @@ const show: Operation = {
 const other: Operation = { ...show, id: "things.list", path: "/all", cli: { command: "things list" } };
 
 describe("the registry", () => {
-  it("holds the operations of the routing service and no other", () => {
+  it("contains exactly the operations of the routing service", () => {
     assert.equal(routingService.length, 57);
     assert.deepEqual(routesIn("router").toSorted(), routingService.toSorted());
   });
 
-  it("holds the operations of the public contract API, and those that are known publicly", () => {
+  it("contains the public contract API and the publicly known operations", () => {
     const declared = new Set(routesIn("contracts"));
     assert.deepEqual(
       [...contractApi, ...publicRoutes].filter((route) => !declared.has(route)),
@@ -38,7 +38,7 @@ describe("the registry", () => {
     );
   });
 
-  it("holds the signed storage's PUT and GET", () =>
+  it("contains PUT and GET of the signed storage", () =>
     assert.deepEqual(
       routesIn("storage").map((route) => route.split(" ")[0]),
       ["GET", "PUT"],
@@ -49,9 +49,9 @@ describe("the registry", () => {
     ["route", { ...other, path: "/things" }, "things.list and things.show both have the route contracts GET /things"],
     ["command", { ...other, cli: show.cli }, "things.list and things.show both have the command things show"],
   ] as const) {
-    it(`does not take two operations of one ${what}, and names both`, () =>
+    it(`rejects two operations with the same ${what} and names both`, () =>
       assert.throws(() => requireUniqueOperations([show, twin]), { message }));
   }
 
-  it("accepts what differs", () => assert.deepEqual(requireUniqueOperations([show, other]), [show, other]));
+  it("accepts operations that differ", () => assert.deepEqual(requireUniqueOperations([show, other]), [show, other]));
 });

@@ -43,8 +43,8 @@ const sent = new Set(
   ),
 );
 
-describe("the names of secrets", () => {
-  it("are these of all that the declarations have", () =>
+describe("the list of secret names", () => {
+  it("contains every secret in the declarations", () =>
     assert.deepEqual([...sent].filter(isSecretName).sort(), [
       "X-Sig-Signature",
       "captcha",
@@ -65,13 +65,13 @@ describe("the names of secrets", () => {
       "x-crm-a-signature",
     ]));
 
-  it("are not those of the exceptions, each of which is declared", () =>
+  it("excludes the exceptions, each of which is declared", () =>
     assert.deepEqual(
       [...harmlessNames].filter((name) => !sent.has(name) || isSecretName(name)),
       [],
     ));
 
-  it("stand in paths behind the places that are known, and behind no others", () => {
+  it("matches exactly the declared secret path segments", () => {
     const places = operations.flatMap(({ path }) => {
       const parts = path.split("/");
       return parts.flatMap((part, i) => (/^\{/.test(part) && isSecretName(part.slice(1, -1)) ? [parts[i - 1]!] : []));
@@ -80,7 +80,7 @@ describe("the names of secrets", () => {
   });
 });
 
-describe("a URL without its secrets", () => {
+describe("a redacted URL", () => {
   for (const [url, shown] of [
     ["/a?x=1&X-Sig-Signature=s&token=t&y", "/a?x=1&X-Sig-Signature=[redacted]&token=[redacted]&y"],
     ["/a?code=c&state=eu-1_s&email=e", "/a?code=[redacted]&state=[redacted]&email=e"],
@@ -106,14 +106,14 @@ describe("a URL without its secrets", () => {
     it(`is ${shown}`, () => assert.equal(redactUrl(url), shown));
   }
 
-  it("hides all parameters where that is wanted", () =>
+  it("hides all parameters on request", () =>
     assert.equal(redactUrl("/a?x=1&x=2&y#z=3", { mask: "…", allParameters: true }), "/a?x=…&x=…&y#z=…"));
 
-  it("is told by its secrets, decoded", () =>
+  it("has its secrets listed, decoded", () =>
     assert.deepEqual(findSecretsInUrl("http://h/by_token/a%20b?token=c+d&x=1&code=%C3%A9"), ["a b", "c d", "é"]));
 });
 
-describe("a string without its secrets", () => {
+describe("a redacted string", () => {
   for (const [text, shown] of [
     [`no access for Bearer ${secret}, sorry`, "no access for Bearer [redacted], sorry"],
     ["a token that is not a bearer token.", "a token that is not a bearer token."],
@@ -131,7 +131,7 @@ describe("a string without its secrets", () => {
     it(`is ${shown}`, () => assert.equal(redactText(text), shown));
   }
 
-  it("takes time in proportion to the length of a string", async () => {
+  it("takes linear time", async () => {
     for (const piece of ["a", "=", '"', "\\", "/", "//", "%25", "token=", '"token":"', "by_token/", "bearer "]) {
       const redact = (length: number) => () => {
         const text = piece.repeat(length / piece.length);

@@ -45,8 +45,8 @@ const changed = (one: Delivery, change: Partial<Attempt>): Delivery => ({
   attempts: one.attempts.map((attempt) => ({ ...attempt, ...change })),
 });
 
-describe("what is told of a webhook", () => {
-  it("is what keeps it from arriving, what that means, and what to do in which order", () => {
+describe("the findings about a webhook", () => {
+  it("name the problem, its consequences and the steps in order", () => {
     const disabled = webhook({
       status: "DISABLED_BY_ERROR",
       failure_count: 6,
@@ -76,7 +76,7 @@ describe("what is told of a webhook", () => {
     assert.match(tell({ ...disabled, failure_count: 0 }, lost).told, / Disabled after 6 consecutive failures, at /);
   });
 
-  it("is not a good news where it was enabled again and nothing has arrived since", () => {
+  it("do not claim success if nothing has arrived since it was enabled again", () => {
     assert.deepEqual(tell(webhook(), [delivery(1, sixTimes, { next_attempt_at: iso(315) })]), {
       state: "enabled again",
       failing: true,
@@ -91,7 +91,7 @@ describe("what is told of a webhook", () => {
     );
   });
 
-  it("advises no resend to an address that is not allowed, and blames no one else", () => {
+  it("suggest no resend to a forbidden address, and do not blame the receiver", () => {
     const url = "https://receiver.invalid/x";
     const forbidden =
       "Host receiver.invalid is not allowed for webhooks. Start the emulator with --webhook-allow receiver.invalid.";
@@ -105,7 +105,7 @@ describe("what is told of a webhook", () => {
     });
   });
 
-  it("names the fault that acts on it in place of the receiver, and what ends that", () => {
+  it("name the active fault instead of the receiver, and how to remove it", () => {
     const dropped = changed(delivery(1, [0], { next_attempt_at: iso(5) }), {
       status: null,
       error: { code: "dropped", message: "A scripted fault prevented this attempt." },
@@ -133,7 +133,7 @@ describe("what is told of a webhook", () => {
     );
   });
 
-  it("of one that was deleted is what its deliveries came to", () => {
+  it("of a deleted webhook are the outcomes of its deliveries", () => {
     const { state, failing, why, steps } = assessDeletedWebhook(
       [
         delivery(1, [0], { outcome: "delivered" }),
@@ -162,7 +162,7 @@ describe("what is told of a webhook", () => {
   });
 });
 
-describe("what failures have in common", () => {
+describe("the common feature of failures", () => {
   const failed = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}) =>
     delivery(id, minutes, { activity: "CONTRACT_EXECUTED", outcome: "failed", ...more });
   const arrived = (id: number, minute: number, more: Partial<Delivery> = {}) =>
@@ -172,7 +172,7 @@ describe("what failures have in common", () => {
     return [only, failing, since && formatTime(since), state.words];
   };
 
-  it("is an activity that fails while others arrive, whatever came last", () => {
+  it("is an activity that fails while others succeed, whatever came last", () => {
     const both = [failed(1, [0, 5]), arrived(2, 6), failed(3, [10, 15])];
     const found = ["Only CONTRACT_EXECUTED fails. Other deliveries arrive.", true, "03:04:05", "failing"];
     assert.deepEqual([of(...both), of(...both, arrived(4, 20))], [found, found]);
@@ -191,7 +191,7 @@ describe("what failures have in common", () => {
     );
   });
 
-  it("is a contract, or that contracts were executed elsewhere", () => {
+  it("is a contract, or contracts that were executed outside of the service", () => {
     const signed = { activity: "CONTRACT_SIGNED" } as const;
     assert.deepEqual(
       [
@@ -209,7 +209,7 @@ describe("what failures have in common", () => {
     );
   });
 
-  it("is nothing more than that one delivery fails, where only one does", () =>
+  it("is a single delivery if only that one fails", () =>
     assert.deepEqual(of(failed(1, [0, 5], { outcome: "retrying", next_attempt_at: iso(15) }), arrived(2, 3)), [
       "Only delivery:1 (CONTRACT_EXECUTED T-1) fails. Other deliveries arrive.",
       true,
@@ -217,7 +217,7 @@ describe("what failures have in common", () => {
       "failing",
     ]));
 
-  it("is not claimed where nothing else arrived in between, or the last failures are of others, too", () => {
+  it("is missing if nothing else succeeded in between, or the last failures include others", () => {
     assert.deepEqual(of(arrived(1, 0), failed(2, [5]), failed(3, [10])), [null, true, "03:09:05", "enabled again"]);
     assert.deepEqual(of(failed(1, [0]), failed(2, [5]), arrived(3, 10)), [null, false, null, "active"]);
     const mixed = [failed(1, [0]), arrived(2, 1), failed(3, [5]), failed(4, [6], { activity: "CONTRACT_SIGNED" })];
@@ -225,7 +225,7 @@ describe("what failures have in common", () => {
   });
 });
 
-describe("why nothing was sent to a webhook", () => {
+describe("the reason why a webhook has no deliveries", () => {
   const group = (workspace_id: number, activity: "CONTRACT_CREATED" | "CONTRACT_SIGNED", minutes = 0) => ({
     workspace_id,
     workspace: workspace_id === 1 ? "Northwind" : "Contoso",
@@ -236,7 +236,7 @@ describe("why nothing was sent to a webhook", () => {
   });
   const contoso = webhook({ workspace_id: 2, workspace: "Contoso" });
 
-  it("is that nothing it is subscribed to happened, or where, when and what happened instead", () =>
+  it("names the activities that happened instead, where and when", () =>
     assert.deepEqual(
       [
         explainNoDeliveries(contoso, undefined, { formatTime }),
@@ -264,7 +264,7 @@ describe("why nothing was sent to a webhook", () => {
 describe("an attempt", () => {
   const attempt = (change: Partial<Attempt>): Attempt => ({ ...delivery(1, [0]).attempts[0]!, ...change });
 
-  it("that failed says what that meant, and what to do, unless a fault did it", () =>
+  it("explains its failure and the next step, unless a fault caused it", () =>
     assert.deepEqual(
       [401, 404, 405, 429, 410, 302, 500, 422].map(
         (status) => diagnoseFailedAttempt(attempt({ status }), specifiedRetrySchedule).means,
@@ -281,7 +281,7 @@ describe("an attempt", () => {
       ],
     ));
 
-  it("that was refused reports that of that time alone, since the receiver may run by now", () =>
+  it("speaks only of its own time if it was refused, because the receiver may run by now", () =>
     assert.deepEqual(
       diagnoseFailedAttempt(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })),
       {
@@ -290,7 +290,7 @@ describe("an attempt", () => {
       },
     ));
 
-  it("that is rejected leads to what explains signatures, and to the fault where one signed it wrongly", () => {
+  it("refers to the documentation of signatures if it was rejected, or to the fault that mis-signed it", () => {
     const commands = (change: Partial<Attempt>) =>
       diagnoseFailedAttempt(attempt(change)).steps.map(({ command }) => command);
     assert.deepEqual(
@@ -306,7 +306,7 @@ describe("an attempt", () => {
     );
   });
 
-  it("is counted among those of the schedule, or among those that a user asked for", () => {
+  it("is counted among the scheduled or the requested ones", () => {
     const all = [false, true, false, true].map((resend, i) => attempt({ number: i + 1, resend }));
     assert.deepEqual(
       all.map((one) => formatAttemptLabel(one, { attempts: all, max_attempts: 7 })),
@@ -321,8 +321,8 @@ describe("an attempt", () => {
   });
 });
 
-describe("how a delivery stands", () => {
-  it("is what will come of it", () =>
+describe("the status of a delivery", () => {
+  it("describes what will happen to it", () =>
     assert.deepEqual(
       [
         formatDeliveryStatus({ outcome: "retrying", next_attempt_at: 1, webhook_status: "ACTIVE" }, 1),

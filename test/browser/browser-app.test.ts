@@ -70,7 +70,7 @@ async function app(t: Pick<TestContext, "after">): Promise<string> {
 
 const titled = "document.title !== 'waiting'";
 
-describe("an app that is an OAuth client in the browser", { skip }, () => {
+describe("an OAuth client that runs in the browser", { skip }, () => {
   it("signs a person in with openid-client: discovery, keys, tokens, userinfo", async (t) => {
     const page = await tab(t);
     const origin = await app(t);
@@ -86,7 +86,7 @@ describe("an app that is an OAuth client in the browser", { skip }, () => {
     assert.equal(await page.title(), "11 ada@northwind.example invalid_token");
   });
 
-  it("gets nothing at an origin where its redirect URI is not", async (t) => {
+  it("gets nothing at an origin without a registered redirect URI", async (t) => {
     const page = await tab(t);
     const origin = await app(t);
     const spa = { client_id: "spa", client_name: "Browser app", redirect_uris: [`${origin}/callback`] };

@@ -19,7 +19,7 @@ const covered = `(() => {
 })()`;
 
 describe("the bars of the console", { skip }, () => {
-  it("say what came of a button in a narrow window, too, however long the page is", async (t) => {
+  it("show the result of a button in a narrow window, however long the page is", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     for (let count = 0; count < 30; count += 1) await draft(world.api);
@@ -32,7 +32,7 @@ describe("the bars of the console", { skip }, () => {
     assert.ok(y + height <= 640, `it stands at ${y}`);
   });
 
-  it("lie over no row that the keyboard goes to, down a long list and up again", async (t) => {
+  it("do not cover the focused row in a long list", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     for (let count = 0; count < 30; count += 1) await draft(world.api);

@@ -51,8 +51,8 @@ const nothing = {
   frame: null,
 };
 
-describe("the console, next to what others would like it to be", { skip }, () => {
-  it("keeps its session to itself where an external cluster's page is shown by the router", async (t) => {
+describe("the console with hostile content", { skip }, () => {
+  it("keeps its session from an external cluster's page that the router serves", async (t) => {
     const page = await tab(t);
     const world = await routed(t);
     world.eu.answer(({ url }, response) =>
@@ -76,7 +76,7 @@ describe("the console, next to what others would like it to be", { skip }, () =>
     assert.equal(await evil.evaluate("heard()"), 0);
   });
 
-  it("shows tags in headers and in what a receiver answers as they were sent", async (t) => {
+  it("shows markup in headers and responses as text", async (t) => {
     const page = await tab(t);
     const { world } = await everything(t);
     await world.router("GET", "/router/v1/clusters", { headers: { "user-agent": tag, referer: tag, via: tag } });
@@ -91,7 +91,7 @@ describe("the console, next to what others would like it to be", { skip }, () =>
     assert.deepEqual(page.complaints, []);
   });
 
-  it("reads everything again where more went on than it could be told, and shows nothing twice", async (t) => {
+  it("reloads after missed events, and shows nothing twice", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const asked: string[] = [];

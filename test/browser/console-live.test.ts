@@ -21,8 +21,8 @@ function streamsOf(page: Tab): { readonly asked: string[] } {
 /** The words of what the keyboard is on. */
 const focused = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
 
-describe("what the console shows while things continue", { skip }, () => {
-  it("is the same in seven tabs, which have one stream between them, and continues when the one that has it is closed", async (t) => {
+describe("live updates of the console", { skip }, () => {
+  it("share one stream between seven tabs, and continue when the tab with the stream is closed", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const streams = streamsOf(page);
@@ -51,7 +51,7 @@ describe("what the console shows while things continue", { skip }, () => {
     assert.match(streams.asked[1]!, /\?after=/);
   });
 
-  it("is nothing that is not known yet: of deliveries that are being read it does not say that there are none", async (t) => {
+  it("do not claim that there are no deliveries while they are loading", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     let release = () => {};
@@ -70,7 +70,7 @@ describe("what the console shows while things continue", { skip }, () => {
     await track.getByRole("toolbar").waitFor();
   });
 
-  it("is read again when another state takes the place of the one there was", async (t) => {
+  it("reload everything when the state is replaced", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world, "#/deliveries");
@@ -79,7 +79,7 @@ describe("what the console shows while things continue", { skip }, () => {
     await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
   });
 
-  it("has everything once after a restart, when a user is signed in again", async (t) => {
+  it("are complete after a restart, once a user signs in again", async (t) => {
     const page = await tab(t);
     const first = await emulator(t);
     const between = await relay(t, first.routerUrl);
@@ -112,7 +112,7 @@ describe("what the console shows while things continue", { skip }, () => {
     assert.equal(await page.getByText("Start it again").count(), 0);
   });
 
-  it("reports that nothing answers for as long as that is so, with every button off meanwhile", async (t) => {
+  it("stop while the emulator does not respond, with all buttons disabled", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);
@@ -138,7 +138,7 @@ describe("what the console shows while things continue", { skip }, () => {
     assert.equal(await foot.getByText(/does not answer|Start it again/).count(), 0);
   });
 
-  it("reports of a button that reached nothing so, once the emulator answers again", async (t) => {
+  it("report a button without a connection once the emulator responds again", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);

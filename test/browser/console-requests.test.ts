@@ -6,8 +6,8 @@ import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
 
 const { skip, tab } = browser();
 
-describe("the requests that the console shows", { skip }, () => {
-  it("have what a user changed through the control plane, to which a trace leads", async (t) => {
+describe("the console's request list", { skip }, () => {
+  it("contains changes that a user made through the control plane, which traces link to", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await world.ask("GET", "clock");
@@ -35,7 +35,7 @@ describe("the requests that the console shows", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("are those of the present state, where one that was left had some of the same number", async (t) => {
+  it("belongs to the current state even if an earlier one has the same numbers", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await world.ask("PUT", "snapshots/a");
@@ -53,7 +53,7 @@ describe("the requests that the console shows", { skip }, () => {
     await page.getByText("GET /router/v1/clusters", { exact: true }).waitFor();
   });
 
-  it("are looked up in the emulator by their number, whatever they were, and said not to be there where they are not", async (t) => {
+  it("loads a request by its number, or reports that it does not exist", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await world.ask("GET", "clock");

@@ -9,7 +9,7 @@ import { site } from "./every-page.ts";
 const { skip, tab } = browser();
 
 describe("the console, opened in a browser", { skip }, () => {
-  it("is signed in by its address, which keeps no code, and stays so when it is loaded again", async (t) => {
+  it("signs in by its address, which keeps no code, and stays signed in after a reload", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     const address = await consoleAddress(world);
@@ -26,7 +26,7 @@ describe("the console, opened in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, [refused], "the code was used, and nobody is signed out for that");
   });
 
-  it("lets no one press what their token may not do, and reports why", async (t) => {
+  it("disables buttons that the token may not use, and explains why", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await world.ask("PUT", "snapshots/prepared");
@@ -59,7 +59,7 @@ describe("the console, opened in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("reports what a token may do in a narrow window, too, and pushes nothing out of it", async (t) => {
+  it("shows the permissions of a token in a narrow window without overflow", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     const { body } = await world.ask("POST", "tokens/viewer", { body: { role: "read" } });
@@ -71,7 +71,7 @@ describe("the console, opened in a browser", { skip }, () => {
     assert.ok(x + width <= 320, `the search ends at ${x + width}`);
   });
 
-  it("shows nothing in a frame, signed in or not: neither of another site nor of one at the name that is allowed", async (t) => {
+  it("is not shown in frames, signed in or not", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await openConsole(page, world);
@@ -86,7 +86,7 @@ describe("the console, opened in a browser", { skip }, () => {
     }
   });
 
-  it("answers no other site that asks for its page, its stream or a session with a code", async (t) => {
+  it("rejects requests of other sites for its page, its stream or a session", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     const code = new URL(await consoleAddress(world)).hash.slice("#code=".length);

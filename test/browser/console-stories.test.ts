@@ -34,8 +34,8 @@ async function tabTo(page: Tab, role: "button" | "link", name: string | RegExp):
   assert.fail(`No stop is called ${name}`);
 }
 
-describe("the console, as a user uses it", { skip }, () => {
-  it("reports which webhook fails and why, moves time, and sends again once the receiver is mended", async (t) => {
+describe("a user of the console", { skip }, () => {
+  it("finds the failing webhook, advances the clock, and resends after the receiver is fixed", async (t) => {
     const page = await tab(t);
     const { world, hooks } = await failingWebhook(t);
     await openConsole(page, world);
@@ -83,7 +83,7 @@ describe("the console, as a user uses it", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("signs a contract, advances to what is next, reads why and sends again, with the keyboard alone", async (t) => {
+  it("signs a contract, advances, reads a trace and resends, all by keyboard", async (t) => {
     const page = await tab(t);
     const { world, hooks } = await failingWebhook(t);
     const contract = await sent(world.api);
@@ -119,7 +119,7 @@ describe("the console, as a user uses it", { skip }, () => {
     await outcome(page, "Resent: 200");
   });
 
-  it("moves a contract by every button of its owner, and by those of whose turn it is", async (t) => {
+  it("moves a contract with the buttons of the owner and of others", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await draft(world.api);
@@ -173,7 +173,7 @@ describe("the console, as a user uses it", { skip }, () => {
     assert.equal((await world.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 404);
   });
 
-  it("shows the bytes as they were sent, signs them itself, and shows the receiver's answer as text", async (t) => {
+  it("sees the sent bytes, checks the signature, and reads the response as text", async (t) => {
     const page = await tab(t);
     const { world, hooks } = await failingWebhook(t);
     await openConsole(page, world, "#/deliveries/1");
@@ -188,7 +188,7 @@ describe("the console, as a user uses it", { skip }, () => {
     );
   });
 
-  it("moves time to a moment, asked for in a panel that nothing gives way to", async (t) => {
+  it("advances to an entered time, in a panel that shifts nothing", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);
@@ -216,7 +216,7 @@ describe("the console, as a user uses it", { skip }, () => {
     assert.equal(await bar(), height);
   });
 
-  it("has that panel listen and hold the keyboard before it is drawn, as slow machines draw late", async (t) => {
+  it("can type into that panel before it is rendered on a slow machine", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);
@@ -234,7 +234,7 @@ describe("the console, as a user uses it", { skip }, () => {
     assert.deepEqual(told, [true, true, "To …"]);
   });
 
-  it("has an address for everything, and goes back and forward", async (t) => {
+  it("has an address for everything, with back and forward", async (t) => {
     const page = await tab(t);
     const { world } = await everything(t);
     await openConsole(page, world, "#/contracts/T-2?trace=T-2");
@@ -258,7 +258,7 @@ describe("the console, as a user uses it", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("shows the part of a list that a link promises, by an address that goes back and forward", async (t) => {
+  it("follows a link to a part of a list, with back and forward", async (t) => {
     const page = await tab(t);
     const { world } = await everything(t);
     await openConsole(page, world);
@@ -285,7 +285,7 @@ describe("the console, as a user uses it", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("finds contracts, webhooks, snapshots and devices by their names, and whom an address belongs to", async (t) => {
+  it("finds contracts, webhooks, snapshots, devices and addresses by name", async (t) => {
     const page = await tab(t);
     const { world } = await everything(t);
     await openConsole(page, world);
@@ -313,7 +313,7 @@ describe("the console, as a user uses it", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("shows the command that a button equals, asks before it replaces, and says what failed in the emulator's words", async (t) => {
+  it("sees the command of a button, confirms a replacement, and reads the emulator's error", async (t) => {
     const page = await tab(t, { permissions: ["clipboard-read", "clipboard-write"] });
     const world = await emulator(t);
     await openConsole(page, world, "#/snapshots");

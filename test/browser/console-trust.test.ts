@@ -50,7 +50,7 @@ async function opened(t: TestContext, rule: object): Promise<{ page: Tab; world:
 
 describe("an administrator's browser that opens", { skip }, () => {
   for (const [what, rule] of Object.entries(scripted)) {
-    it(`${what} with a script in it runs nothing, and makes no token`, async (t) => {
+    it(`${what} with a script in it runs nothing, and creates no token`, async (t) => {
       const { page, world } = await opened(t, rule);
       const origin = await page.evaluate("self.origin");
       assert.equal(origin, "null", "it is shown in an origin of its own");
@@ -60,7 +60,7 @@ describe("an administrator's browser that opens", { skip }, () => {
     });
   }
 
-  it("the console keeps half of the session from scripts, without which the other half is of no use", async (t) => {
+  it("the console hides half of the session from scripts, without which the other half is useless", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await openConsole(page, world);

@@ -55,7 +55,7 @@ async function look(page: Tab): Promise<void> {
 }
 
 describe("every view of the console", { skip }, () => {
-  it("can be used by everybody: small and wide, light and dark", async (t) => {
+  it("is accessible in small and wide windows, light and dark", async (t) => {
     // Nothing of the test's own goes by the page's policy.
     const page = await tab(t, { bypassCSP: true });
     const { world } = await everything(t);
@@ -67,7 +67,7 @@ describe("every view of the console", { skip }, () => {
     }
   });
 
-  it("cuts no name and no address without showing the whole, however long, in windows of any width", async (t) => {
+  it("shows every name and address in full on demand, at any width", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const title = `Ein Empfänger 🦄 mit einem langen Namen ${"Empfaengerohneunterbrechung".repeat(8)}`.slice(0, 200);
@@ -105,7 +105,7 @@ describe("every view of the console", { skip }, () => {
     }
   });
 
-  it("shows each label of the axis whole and none over another, where it names days, too", async (t) => {
+  it("shows all axis labels without overlap, also those with dates", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);
@@ -123,7 +123,7 @@ describe("every view of the console", { skip }, () => {
     assert.deepEqual(await page.evaluate(cutLabels), []);
   });
 
-  it("reports where there is nothing how something comes to be there", async (t) => {
+  it("explains an empty list and how to fill it", async (t) => {
     const page = await tab(t, { bypassCSP: true });
     const world = await emulator(t);
     await openConsole(page, world);
@@ -149,7 +149,7 @@ describe("every view of the console", { skip }, () => {
     }
   });
 
-  it("reports to a user who is not signed in how one is, and continues once another tab is", async (t) => {
+  it("shows how to sign in, and continues once another tab is signed in", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await page.goto(viewOf(world, "#/snapshots"));

@@ -46,7 +46,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("shows a secret on demand, and none to a token that may read only", async (t) => {
+  it("shows a secret on demand, but not to a read-only token", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const [{ hmac_key, client_secret }] = (await world.ask("GET", "workspaces")).body as [Record<string, string>];
@@ -69,7 +69,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("limits lists to a workspace, from one list to the next", async (t) => {
+  it("limits lists to a workspace, and keeps the limit in links", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world, "#/contracts");
@@ -89,7 +89,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.waitForURL(viewOf(world, "#/deliveries"));
   });
 
-  it("shows a run of svc webhooks certify, and sends its receiver further events", async (t) => {
+  it("shows a run of svc webhooks certify, and sends more events to its receiver", async (t) => {
     const page = await tab(t);
     const cwd = await testFolder(t);
     const hooks = await receiver(t);
@@ -113,7 +113,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await ended;
   });
 
-  it("shows what an e-mail says", async (t) => {
+  it("shows the text of an e-mail", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await sent(world.api);
@@ -122,7 +122,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.getByText("Northwind Legal asks you to sign “NDA with Acme”.").waitFor();
   });
 
-  it("retains the sentence of a webhook without deliveries in its place, and the line of now under every text", async (t) => {
+  it("keeps the text of a webhook without deliveries in view, and the line of the current time behind all text", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const body = { title: "Idle", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_VOIDED"] };

@@ -26,7 +26,7 @@ async function scene(t: TestContext, more: object = {}): Promise<Scene> {
 const press = (page: Pick<Tab, "getByRole">, name: string) => page.getByRole("button", { name }).click();
 
 describe("the page of a contract in a browser", { skip }, () => {
-  it("lets a person read the document, comment and sign, and sends nothing twice", async (t) => {
+  it("lets a person read, comment and sign, and submits nothing twice", async (t) => {
     const { page, world, contract, link } = await scene(t);
     await page.goto(link);
     const opens = page.waitForEvent("popup");
@@ -52,7 +52,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("is used with the keyboard alone", async (t) => {
+  it("works with the keyboard alone", async (t) => {
     const { page, world, contract, link } = await scene(t);
     await page.goto(link);
     const stops: string[] = [];
@@ -78,7 +78,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     assert.equal(await statusOf(world.api, contract), "DRAFT");
   });
 
-  it("retains what was typed where the contract has changed meanwhile", async (t) => {
+  it("keeps the input if the contract has changed in the meantime", async (t) => {
     const { page, world, contract, link } = await scene(t);
     await page.goto(link);
     const body = { external_metadata: { id: "deal-1" } };
@@ -95,7 +95,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     await page.getByText("Signed 2031-01-02").waitFor();
   });
 
-  it("acts in the frame of a customer's page, at another address and in a sandbox that lets it", async (t) => {
+  it("works in a sandboxed frame of a customer's page at another address", async (t) => {
     for (const sandbox of ["", ' sandbox="allow-forms allow-same-origin"']) {
       const { page, world, contract } = await scene(t, { contract_template_id: 104 });
       const path = `/api/v2.1/public/embedded/contracts/${contract.number}/counter_party/?cp_email_id=${jo}`;
@@ -114,7 +114,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     }
   });
 
-  it("reports in a sandbox that hides where it comes from why it cannot act", async (t) => {
+  it("explains in a sandbox without an origin why it cannot submit", async (t) => {
     const { page, world, contract, link } = await scene(t);
     const src = link.replaceAll("&", "&amp;");
     const customer = await site(t, `<iframe title="contract" src="${src}" sandbox="allow-forms"></iframe>`);
@@ -125,7 +125,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     assert.equal(await statusOf(world.api, contract), "SIGN");
   });
 
-  it("accepts no form of another site, not even with all that is in it", async (t) => {
+  it("rejects a form of another site, even with the right fields", async (t) => {
     const { page, world, contract, link } = await scene(t);
     await page.goto(link);
     const token = await page.locator("input[name=form_token]").first().inputValue();
@@ -141,7 +141,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     assert.equal(await statusOf(world.api, contract), "SIGN");
   });
 
-  it("shows names that are tags or written from right to left as they are", async (t) => {
+  it("shows names with markup or right-to-left text unchanged", async (t) => {
     const page = await tabInTurn();
     const world = await emulator(t);
     const name = "<script>alert(1)</script>";

@@ -86,7 +86,7 @@ async function* postsIn(log: NonNullable<Response["body"]>) {
 
 describe("a page of another site", { skip }, () => {
   for (const [name, attack] of Object.entries(attacks)) {
-    it(`sends none of our forms: ${name}`, async (t) => {
+    it(`cannot submit the emulator's forms: ${name}`, async (t) => {
       const { page, world, waiting, forms } = await scene(t);
       const came = await posts(world);
       for (const form of forms) {
@@ -107,7 +107,7 @@ describe("a page of another site", { skip }, () => {
     });
   }
 
-  it("shows none of our forms in a frame", async (t) => {
+  it("cannot show the emulator's forms in a frame", async (t) => {
     const { page, world, waiting } = await scene(t);
     const shown = [
       `${world.routerUrl}/_emulator/device?user_code=${waiting.user_code}`,
@@ -125,7 +125,7 @@ describe("a page of another site", { skip }, () => {
     }
   });
 
-  it("reads none of our pages", async (t) => {
+  it("cannot read the emulator's pages", async (t) => {
     const { page, world, waiting } = await scene(t);
     const evil = await site(t, "<h1>Evil</h1>");
     for (const place of places) {

@@ -33,7 +33,7 @@ const overflows = `(() => {
 
 describe("every page in a browser", { skip }, () => {
   for (const [name, open] of Object.entries(pages)) {
-    it(`shows ${name} to everybody: small and wide, light and dark`, async (t) => {
+    it(`is accessible in small and wide windows, light and dark: ${name}`, async (t) => {
       const page = await tabInTurn();
       await open(await stage(t, page));
       assert.equal(await page.getByRole("main").getByRole("heading", { level: 1 }).count(), 1);
@@ -51,7 +51,7 @@ describe("every page in a browser", { skip }, () => {
       assert.equal(backgrounds.size, 2);
     });
 
-    it(`leads from ${name} to no page that is missing`, async (t) => {
+    it(`has no dead links: ${name}`, async (t) => {
       const page = await tabInTurn();
       await open(await stage(t, page));
       const links: string[] = await page.evaluate("[...document.links].map(({ href }) => href)");
@@ -60,7 +60,7 @@ describe("every page in a browser", { skip }, () => {
     });
   }
 
-  it("of the app in crm_b may stand in the CRM's frame, and reports its front end the context", async (t) => {
+  it("of the app in crm_b can be framed by the CRM, and sends its front end the context", async (t) => {
     const page = await tabInTurn();
     const on = await stage(t, page);
     const crm = await site(t, `<iframe name="canvas" title="canvas"></iframe>${crmB(on, "canvas")}`);
@@ -69,7 +69,7 @@ describe("every page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("of a contract may stand in a frame of another user", async (t) => {
+  it("of a contract can be framed by any site", async (t) => {
     const page = await tabInTurn();
     const on = await stage(t, page);
     await pages["a contract"]!(on);

@@ -45,7 +45,7 @@ describe("the page of the provider in a browser", { skip }, () => {
     });
   }
 
-  it("adds the app to a team of chat_a, and may be denied", async (t) => {
+  it("adds the app to a team of chat_a, or denies it", async (t) => {
     const page = await tabInTurn();
     const world = await emulator(t);
     const open = async () => {
@@ -62,7 +62,7 @@ describe("the page of the provider in a browser", { skip }, () => {
     assert.deepEqual(await answered(page, redirect), { detail: "The installation was denied: access_denied" });
   });
 
-  it("asks again, with what was typed, for an address that is none", async (t) => {
+  it("asks again for an invalid address, with the input kept", async (t) => {
     const { page } = await begin(t, "/router/v1/trial/signup/oauth");
     // To a browser's own check the address looks all right.
     await page.getByLabel("E-mail address").evaluate((input) => input.setAttribute("type", "text"));
@@ -74,7 +74,7 @@ describe("the page of the provider in a browser", { skip }, () => {
     assert.equal(email, "zoe@newco.example");
   });
 
-  it("ends wherever the callback of a back end redirects to", async (t) => {
+  it("redirects wherever the callback of a back end does", async (t) => {
     const front = await receiver(t);
     front.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome"));
     const answer = { method: "GET", path: callback, status: 302, headers: { location: front.url }, body: {} };

@@ -63,7 +63,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     ["with cluster_id", { cluster_id: "us-1" }, {}],
   ];
   for (const [way, changes, mapped] of ways) {
-    it(`${way} signs everybody in whom it offers, each at their own cluster`, async (t) => {
+    it(`${way} signs in each offered user at their own cluster`, async (t) => {
       const { page, open, arrival } = await scene(t, { seed: await seedWith(mapped) });
       for (const [email, { name, cluster }] of Object.entries(people)) {
         await page.context().clearCookies();
@@ -74,7 +74,7 @@ describe("the sign-in page in a browser", { skip }, () => {
       assert.deepEqual(page.complaints, []);
     });
 
-    it(`${way} signs in whoever types an address`, async (t) => {
+    it(`${way} signs in a user by an entered address`, async (t) => {
       const { page, open, arrival } = await scene(t, { seed: await seedWith(mapped) });
       for (const [email, { cluster }] of Object.entries(people)) {
         await page.context().clearCookies();
@@ -91,7 +91,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     });
   }
 
-  it("opened at a cluster's own listener signs in people of the other one, too", async (t) => {
+  it("opened at a cluster's own listener signs in users of the other one, too", async (t) => {
     const { page, world, open, arrival } = await scene(t);
     for (const { id, url } of world.clusters) {
       for (const [email, { name, cluster }] of Object.entries(people)) {
@@ -104,7 +104,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("reports that of an address that no one has, and leads back to those who are there", async (t) => {
+  it("reports an unknown address, with a link to the known users", async (t) => {
     const { page, open, arrival } = await scene(t);
     await open();
     await page.getByLabel("Another user").fill("nobody@x.example");
@@ -115,7 +115,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     assert.match(await arrival(), /^us-1_/);
   });
 
-  it("ends wherever the client redirects to after its callback", async (t) => {
+  it("redirects wherever the client does after its callback", async (t) => {
     const { page, open } = await scene(t);
     const front = await client(t);
     const back = await receiver(t);
@@ -129,7 +129,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("is not shown again to anyone who has signed in, until the client asks for it", async (t) => {
+  it("is skipped after a sign-in, until the client asks for it", async (t) => {
     const { page, open, arrival } = await scene(t);
     await open();
     await page.getByRole("link", { name: "Eli Stone" }).click();

@@ -40,13 +40,13 @@ describe("the client over HTTP", () => {
     return { client, requests: () => requests };
   }
 
-  it("calls an operation and types its answer", async () => {
+  it("calls an operation and types its result", async () => {
     const { client } = await serviceThat((_, response) => response.end('{"database":true}'));
     const answer: { database: boolean } = await client.call(checkHealth);
     assert.deepEqual(answer, { database: true });
   });
 
-  it("repeats a GET after trouble, and a POST only when repeating is declared harmless", async () => {
+  it("retries a GET after errors, and a POST only if it is declared repeatable", async () => {
     const { client, requests } = await serviceThat((_, response) => response.writeHead(503).end());
     await assert.rejects(client.call(checkHealth), ServiceError);
     assert.equal(requests(), 4);
@@ -57,7 +57,7 @@ describe("the client over HTTP", () => {
     assert.equal(requests(), 9);
   });
 
-  it("repeats every call after 429, as late as the service asks by its own clock", async () => {
+  it("retries every call after 429, after the delay by the service's own clock", async () => {
     const slept: number[] = [];
     const wall: WallClock = {
       now: () => Date.UTC(2040, 0, 1),
@@ -82,7 +82,7 @@ describe("the client over HTTP", () => {
     );
   });
 
-  it("reports of 5xx whether the call may have been carried out", async () => {
+  it("reports for 5xx whether the request may have been processed", async () => {
     const unknown = async (status: number, call: (client: Client) => Promise<unknown>) => {
       const { client } = await serviceThat((_, response) => response.writeHead(status).end());
       return call(client).catch((error: unknown) => (error as ServiceError).outcomeUnknown);
@@ -112,7 +112,7 @@ describe("the client over HTTP", () => {
         response.writeHead(200, { "content-length": 99 }).write('{"d') && setImmediate(() => response.destroy()),
     ],
   ] as [string, RequestListener][]) {
-    it(`reports a service that ${trouble} as network trouble`, async () => {
+    it(`reports a service that ${trouble} as a network error`, async () => {
       const { client } = await serviceThat(listener);
       await assert.rejects(
         client.call(checkHealth, {}, { retries: 0 }),
@@ -121,7 +121,7 @@ describe("the client over HTTP", () => {
     });
   }
 
-  it("knows whether a call may have been carried out, and may not be sent again for that", async () => {
+  it("detects whether a request may have been processed and must not be sent again", async () => {
     const { client } = await serviceThat((request) => request.socket.destroy());
     const body = { email_hash_list: ["a"], cluster_id: "eu-1" };
     const doubtful = async (call: Promise<unknown>) =>
@@ -142,7 +142,7 @@ describe("the client over HTTP", () => {
     await nobody.close();
   });
 
-  it("waits no longer to call again once it is closed", async () => {
+  it("stops retrying when it is closed", async () => {
     let pauses = () => {};
     const paused = new Promise<void>((resolve) => {
       pauses = resolve;
@@ -172,7 +172,7 @@ describe("the client over HTTP", () => {
     ],
     ["a 204 with a length and bytes", "HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello", undefined],
   ] as const) {
-    it(`takes ${what} for what it is`, async (t) => {
+    it(`reports ${what} correctly`, async (t) => {
       const server = createTcpServer((socket) => {
         socket.on("error", () => {});
         socket.once("data", () => socket.write(bytes));
@@ -200,7 +200,7 @@ describe("the client over HTTP", () => {
   });
 });
 
-describe("how long the client waits for an answer", () => {
+describe("the client's timeout", () => {
   /** What is asked of the transport for each of these calls, which all answer nothing. */
   async function waits(given: { readonly timeoutMs?: number }): Promise<readonly number[]> {
     const asked: number[] = [];
@@ -226,7 +226,7 @@ describe("how long the client waits for an answer", () => {
     return asked;
   }
 
-  it("is as long as what it asks for may take, unless a user says otherwise", async () =>
+  it("depends on the operation, unless the caller sets one", async () =>
     assert.deepEqual(
       [await waits({}), await waits({ timeoutMs: 500 })],
       [

@@ -30,7 +30,7 @@ async function received(
 
 const text = '{"id":"T-1"}';
 
-describe("an answer that is compressed although no one asked for it", () => {
+describe("a response that is compressed without being asked for", () => {
   const codings: [encoding: string, body: Uint8Array][] = [
     ["gzip", gzipSync(text)],
     ["X-GZIP", gzipSync(text)],
@@ -41,12 +41,12 @@ describe("an answer that is compressed although no one asked for it", () => {
     ["utf-8", Buffer.from(text)],
   ];
   for (const [encoding, body] of codings) {
-    it(`is read: ${encoding}`, async (t) => {
+    it(`is decoded: ${encoding}`, async (t) => {
       assert.equal((await received(t, { encoding, body })).text, text);
     });
   }
 
-  it("reports no longer that it is compressed, nor how long it was then", async (t) => {
+  it("has no content-encoding and no content-length after decoding", async (t) => {
     const { headers } = await received(t, { encoding: "gzip", body: gzipSync(text) });
     assert.deepEqual(
       ["content-encoding", "content-length", "x-kept"].map((name) => headers[name]),
@@ -72,7 +72,7 @@ describe("an answer that is compressed although no one asked for it", () => {
     ["larger than what is read once it is read", "gzip", gzipSync("x".repeat(5_000_000)), /larger than 1 MiB/],
   ];
   for (const [what, encoding, body, message] of damages) {
-    it(`fails in words where it is ${what}: ${encoding}`, async (t) => {
+    it(`fails with a clear message if it is ${what}: ${encoding}`, async (t) => {
       await assert.rejects(received(t, { encoding, body }, 2 ** 20), (error: Error) => {
         assert.ok(error instanceof NetworkError);
         assert.match(error.message, message);

@@ -15,8 +15,8 @@ async function printed(call: Promise<unknown>): Promise<string> {
   return `${error.name}: ${error.message}`;
 }
 
-describe("what a test runner prints of a call that failed", () => {
-  it("reports which call the service refused, and how, without the secrets of its path", async (t) => {
+describe("the output of a failed call in a test runner", () => {
+  it("names the rejected call and the reason, without the secrets in its path", async (t) => {
     const { clusters, routerUrl, token } = await emulator(t);
     const [{ url, clientId, clientSecret }] = clusters as [(typeof clusters)[number]];
     const client = createClient({
@@ -47,7 +47,7 @@ describe("what a test runner prints of a call that failed", () => {
     });
   });
 
-  it("reports which call got no answer, or one that cannot be read, and which option allows more", async (t) => {
+  it("names the call without a readable response, and the option that allows more", async (t) => {
     const on = (listener: RequestListener, options?: object) => answering(t, listener, options);
     const large = (_: unknown, response: { end(text: string): void }) =>
       response.end(`{"database":"${"x".repeat(99)}"}`);
@@ -84,7 +84,7 @@ describe("what a test runner prints of a call that failed", () => {
     }
   });
 
-  it("reports which call lacks credentials, and which options are theirs", async (t) => {
+  it("names the call without credentials, and the options for them", async (t) => {
     const client = await answering(t, () => {}, { credentials: { clientId: "id-1" } });
     assert.deepEqual(
       await Promise.all([
@@ -98,7 +98,7 @@ describe("what a test runner prints of a call that failed", () => {
     );
   });
 
-  it("reports which stream broke off", async (t) => {
+  it("names the stream that broke off", async (t) => {
     const client = await answering(t, (_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("data: nonsense\n\n");
     });
@@ -112,7 +112,7 @@ describe("what a test runner prints of a call that failed", () => {
     );
   });
 
-  it("reports that the client is closed, at once, of calls after that and of those under way", async (t) => {
+  it("reports at once that the client is closed, for later and pending calls", async (t) => {
     const client = await answering(t, () => {}, { retries: 3 });
     const underWay = printed(client.call("health.show"));
     // It is on its way now.

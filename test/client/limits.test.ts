@@ -48,8 +48,8 @@ const failureOf = (of: Promise<unknown>) =>
     (error: Error) => [error.name, error.message.replace(/127\.0\.0\.1:\d+/, "HOST")],
   );
 
-describe("an answer without end", () => {
-  it("is cut at the limit, not read on, and the limit is reported", async (t) => {
+describe("an endless response", () => {
+  it("is cut at the limit, which the error names", async (t) => {
     for (const head of [`${ok}transfer-encoding: chunked\r\n\r\n`, `${ok}\r\n`]) {
       const { server, text } = await asked(
         t,
@@ -69,7 +69,7 @@ describe("an answer without end", () => {
     }
   });
 
-  it("is cut without any flag, too", async (t) => {
+  it("is cut without any option", async (t) => {
     const { server, text } = await asked(t, (play) => {
       play.write(`${ok}\r\n`);
       play.flood("x");
@@ -81,7 +81,7 @@ describe("an answer without end", () => {
     assert.ok(server.sent() < 256 * mebi + between, `${server.sent()}`);
   });
 
-  it("is not begun where it says beforehand that it is too large", async (t) => {
+  it("is not read if its declared length exceeds the limit", async (t) => {
     const head = `${ok}content-length: ${300 * mebi}\r\n\r\n`;
     const { server, begun } = await asked(t, (play) => play.write(head));
     assert.deepEqual(await failureOf(begun), [
@@ -91,7 +91,7 @@ describe("an answer without end", () => {
     await until(() => server.open() === 0);
   });
 
-  it("waits in the connection while no one reads it", async (t) => {
+  it("stays in the connection while the caller does not read it", async (t) => {
     const { server, begun, wall } = await asked(
       t,
       (play) => {
@@ -116,7 +116,7 @@ describe("an answer without end", () => {
     await until(() => server.open() === 0);
   });
 
-  it("is not a reason not to try again, where its status is", async (t) => {
+  it("does not prevent a retry if its status allows one", async (t) => {
     const server = await misbehaving(t, (play) => {
       play.write("HTTP/1.1 503 No\r\n\r\n");
       play.flood("x");
@@ -130,8 +130,8 @@ describe("an answer without end", () => {
   });
 });
 
-describe("before an answer", () => {
-  it("interim answers are counted", async (t) => {
+describe("before a response", () => {
+  it("interim responses are counted", async (t) => {
     const { server, begun } = await asked(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
     assert.deepEqual(await failureOf(begun), [
       "ResponseTooLargeError",
@@ -141,7 +141,7 @@ describe("before an answer", () => {
     assert.ok(server.sent() < between);
   });
 
-  it("interim answers do not set time back", async (t) => {
+  it("interim responses do not reset the timeout", async (t) => {
     let more = () => {};
     const { begun, wall } = await asked(t, (play) => {
       more = () => play.write("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n");
@@ -161,7 +161,7 @@ describe("before an answer", () => {
     ]);
   });
 
-  it("headers are bounded, in one line and in many", async (t) => {
+  it("headers are limited, in one line and in total", async (t) => {
     for (const piece of ["x", "x: y\r\n"]) {
       const { server, begun } = await asked(t, (play) => {
         play.write(`${ok}x-flood: `);
@@ -176,7 +176,7 @@ describe("before an answer", () => {
     }
   });
 
-  it("headers that drip end with the time limit", async (t) => {
+  it("slow headers end with the timeout", async (t) => {
     const { begun, wall } = await asked(t, (play) => play.write("HTTP/1.1 200 OK\r\nx-a"));
     const outcome = failureOf(begun);
     await until(() => wall.sleeping.length === 1);
@@ -185,7 +185,7 @@ describe("before an answer", () => {
   });
 });
 
-describe("an answer that is larger than is read", () => {
+describe("a response over the size limit", () => {
   for (const [what, play, adjustable] of [
     ["body", (play) => play.write(`${ok}content-length: ${300 * mebi}\r\n\r\n`), true],
     [
@@ -198,15 +198,15 @@ describe("an answer that is larger than is read", () => {
     ],
     ["interim answers", (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"), false],
   ] as [string, (play: Play) => void, boolean][]) {
-    it(`${adjustable ? "may" : "may not"} be allowed to be larger, where it is its ${what}`, async (t) => {
+    it(`${adjustable ? "can" : "cannot"} be allowed if it exceeds its ${what}`, async (t) => {
       const { begun } = await asked(t, play);
       await assert.rejects(begun, { name: "ResponseTooLargeError", adjustable });
     });
   }
 });
 
-describe("an answer that is complete", () => {
-  it("leaves no one waiting for its limits, and does not fail when they come", async (t) => {
+describe("a complete response", () => {
+  it("stops all timers and does not fail later", async (t) => {
     for (const reading of ["whole", "stream"] as const) {
       const { begun, wall } = await asked(t, (play) => play.write(`${ok}content-length: 2\r\n\r\n{}`), reading);
       const { body } = await begun;
@@ -217,8 +217,8 @@ describe("an answer that is complete", () => {
   });
 });
 
-describe("an answer that drips", () => {
-  it("may not be silent from its beginning on, where it is streamed", async (t) => {
+describe("a slow response", () => {
+  it("must not be silent from the start if it is streamed", async (t) => {
     const { begun, text, wall } = await asked(t, (play) => play.write(`${ok}\r\n`), "stream");
     await begun;
     const outcome = failureOf(text());
@@ -230,7 +230,7 @@ describe("an answer that drips", () => {
     ]);
   });
 
-  it("has one time limit for all of it where it is held in memory", async (t) => {
+  it("has one timeout if it is held in memory", async (t) => {
     let drip = () => {};
     const { begun, text, wall, server } = await asked(t, (play) => {
       play.write(`${ok}\r\n`);
@@ -251,7 +251,7 @@ describe("an answer that drips", () => {
     await until(() => server.open() === 0);
   });
 
-  it("may take hours where it is streamed, if it brings 1 KiB a second", async (t) => {
+  it("may take hours if it streams at least 1 KiB a second", async (t) => {
     let bring = (_bytes: number) => {};
     const { begun, wall, server } = await asked(
       t,
@@ -283,7 +283,7 @@ describe("an answer that drips", () => {
     ]);
   });
 
-  it("may be silent forever where it reports events", async (t) => {
+  it("may be silent forever if it is an event stream", async (t) => {
     const server = await misbehaving(t, (play) => play.write(`${ok}\r\nx`));
     const wall = new StandingWall();
     const transport = createTransport({ wall });
@@ -300,8 +300,8 @@ describe("an answer that drips", () => {
   });
 });
 
-describe("a request that takes long to send", () => {
-  it("has all the time it needs while the other end takes it", async (t) => {
+describe("a slow upload", () => {
+  it("has no timeout while the server reads it", async (t) => {
     const server = createServer((request, response) => void request.resume().on("end", () => response.end("{}")));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -324,8 +324,8 @@ describe("a request that takes long to send", () => {
   });
 });
 
-describe("what an operation declares decides its limits", () => {
-  it("the export of a state may be larger, and take longer, than other documents", () => {
+describe("the limits of an operation", () => {
+  it("allow larger and slower exports of a state", () => {
     const json = { responses: { 200: { kind: "json" } } };
     const allowed = (id: string, status: number) =>
       resolveMaxBytes(getReadMode({ ...json, id } as unknown as CallableOperation, status), undefined) / mebi;
@@ -335,7 +335,7 @@ describe("what an operation declares decides its limits", () => {
     );
   });
 
-  it("a document is streamed, a rejection of the same operation is held", async (t) => {
+  it("apply per status: a document is streamed, a rejection is held in memory", async (t) => {
     const megabytes = Buffer.alloc(2 * mebi, "x");
     let status = 200;
     const server = createServer((_, response) =>
@@ -355,8 +355,8 @@ describe("what an operation declares decides its limits", () => {
   });
 });
 
-describe("a stream of events", () => {
-  it("is bounded for each event, by its lines and as a whole, and not beyond", async () => {
+describe("an event stream", () => {
+  it("is limited per event and per line, but not in total", async () => {
     const large = "x".repeat(mebi);
     async function* repeated(begin: string, piece: string, times: number, end = "") {
       yield Buffer.from(begin);
@@ -377,7 +377,7 @@ describe("a stream of events", () => {
     assert.equal(await count(repeated('data: "', large, 15, '"\r\n\r\n')), 1);
   });
 
-  it("accepts line ends that are cut in two", async () => {
+  it("accepts line ends that are split between chunks", async () => {
     const events: unknown[] = [];
     for await (const event of parseServerSentEvents(
       Readable.from(["data: [1,\r", "\ndata: 2]\r", "\r", "\n", "da", "ta:3\n\n"].map((text) => Buffer.from(text))),

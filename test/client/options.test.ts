@@ -38,7 +38,7 @@ describe("the options of a client", () => {
     ],
     ["is no amount", { baseUrls, timeoutMs: "5s" }, "timeoutMs must be a number, 0 or more"],
   ] as const) {
-    it(`are refused where one ${what}`, () => {
+    it(`are rejected if one ${what}`, () => {
       assert.throws(made(options), { name: "TypeError", message: `createClient: ${message}` });
     });
   }
@@ -70,7 +70,7 @@ describe("the arguments of a call", () => {
       "clock.show requires the option baseUrls.emulator of createClient",
     ],
   ] as const) {
-    it(`are refused where the operation ${what}`, async () => {
+    it(`are rejected if the operation ${what}`, async () => {
       await assert.rejects(call(...(given as [string])), { message });
     });
   }

@@ -13,7 +13,7 @@ const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:
 
 /** What comes of a GET through the proxy: status and text, or the failure. */
 async function asked(t: TestContext, url: string, origin: string, authorization?: string) {
-  const transport = createTransport({ proxyFor: () => ({ origin, authorization }), connectTimeoutMs: 700 });
+  const transport = createTransport({ findProxy: () => ({ origin, authorization }), connectTimeoutMs: 700 });
   t.after(() => transport.close());
   const request = { method: "GET", url, headers: {}, body: undefined } as const;
   try {
@@ -57,7 +57,7 @@ async function oddProxy(t: TestContext, onConnection: (socket: Socket) => void):
 }
 
 describe("a request through a proxy", () => {
-  it("gives it the whole address of an http service, and no one else its credentials", async (t) => {
+  it("sends absolute URLs of http services, and its credentials only to the proxy", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
     assert.deepEqual(await asked(t, url, proxy.url, basic("ann", "secret")), [200, "well"]);
     assert.deepEqual(proxy.seen, [`GET ${url}`]);
@@ -67,7 +67,7 @@ describe("a request through a proxy", () => {
     );
   });
 
-  it("asks it for a tunnel to an https service, whose certificate is checked", async (t) => {
+  it("opens a tunnel to an https service, whose certificate is checked", async (t) => {
     const [proxy, url] = [await forwardProxy(t), await safeService(t)];
     assert.deepEqual(await asked(t, url, proxy.url), {
       name: "NetworkError",
@@ -84,7 +84,7 @@ describe("a request through a proxy", () => {
     ["has no credentials", undefined, "requires credentials"],
     ["has other credentials", basic("ann", "wrong"), "rejected the credentials"],
   ] as const) {
-    it(`is refused when it ${what}, and the service hears nothing of it`, async (t) => {
+    it(`is rejected if the proxy ${what}, and the service receives nothing`, async (t) => {
       const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
       for (const target of [url, url.replace("http:", "https:")]) {
         assert.deepEqual(await asked(t, target, proxy.url, authorization), {
@@ -100,7 +100,7 @@ describe("a request through a proxy", () => {
     });
   }
 
-  it("reports which proxy is not there, or does not connect", async (t) => {
+  it("names the proxy that is down or does not connect", async (t) => {
     const [plain, safe] = ["http://service.example", "https://service.example"];
     const nobody = "http://127.0.0.1:1";
     const unreached = {
@@ -128,7 +128,7 @@ describe("a request through a proxy", () => {
     assert.deepEqual(await asked(t, plain, forbids), [403, ""]);
   });
 
-  it("reports that its connection was cut behind the proxy, or no answer came", async (t) => {
+  it("reports a connection that was cut behind the proxy, or without a response", async (t) => {
     const plain = "http://service.example";
     const hangsUp = await oddProxy(t, (socket) => socket.destroy());
     const hangs = await oddProxy(t, () => {});
@@ -151,7 +151,7 @@ describe("a request through a proxy", () => {
 });
 
 describe("a request without a proxy", () => {
-  it("reports that nothing listens, or that the host is unknown, and calls no proxy to account", async (t) => {
+  it("reports a refused connection or an unknown host without naming a proxy", async (t) => {
     const transport = createTransport();
     t.after(() => transport.close());
     const request = { method: "GET", url: "http://127.0.0.1:1/x?key=secret", headers: {}, body: undefined } as const;
@@ -164,7 +164,7 @@ describe("a request without a proxy", () => {
     });
   });
 
-  it("that cannot be sent at all says which operation and why", async (t) => {
+  it("names the operation and the reason if it cannot be sent", async (t) => {
     const transport = createTransport();
     t.after(() => transport.close());
     const request = {

@@ -49,7 +49,7 @@ const requestOf = (
 ): HttpRequest => buildRequest(CheckedCall.check(declared, args), urls, credentials, options);
 
 describe("the request of a call", () => {
-  it("puts every argument in its place, percent-encoded", () => {
+  it("places every argument, percent-encoded", () => {
     const request = requestOf(
       rename,
       {
@@ -75,7 +75,7 @@ describe("the request of a call", () => {
     });
   });
 
-  it("sends the key of the cluster that the call names, else the general one, else none", () => {
+  it("sends the key of the named cluster, or the general key, or none", () => {
     const call = (cluster: string, clusterKey?: string) =>
       requestOf(withAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
         clusterKeys: { "eu-1": "eu-key" },
@@ -84,7 +84,7 @@ describe("the request of a call", () => {
     assert.deepEqual([call("eu-1", "any"), call("us-1", "any"), call("us-1")], ["eu-key", "any", undefined]);
   });
 
-  it("finds the cluster in the body too", () => {
+  it("finds the cluster in the body, too", () => {
     const body = json(z.object({ cluster_id: z.string() }));
     const declared: Operation = { ...withAuth("cluster-key", body), path: "/things", request: { body } };
     const { headers } = requestOf(declared, { body: { cluster_id: "eu-1" } }, base, {
@@ -93,7 +93,7 @@ describe("the request of a call", () => {
     assert.equal(headers["x-cluster-key"], "eu-key");
   });
 
-  it("writes each kind of credential as its scheme says", () => {
+  it("sends each kind of credentials in its scheme", () => {
     const header = (auth: Operation["auth"]) =>
       requestOf(withAuth(auth), { params: { cluster_id: "c" } }, base, {
         basic: { username: "jo", password: "pw" },
@@ -106,7 +106,7 @@ describe("the request of a call", () => {
     );
   });
 
-  it("sends key and bearer token where both are declared, each where it is there", () => {
+  it("sends key and bearer token if both are declared and available", () => {
     const sent = (credentials: Credentials) => {
       const { headers } = requestOf(
         withAuth("cluster-key-or-bearer"),
@@ -128,7 +128,7 @@ describe("the request of a call", () => {
   });
 
   for (const needs of ["api-key", "basic", "bearer", "control-token"] as const) {
-    it(`refuses to call without ${needs} credentials`, () => {
+    it(`rejects a call without ${needs} credentials`, () => {
       assert.throws(
         () => requestOf(withAuth(needs), { params: { cluster_id: "c" } }, base, {}),
         (error) => error instanceof MissingCredentialsError && error.needs === needs,
@@ -136,7 +136,7 @@ describe("the request of a call", () => {
     });
   }
 
-  it("names everything that does not fit, before anything is sent", () => {
+  it("names all invalid arguments before it sends anything", () => {
     const wrong = { params: { thing_id: "a" }, query: { deep: "yes" }, body: { name: "A", owner: {} } };
     assert.throws(
       () => requestOf(rename, wrong, base, key),
@@ -155,7 +155,7 @@ describe("the request of a call", () => {
     );
   });
 
-  it("encodes forms, and passes bytes unchanged", () => {
+  it("encodes forms and sends bytes unchanged", () => {
     const params = { cluster_id: "c" };
     const formed = requestOf(
       withAuth("none", form(z.object({ a: z.string() }))),
@@ -169,7 +169,7 @@ describe("the request of a call", () => {
     assert.deepEqual([sent.headers["content-type"], sent.body], ["text/x", bytes]);
   });
 
-  it("lets nothing but content type and length reach the signed storage", () => {
+  it("sends only content type and length to the signed storage", () => {
     const put: Operation = { ...withAuth("none", stream({ maxBytes: 9 })), service: storage, method: "PUT" };
     const url = "https://bucket.example/k?X-Sig-Signature=abc";
     const request = requestOf(

@@ -50,8 +50,8 @@ const drained = async (items: unknown): Promise<void> => {
 
 const Thing = z.strictObject({ id: z.int(), owner: z.strictObject({ name: z.string() }) });
 
-describe("the check of an answer", () => {
-  it("hands over the service's own value, and says where it differs from the declaration", async () => {
+describe("checking a response", () => {
+  it("returns the service's own value and lists the differences from the declaration", async () => {
     const answer = await read(json(Thing), 200, '{"id":"7","owner":{"name":"Jo","age":9},"new":true}');
     assert.deepEqual(answer.value, { id: "7", owner: { name: "Jo", age: 9 }, new: true });
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe("the check of an answer", () => {
     ["HTML", "<html>login</html>"],
     ["text that is not JSON", '{"id":'],
   ] as const) {
-    it(`does not take ${what} for JSON`, async () => {
+    it(`does not accept ${what} as JSON`, async () => {
       await assert.rejects(
         read(json(Thing), 200, body),
         (error) => error instanceof InvalidResponseError && error.message.includes(what),
@@ -77,7 +77,7 @@ describe("the check of an answer", () => {
     });
   }
 
-  it("treats every 2xx as a success, and reports what differs from the declaration", async () => {
+  it("treats every 2xx as a success and reports the differences", async () => {
     const outcomes = [
       await read(json(Thing), 201, '{"id":7,"owner":{"name":"Jo"}}'),
       await read(json(Thing), 204, ""),
@@ -110,7 +110,7 @@ describe("the check of an answer", () => {
     );
   });
 
-  it("throws every other status with what the service says", async () => {
+  it("throws for every other status, with the service's message", async () => {
     await assert.rejects(read(json(Thing), 404, '{"detail":"Not found."}', { "x-request-id": "r1" }), (error) => {
       assert(error instanceof ServiceError);
       assert.deepEqual(
@@ -121,13 +121,13 @@ describe("the check of an answer", () => {
     });
   });
 
-  it("gives text for HTML, the location for a redirect, nothing for an empty answer", async () => {
+  it("returns text for HTML, the location of a redirect, and nothing for an empty response", async () => {
     assert.equal((await read(html(), 200, "<p>hi</p>")).value, "<p>hi</p>");
     assert.equal((await read(redirect(), 200, "", { location: "/next" })).value, "/next");
     assert.equal((await read(empty(), 200, "")).value, undefined);
   });
 
-  it("passes a cluster's own success on, unchecked, but not its failures", async () => {
+  it("forwards a cluster's success unchecked, but not its failures", async () => {
     const declared = passthrough();
     assert.deepEqual((await read(declared, 202, '{"any":1}')).value, { any: 1 });
     assert.equal((await read(declared, 200, "plain")).value, "plain");
@@ -135,7 +135,7 @@ describe("the check of an answer", () => {
     await assert.rejects(read(declared, 404, "{}"), ServiceError);
   });
 
-  it("turns a call that the router only forwarded into an error with the right spelling", async () => {
+  it("turns a call that matched the catch-all into an error with the right spelling", async () => {
     await assert.rejects(
       read(json(Thing), 200, "{}", { "x-svc-matched": "catch-all" }, router),
       (error) =>
@@ -143,7 +143,7 @@ describe("the check of an answer", () => {
     );
   });
 
-  it("reads events as they come, wherever the pieces are cut", async () => {
+  it("reads events in any chunks", async () => {
     const got: unknown[] = [];
     for await (const event of parseServerSentEvents(
       pieces(': hi\n\ndata: {"a"', ':1}\n\nid: 2\ndata: {"b":\ndata: 2}\n', "\n"),
@@ -185,17 +185,17 @@ describe("the check of an answer", () => {
     ["another status", json(Thing), 302, "Expected status 200, but the service responded 302 with HTML."],
   ];
   for (const [what, response, status, message] of pages) {
-    it(`takes no page for ${what}`, () =>
+    it(`does not accept a page as ${what}`, () =>
       assert.rejects(read(response, status, "<html>", page), { name: "InvalidResponseError", status, message }));
   }
 
-  it("accepts a page for a file that a user uploaded", async () => {
+  it("accepts a page as an uploaded file", async () => {
     const { value } = await read(bytes("application/octet-stream"), 200, "<html>", page);
     assert.equal(await readBodyText(value as AsyncIterable<Uint8Array>), "<html>");
   });
 });
 
-describe("the words of a rejection", () => {
+describe("the message of a rejection", () => {
   const cases: [string, unknown, [string | undefined, string]][] = [
     ["a sentence", { detail: "No." }, [undefined, "No."]],
     ["a domain error", { detail: "No.", code: "SVC_1", message: "No.", status_code: 400 }, ["SVC_1", "No."]],
@@ -219,7 +219,7 @@ describe("the words of a rejection", () => {
     ["a page of a proxy", "<html></html>", [undefined, "The service responded with status 418."]],
   ];
   for (const [what, body, expected] of cases) {
-    it(`are found in ${what}`, () => {
+    it(`is read from ${what}`, () => {
       const { code, message } = parseProblem(418, body);
       assert.deepEqual([code, message], expected);
     });

@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { bundleConsole } from "../../build/console.ts";
 
 describe("the bundle of the console", () => {
-  it("is small, and holds neither a schema nor anything of Node", async (t) => {
+  it("is small, and contains neither schemas nor Node.js code", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "svc-console-"));
     t.after(() => rmSync(folder, { recursive: true }));
     const { inputs } = await bundleConsole(folder);

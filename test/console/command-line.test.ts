@@ -6,8 +6,8 @@ import { deriveConsoleOperations } from "../../src/derive/console-operations.ts"
 
 const outlines = deriveConsoleOperations(usedOperations);
 
-describe("the command that a button of the console equals", () => {
-  it("names what the call names", () =>
+describe("the command of a console button", () => {
+  it("has the arguments of the call", () =>
     assert.deepEqual(
       [
         formatApiCommand(outlines["clock.advance"]!, { body: { by: "PT5M" } }),

@@ -10,7 +10,7 @@ import { buildHref, buildPartHref, formatReferenceHref, parseRoute } from "../..
 import { computeDepths, insertPlanned } from "../../src/console/trace/trace-drawer.tsx";
 
 describe("addresses of the console", () => {
-  it("are those of traces for whatever has no view of its own, by any form in which a trace is named", () => {
+  it("open the trace of objects without a view, by any reference", () => {
     const trace = "0af7651916cd43dd8448eb211c80319c";
     const shown = (ref: string) => `#/timeline?trace=${encodeURIComponent(ref)}`;
     assert.deepEqual(
@@ -19,7 +19,7 @@ describe("addresses of the console", () => {
     );
   });
 
-  it("say view, thing and trace, and are read as they are written", () => {
+  it("contain view, object and trace, and are parsed back", () => {
     for (const [view, id, trace] of [
       ["timeline", undefined, undefined],
       ["deliveries", "7", "delivery:7"],
@@ -31,7 +31,7 @@ describe("addresses of the console", () => {
     assert.deepEqual(parseRoute("#/deliveries/%E0%A4%A").id, "%E0%A4%A");
   });
 
-  it("lead to what a reference names", () =>
+  it("resolve references", () =>
     assert.deepEqual(
       ["T-1", "h-4", "delivery:7", "attempt:7.2", "request:12", "webhook:3", " jo@acme.example ", "12"].map(
         formatReferenceHref,
@@ -50,7 +50,7 @@ describe("addresses of the console", () => {
 });
 
 describe("a part of a view", () => {
-  it("is in its address, next to what else does", () => {
+  it("is in its address, together with other parts", () => {
     const part = buildPartHref("deliveries", { webhook: "1", show: "undelivered", at: undefined });
     assert.equal(part, "#/deliveries?webhook=1&show=undelivered");
     const { view, id, query } = parseRoute(part);
@@ -61,8 +61,8 @@ describe("a part of a view", () => {
   });
 });
 
-describe("the lifecycle that the console draws", () => {
-  it("is that of the declared table", () => {
+describe("the lifecycle picture", () => {
+  it("matches the declared table", () => {
     assert.deepEqual(
       lifecycleEdges.filter(({ from }) => from === "SIGN").map(({ to, triggers }) => [to, triggers]),
       [
@@ -80,7 +80,7 @@ describe("the lifecycle that the console draws", () => {
     assert.deepEqual([canMove("ON_HOLD", "resume"), canMove("DRAFT", "sign")], [true, false]);
   });
 
-  it("is reported once where several ways lead to the same", () => {
+  it("lists a result once if several moves have it", () => {
     const results = (status: "DRAFT" | "REDLINING" | "SIGN", trigger: string) =>
       describeMoveResults(findPossibleMoves(status).filter((move) => move.trigger === trigger));
     assert.deepEqual(
@@ -94,8 +94,8 @@ describe("the lifecycle that the console draws", () => {
   });
 });
 
-describe("what the console reads", () => {
-  it("takes events out of a stream, wherever its pieces are cut", () => {
+describe("the console's data functions", () => {
+  it("extract events from a stream in any chunks", () => {
     const text = 'id: 1\r\ndata: {"a":1}\r\n\r\n: alive\n\nevent: x\ndata: {"b":\ndata: 2}\n\ndata: {"c"';
     for (let size = 1; size < text.length; size += 1) {
       const lines = new EventStreamParser();
@@ -105,7 +105,7 @@ describe("what the console reads", () => {
     }
   });
 
-  it("reports how deep a node of a trace lies", () =>
+  it("compute the depth of a node in a trace", () =>
     assert.deepEqual(
       [
         ...computeDepths([
@@ -123,7 +123,7 @@ describe("what the console reads", () => {
       ],
     ));
 
-  it("puts what is to come behind all that followed from the same, before what began later", () => {
+  it("insert planned events after the effects of the same cause and before later ones", () => {
     const nodes = [
       { id: "a", parent: null },
       { id: "b", parent: "a" },
@@ -141,7 +141,7 @@ describe("what the console reads", () => {
     );
   });
 
-  it("writes lengths and numbers for people", () =>
+  it("format durations and numbers", () =>
     assert.deepEqual(
       [
         formatElapsed(400),
@@ -172,8 +172,8 @@ const request: Request = {
   duration_ms: 1,
 };
 
-describe("a request once more", () => {
-  it("accepts secrets from the environment and the body from a file", () =>
+describe("repeating a request", () => {
+  it("takes secrets from the environment and the body from a file", () =>
     assert.deepEqual(
       [formatCurl(request, "http://127.0.0.1:4011"), formatSvcCommand(request)],
       [
@@ -182,7 +182,7 @@ describe("a request once more", () => {
       ],
     ));
 
-  it("is without what a browser says of itself, and without what the log does not tell", () =>
+  it("omits browser headers and hidden values", () =>
     assert.equal(
       formatCurl(
         {
@@ -204,11 +204,11 @@ describe("a request once more", () => {
     ));
 });
 
-describe("the requests that the console holds", () => {
+describe("the console's list of requests", () => {
   const logged = (id: number, more: Partial<Request> = {}) => ({ ...request, id, ...more });
   const ids = () => newestRequests.value.map(({ id }) => id);
 
-  it("are those of the services and of the control plane, and none of before the log was cleared", () => {
+  it("contains those of the services and the control plane, and none from before the log was cleared", () => {
     mergeRequests([logged(1), logged(2), logged(3, { service: "emulator", operation: "clock.advance" })]);
     assert.deepEqual([ids(), totalRequests.value], [[3, 2, 1], 2], "counted are those of the services");
     mergeRequests([logged(4, { service: "emulator", operation: "requests.clear", status: 204 })]);

@@ -10,8 +10,8 @@ import { delivery, iso, webhook } from "./webhook-records.ts";
 const sixTimes = [0, 5, 15, 35, 75, 155];
 const disabled = webhook({ status: "DISABLED_BY_ERROR", failure_count: 6 });
 
-describe("what the console says of a delivery", () => {
-  it("is that it will be skipped, where what it waits for finds its webhook disabled", () => {
+describe("the console's description of a delivery", () => {
+  it("announces a skip if its webhook is disabled", () => {
     webhooks.value = [disabled];
     const waits = delivery(1, sixTimes, { next_attempt_at: iso(315) });
     assert.deepEqual(toStatusLabel(waits), { tone: "bad", words: "will be skipped" });
@@ -28,7 +28,7 @@ describe("what the console says of a delivery", () => {
     webhooks.value = undefined;
   });
 
-  it("is bad news where it was sent again and failed again, or could not be sent", () => {
+  it("is bad news if a resend failed", () => {
     const again = (more: Parameters<typeof delivery>[2]) => {
       const one = delivery(1, [0], more);
       return { ...one, attempts: one.attempts.map((attempt) => ({ ...attempt, resend: true })) };
@@ -43,7 +43,7 @@ describe("what the console says of a delivery", () => {
     );
   });
 
-  it("tells what was tried by hand of one that was skipped, and blames no disabling for it", () => {
+  it("lists resends of a skipped delivery, without blaming the disabled webhook", () => {
     const [attempt] = delivery(1, [9]).attempts;
     const error = { code: "name_not_found", message: "The receiver's host name has no address." };
     const resends = [{ ...attempt!, resend: true, status: null, error }];
@@ -53,7 +53,7 @@ describe("what the console says of a delivery", () => {
     );
   });
 
-  it("counts what was sent by hand apart", () => {
+  it("counts resends separately", () => {
     const arrived = delivery(1, sixTimes, { outcome: "delivered" });
     const attempts = arrived.attempts.map((one, i) => ({ ...one, resend: i === 5 }));
     assert.equal(
@@ -63,10 +63,10 @@ describe("what the console says of a delivery", () => {
   });
 });
 
-describe("what the console says of a trace", () => {
+describe("the console's description of a trace", () => {
   const attempt = { kind: "attempt", id: "attempt:1.1", because: "the first attempt" };
 
-  it("is in the words of its other views", () =>
+  it("uses the words of the other views", () =>
     assert.deepEqual(
       [
         describeNode({ ...attempt, what: "attempt 1: 500", status: 500, error: null }),
@@ -93,7 +93,7 @@ describe("what the console says of a trace", () => {
       ],
     ));
 
-  it("is bad news of what did not arrive", () =>
+  it("is bad news if something did not arrive", () =>
     assert.deepEqual(
       [
         { status: 503, error: null, outcome: null },
@@ -106,8 +106,8 @@ describe("what the console says of a trace", () => {
     ));
 });
 
-describe("a string of another user", () => {
-  it("shows characters that turn the text round or are invisible", () => {
+describe("a foreign string", () => {
+  it("shows invisible characters and direction changes", () => {
     assert.equal(revealInvisible("invoice\u202egnp.exe\u0007"), "invoice⟨U+202E⟩gnp.exe⟨U+0007⟩");
     assert.deepEqual(splitInvisible("a\r\nb\u202ec\r"), [
       { words: "a\r\nb", isCode: false },
@@ -121,12 +121,12 @@ describe("a string of another user", () => {
     );
   });
 
-  it("turns nothing around it where it is read from the right", () =>
+  it("does not affect the text around it if it is right-to-left", () =>
     assert.deepEqual([isolateText("Mine"), isolateText("مستقبل")], ["Mine", "\u2068مستقبل\u2069"]));
 });
 
 describe("the arrow keys of the timeline", () => {
-  it("go right and left in time, down and up among what is of one moment", () => {
+  it("move right and left in time, down and up within a moment", () => {
     const marks = [
       { x: 0, slot: 0 },
       { x: 30, slot: 0 },

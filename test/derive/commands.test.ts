@@ -39,7 +39,7 @@ const flagsFor = (body: z.ZodType) =>
 const names = (flags: readonly FlagSpec[]) => flags.map(({ flag }) => flag);
 
 describe("the command of an operation", () => {
-  it("is plain data that JSON can carry", () => {
+  it("is plain data that can be serialized", () => {
     const spec = derive({
       path: "/things/{thing_id}/parts/{part}",
       request: { params: z.object({ thing_id: z.int().describe("Its id"), part: z.enum(["lid", "box"]) }) },
@@ -66,7 +66,7 @@ describe("the command of an operation", () => {
     });
   });
 
-  it("turns scalars that may be null into flags, and bytes in base64 into flags that take a file as well", () => {
+  it("has flags for nullable scalars, and file flags for base64", () => {
     const flags = flagsFor(
       z.object({
         note: z.string().nullish(),
@@ -86,7 +86,7 @@ describe("the command of an operation", () => {
     );
   });
 
-  it("names the inputs that type and choices do not describe in full, so that they have to be checked", () => {
+  it("lists the inputs that need validation beyond type and choices", () => {
     const needsSchema = (query: z.ZodObject) => derive({ request: { query } }).needsSchema;
     const free = {
       text: z.string().describe("Any"),
@@ -115,7 +115,7 @@ describe("the command of an operation", () => {
     assert.deepEqual(derive({ method: "POST", request: { body: raw() } }).needsSchema, []);
   });
 
-  it("turns scalars of every kind into flags, required and default included", () => {
+  it("has flags for scalars of every kind, with required and default", () => {
     const flags = flagsFor(
       z.object({
         plain_text: z.string().describe("Words"),
@@ -141,7 +141,7 @@ describe("the command of an operation", () => {
     );
   });
 
-  it("repeats flags for lists of scalars, and leaves what is nested to --data and --set", () => {
+  it("repeats flags for lists of scalars, and leaves nested fields to --data and --set", () => {
     const schema = z.object({
       ids: z.array(z.string()).nullable().optional(),
       nested: z.object({ a: z.string() }),
@@ -153,7 +153,7 @@ describe("the command of an operation", () => {
     assert.equal(spec.flags[0]?.repeatable, true);
   });
 
-  it("gives a longer flag to a field that is called like a global one, or like another field", () => {
+  it("has a longer flag for a field with the name of another flag", () => {
     const spec = derive({
       method: "POST",
       request: {
@@ -166,7 +166,7 @@ describe("the command of an operation", () => {
     assert.equal(targeted.at(-1)?.target?.name, "filter[$eq]");
   });
 
-  it("offers what each kind of body and answer needs", () => {
+  it("has the flags for each kind of body and response", () => {
     const kinds: [string, Partial<Operation>, string[]][] = [
       ["raw", { method: "POST", request: { body: raw() } }, ["file", "content-type", "dry-run"]],
       ["stream", { method: "PUT", request: { body: stream({ maxBytes: 1 }) } }, ["file", "content-type", "dry-run"]],
@@ -191,7 +191,7 @@ describe("the command of an operation", () => {
     for (const [what, changes, expected] of kinds) assert.deepEqual(names(derive(changes).flags), expected, what);
   });
 
-  it("accepts the method as an argument where there are several", () => {
+  it("takes the method as an argument if there are several", () => {
     const spec = derive({
       method: ["GET", "POST"],
       path: "/{full_path}",
@@ -206,7 +206,7 @@ describe("the command of an operation", () => {
     );
   });
 
-  it("knows the fields of rows that lie inside the answer", () => {
+  it("lists the fields of nested rows", () => {
     const rows = z.strictObject({ total: z.int(), items: z.array(z.strictObject({ id: z.int(), at: z.string() })) });
     assert.deepEqual(derive({ responses: { 200: json(rows) }, cli: { command: "a b", rows: "items" } }).fields, [
       "id",
@@ -216,12 +216,12 @@ describe("the command of an operation", () => {
     assert.deepEqual(derive({ responses: { 200: json(z.record(z.string(), z.int())) } }).fields, []);
   });
 
-  it("marks the operation that a hand-written command stands for", () => {
+  it("marks operations with a hand-written command", () => {
     const spec = derive({ cli: { by: "things do" } });
     assert.deepEqual([spec.words, spec.byHand], [["things", "do"], true]);
   });
 
-  it("writes examples as they are typed: flags, --set for what lies deeper, all of it piped in when it is much", () => {
+  it("has examples with flags, --set for nested fields, and a pipe for large bodies", () => {
     const schema = z.object({
       name: z.string(),
       tags: z.array(z.string()),
@@ -245,7 +245,7 @@ describe("the command of an operation", () => {
     assert.equal(example(long), `things show 7 --data - < ${JSON.stringify(long)}`);
   });
 
-  it("pipes in a body that is sent unchanged, next to the flags of the query", () => {
+  it("pipes a raw body, in addition to the flags of the query", () => {
     const { examples } = derive({
       method: "POST",
       request: { query: z.object({ at: z.int() }), body: raw() },

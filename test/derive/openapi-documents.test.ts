@@ -36,18 +36,18 @@ for (const service of documentedServices) {
   describe(`the OpenAPI document of ${service}`, () => {
     const document = buildOpenApi(service, declarations);
 
-    it("is valid OpenAPI 3.1 to a public validator", async () => {
+    it("passes a public validator for OpenAPI 3.1", async () => {
       const { valid, errors } = await new Validator().validate(structuredClone(document));
       assert.deepEqual({ valid, errors }, { valid: true, errors: undefined });
     });
 
-    it("passes a public linter without a problem", async () => {
+    it("passes a public linter", async () => {
       const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: "openapi.json", config });
       const told = problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
       assert.deepEqual(told, []);
     });
 
-    it("holds every operation of the service, each with its own id", () => {
+    it("contains every operation of the service with a unique id", () => {
       const ids = Object.values(document.paths as Record<string, Record<string, { operationId: string }>>)
         .flatMap((item) => Object.values(item))
         .map(({ operationId }) => operationId);
@@ -59,7 +59,7 @@ for (const service of documentedServices) {
       assert.deepEqual(ids.toSorted(), expected.toSorted());
     });
 
-    it("has no schema with the name that generators give to the answers of an operation", () => {
+    it("has no schema with a name that generators use for responses", () => {
       const schemas = (document.components as { schemas: object }).schemas;
       const answers = declarations.registry.map(({ id }) => `${id.split(/[.-]/).map(capitalised).join("")}Response`);
       assert.deepEqual(
@@ -68,7 +68,7 @@ for (const service of documentedServices) {
       );
     });
 
-    it("reports of each number that may be long that 32 bits do not hold it", () => {
+    it("marks every number that does not fit into 32 bits", () => {
       const long = partsOf(document).filter(({ minimum, maximum }) =>
         [minimum, maximum].some((limit) => typeof limit === "number" && Math.abs(limit) >= 2 ** 31),
       );
@@ -79,7 +79,6 @@ for (const service of documentedServices) {
       );
     });
 
-    it("reports no one of the signed storage", () =>
-      assert.equal(JSON.stringify(document.paths).includes("/_storage/{"), false));
+    it("omits the signed storage", () => assert.equal(JSON.stringify(document.paths).includes("/_storage/{"), false));
   });
 }

@@ -97,14 +97,14 @@ describe("the OpenAPI document", () => {
     raw: [raw(), { "*/*": { schema: { description: "Forwarded byte by byte" } } }],
   } as const;
   for (const [kind, [body, content]] of Object.entries(requests)) {
-    it(`describes a request body of the kind ${kind}`, () =>
+    it(`describes a request body of kind ${kind}`, () =>
       assert.deepEqual(describeOne({ method: "POST", request: { body } }).requestBody, {
         required: kind !== "raw",
         content,
       }));
   }
 
-  it("reports that a body may be omitted wherever the service reads none as an empty object that will do", () => {
+  it("makes a body optional if an empty object is valid", () => {
     const optional = z.object({ a: z.string().optional() });
     const bodies = {
       json: json(optional),
@@ -126,20 +126,20 @@ describe("the OpenAPI document", () => {
     );
   });
 
-  it("lets credentials be omitted where the specification does", () => {
+  it("makes credentials optional if the specification does", () => {
     assert.deepEqual(describeOne({ service: router, auth: "cluster-key" }).security, [{ clusterKey: [] }, {}]);
     assert.deepEqual(describeOne({ service: router, auth: "bearer" }).security, [{ accessToken: [] }, {}]);
     assert.deepEqual(describeOne({ auth: "api-key" }).security, [{ clientId: [], clientSecret: [] }]);
   });
 
-  it("shows the form of an answer that is passed on, where one is known, and that the cluster may answer else", () => {
+  it("describes a forwarded response if its form is known, and states that others are possible", () => {
     const { responses } = describeOne({ responses: { 200: passthrough(A) } });
     const { 200: known, default: other } = responses;
     assert.deepEqual(known.content, { "application/json": { schema: document } });
     assert.deepEqual(other.content, { "*/*": {} });
   });
 
-  it("names a schema also where it is described with other words", () => {
+  it("names a schema even if it has another description", () => {
     const { paths } = documentOf([{ ...plain, responses: { 200: json(z.object({ in: Inner.describe("Here") })) } }]);
     assert.deepEqual(paths["/things/{thing_id}"].get.responses[200].content["application/json"].schema.properties.in, {
       $ref: "#/components/schemas/Inner",
@@ -147,7 +147,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("reports by a pattern what the schema library calls a format, and writes a pair as a list of two", () => {
+  it("writes custom formats as patterns, and a pair as a list of two", () => {
     const Odd = z.object({ path: z.string().startsWith("/"), pair: z.tuple([z.string(), z.string()]) });
     const { properties } = describeOne({ responses: { 200: json(Odd) } }).responses[200].content["application/json"]
       .schema;
@@ -157,7 +157,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("shows the bodies of examples, and says when a body may be omitted", () => {
+  it("shows the bodies of examples, and whether a body may be omitted", () => {
     const { requestBody } = describeOne({
       method: "POST",
       request: { body: json(A.optional()) },
@@ -184,11 +184,11 @@ describe("the OpenAPI document", () => {
     empty: [empty(), undefined],
   } as const;
   for (const [kind, [body, content]] of Object.entries(responses)) {
-    it(`describes a response of the kind ${kind}`, () =>
+    it(`describes a response of kind ${kind}`, () =>
       assert.deepEqual(describeOne({ responses: { 200: body } }).responses[200].content, content));
   }
 
-  it("describes where a redirect goes", () =>
+  it("describes the target of a redirect", () =>
     assert.deepEqual(Object.keys(describeOne({ responses: { 302: redirect() } }).responses[302].headers), [
       "location",
     ]));
@@ -199,7 +199,7 @@ describe("the OpenAPI document", () => {
       false,
     ));
 
-  it("describes a named schema once and refers to it, keeping what is said at the place", () => {
+  it("describes a named schema once and refers to it, with local descriptions", () => {
     const { components, paths } = documentOf([
       { ...plain, responses: { 200: json(Outer) } },
       { ...plain, id: "things.inner", path: "/inner", responses: { 200: json(Inner) } },
@@ -225,7 +225,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("gives a schema that differs between the directions two names", () => {
+  it("gives two names to a schema that differs between the directions", () => {
     const Page = z.object({ page: z.int().default(1) });
     const build = buildOpenApi("contracts", {
       registry: [{ ...plain, method: "POST", request: { body: json(Page) }, responses: { 200: json(Page) } }],
@@ -235,7 +235,7 @@ describe("the OpenAPI document", () => {
     assert.deepEqual([components.schemas.Page.required, components.schemas.PageInput.required], [["page"], undefined]);
   });
 
-  it("merges failures that share a status and keeps each with its example and basis", () => {
+  it("merges failures with the same status and keeps the example and basis of each", () => {
     const { responses } = describeOne({
       service: router,
       auth: "cluster-key",
@@ -276,7 +276,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("offers each form of body that failures of one status have", () => {
+  it("offers all body forms of failures with the same status", () => {
     const { responses } = describeOne({ method: "POST", request: { body: json(A) } });
     assert.deepEqual(responses[400].content["application/json"].schema, {
       anyOf: [{ $ref: "#/components/schemas/FieldErrors" }, { $ref: "#/components/schemas/Detail" }],
@@ -286,7 +286,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("names only those failures of the service that can happen to the operation", () => {
+  it("lists only the applicable failures of the service", () => {
     const statuses = (change: Partial<Operation>) => Object.keys(describeOne(change).responses);
     assert.deepEqual(statuses({}), ["200", "429", "503"]);
     assert.deepEqual(statuses({ auth: "api-key" }), ["200", "401", "403", "429", "503"]);
@@ -300,7 +300,7 @@ describe("the OpenAPI document", () => {
     ]);
   });
 
-  it("reports what it is, whom it needs, what it emits and how we know", () => {
+  it("states the operation's purpose, credentials, activities and basis", () => {
     const { parameters, responses, ...rest } = describeOne({
       auth: "api-key",
       emits: ["CONTRACT_CREATED"],
@@ -322,13 +322,13 @@ describe("the OpenAPI document", () => {
     assert.equal(Object.keys(responses).length, 5);
   });
 
-  it("gives each method of a catch-all its own operationId", () => {
+  it("gives each method of a catch-all an operationId", () => {
     const { paths } = documentOf([{ ...plain, id: "catch-all", method: ["GET", "DELETE"], path: "/{full_path}" }]);
     const { get, delete: remove } = paths["/{full_path}"];
     assert.deepEqual([get.operationId, remove.operationId], ["catch-all.get", "catch-all.delete"]);
   });
 
-  it("holds one service alone, and only the components that it uses", () => {
+  it("contains one service and only the used components", () => {
     const { paths, components, info } = documentOf(
       [plain, { ...plain, id: "r", service: router, path: "/r" }],
       "router",
@@ -341,6 +341,6 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("is not built for a service without operations", () =>
+  it("is rejected for a service without operations", () =>
     assert.throws(() => documentOf([plain], "emulator"), /no operation of emulator/));
 });

@@ -87,7 +87,7 @@ describe("the reference page", () => {
       ].join("\n"),
     ));
 
-  it("shows the hand-written command of an operation with the operation, others by themselves", () => {
+  it("shows a hand-written command with its operation, or alone", () => {
     const shown = "`svc things upload [PATH…] [flags]`";
     assert.equal(section("### things.upload")?.split("\n").includes(shown), true);
     assert.equal(page.split(shown).length, 2);
@@ -105,10 +105,10 @@ describe("the reference page", () => {
     );
   });
 
-  it("names the causes of each activity", () =>
+  it("lists the causes of each activity", () =>
     assert.match(section("### Contract lifecycle") ?? "", /\| `CONTRACT_CREATED` \| `things.send` \|/));
 
-  it("prints each move of the lifecycle, and no arrow for one that stays", () => {
+  it("lists each move of the lifecycle, and no arrow for one that keeps the status", () => {
     const lifecycle = section("## Lifecycle of a contract") ?? "";
     assert.match(lifecycle, /^ {4}SIGN --> EXECUTED: all-signed$/m);
     assert.match(lifecycle, /^ {4}\[\*\] --> DRAFT: create-from-template$/m);
@@ -119,10 +119,10 @@ describe("the reference page", () => {
   it("shows the flags of every command once", () =>
     assert.equal(section("## Flags of every command")?.split("\n").at(-1), "| `--json` |  | One document |"));
 
-  it("lists the exit codes that it was handed", () =>
+  it("lists the given exit codes", () =>
     assert.equal(section("## Exit codes"), "| Code | Meaning |\n|---|---|\n| 75 | unreachable |\n"));
 
-  it("is docs/reference.md, as the registry and the command line make it", async () =>
+  it("equals docs/reference.md", async () =>
     assertGolden(
       "docs/reference.md",
       renderReference({ registry, commands: await allCommands(), globalFlags, exitCodes }),

@@ -5,7 +5,7 @@ import { emulator, plain } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 
 describe("the contract journey", () => {
-  it("goes from an uploaded file to a signed contract, and reports receivers with a signature", async (t) => {
+  it("leads from an uploaded file to a signed contract and signed webhooks", async (t) => {
     const { api, ask, clusters } = await emulator(t);
     const told = await receiver(t);
     await api("POST", "/api/v2.1/public/webhooks/", {

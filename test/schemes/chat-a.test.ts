@@ -16,7 +16,7 @@ describe("the signature of the chat app", () => {
   }
 
   for (const { id, why, timestamp, body, signature } of negative) {
-    it(`refuses vector ${id}: ${why}`, () => {
+    it(`rejects vector ${id}: ${why}`, () => {
       const nowMs = signedAt(timestamp);
       const verdict = verifyChatA({ signingSecret, timestamp, body, signature, nowMs });
       assert.deepEqual(verdict, { ok: false, reason: "mismatch" });
@@ -29,7 +29,7 @@ describe("the signature of the chat app", () => {
   };
 
   for (const { age, ok } of ages) {
-    it(`${ok ? "accepts" : "refuses"} a request of ${age} seconds`, () =>
+    it(`${ok ? "accepts" : "rejects"} a request that is ${age} seconds old`, () =>
       assert.deepEqual(
         // The last instant of that second: the age counts whole seconds.
         verify({ nowMs: signedAt(good[0]!.timestamp) + age * 1_000 + 999 }),
@@ -37,7 +37,7 @@ describe("the signature of the chat app", () => {
       ));
   }
 
-  it("rejects another version, and headers that are missing or no number", () =>
+  it("rejects another version, and headers that are missing or not numeric", () =>
     assert.deepEqual(
       [
         verify({ signature: good[0]!.signature.replace("v0", "v1") }),

@@ -28,7 +28,7 @@ describe("the signature of the CRM that signs requests", () => {
     });
   }
 
-  it("decodes for v3 exactly the twelve escapes, in either case", () => {
+  it("decodes exactly twelve escapes for v3, in either case", () => {
     const sign = (url: string) => signCrmA({ ...signed(v3), url });
     for (const [written, meant] of Object.entries(crmA.decode_only_in_query)) {
       assert.equal(sign(`https://h/?a=${written}`), sign(`https://h/?a=${meant}`), written);
@@ -44,14 +44,14 @@ describe("the signature of the CRM that signs requests", () => {
     assert.deepEqual(verify({ url: `${v3.uri}#part` }), { ok: true, version: "v3" }));
 
   for (const { age_ms: age, ok } of crmA.age_cases) {
-    it(`${ok ? "accepts" : "refuses"} a v3 request of ${age} ms`, () =>
+    it(`${ok ? "accepts" : "rejects"} a v3 request that is ${age} ms old`, () =>
       assert.deepEqual(
         verify({ nowMs: Number(v3.timestamp) + age }),
         ok ? { ok: true, version: "v3" } : { ok: false, reason: "stale" },
       ));
   }
 
-  it("guesses v3 from a timestamp and v1 without one", () => {
+  it("assumes v3 with a timestamp and v1 without one", () => {
     const v1 = crmA.vectors.find(({ id }) => id === "A4")!;
     const guess = verify({ ...signed(v1), version: undefined, timestamp: undefined, signature: v1.signature });
     assert.deepEqual(
@@ -79,6 +79,6 @@ describe("the signature of the CRM that signs requests", () => {
     ["a v3 signature passed off as v2", { version: "v2" }, "mismatch"],
   ];
   for (const [what, change, reason] of refused) {
-    it(`refuses ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
+    it(`rejects ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
   }
 });

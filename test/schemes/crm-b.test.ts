@@ -7,9 +7,9 @@ const { crm_b: crmB } = vectors;
 const secret = crmB.consumer_secret;
 
 describe("the signed request of the CRM with a canvas", () => {
-  it("is signed as the vector is", () => assert.equal(signCrmB(secret, crmB.envelope_json), crmB.signed_request));
+  it("equals the vector", () => assert.equal(signCrmB(secret, crmB.envelope_json), crmB.signed_request));
 
-  it("opens to its envelope, also from a form post", () => {
+  it("is opened to its envelope, also from a form post", () => {
     const envelope = JSON.parse(crmB.envelope_json);
     const posted = new URLSearchParams(crmB.form_body).get("signed_request") ?? "";
     assert.deepEqual(openCrmB(secret, crmB.signed_request), { ok: true, envelope });
@@ -26,12 +26,12 @@ describe("the signed request of the CRM with a canvas", () => {
     B8: "malformed",
   };
   for (const { id, why, signed_request } of crmB.negative) {
-    it(`refuses vector ${id}: ${why}`, () =>
+    it(`rejects vector ${id}: ${why}`, () =>
       assert.deepEqual(openCrmB(secret, signed_request), { ok: false, reason: reasons[id] }));
   }
 
   for (const { id, signed_request } of crmB.tolerant) {
-    it(`accepts vector ${id}, in the URL-safe alphabet`, () => assert.equal(openCrmB(secret, signed_request).ok, true));
+    it(`accepts vector ${id} in the URL-safe alphabet`, () => assert.equal(openCrmB(secret, signed_request).ok, true));
   }
 
   it("accepts an envelope without an algorithm, and one in lower case", () =>
@@ -40,7 +40,7 @@ describe("the signed request of the CRM with a canvas", () => {
       [true, true],
     ));
 
-  it("rejects a signed envelope that is no object", () =>
+  it("rejects a signed envelope that is not an object", () =>
     assert.deepEqual(
       ["[]", "null", '"text"', "1"].map((json) => openCrmB(secret, signCrmB(secret, json))),
       Array(4).fill({ ok: false, reason: "malformed" }),

@@ -23,7 +23,7 @@ describe("verifying a delivery", () => {
     ["a header that is called get", { get: "this", [header]: hash }],
   ];
   for (const [what, headers] of ways) {
-    it(`takes ${what}`, () => {
+    it(`accepts ${what}`, () => {
       assert.deepEqual(verify(headers), { ok: true });
       assert.deepEqual(verify(headers, Buffer.from(body)), { ok: true });
       assert.deepEqual(verify(headers, `${body} `), { ok: false, reason: "mismatch" });
@@ -31,11 +31,11 @@ describe("verifying a delivery", () => {
   }
 
   for (const headers of [{}, { [header]: undefined }, { [header]: [] }, new Headers({ other: hash })]) {
-    it(`says that the header is missing from ${JSON.stringify(headers)}`, () =>
+    it(`reports a missing header in ${JSON.stringify(headers)}`, () =>
       assert.deepEqual(verify(headers), { ok: false, reason: "missing" }));
   }
 
-  it("reports that the header is of another scheme", () =>
+  it("reports a header of another scheme", () =>
     assert.deepEqual(verify({ [header]: `sha512=${hash}` }), { ok: false, reason: "malformed" }));
 
   it("rejects a body that was parsed already", () =>
@@ -49,7 +49,7 @@ describe("verifying a delivery", () => {
     ["is an empty text, as in pipelines", "", "is missing. Check that its variable is set."],
     ["is no base64", "s3cr3t!", "is not padded standard base64"],
   ] as const) {
-    it(`refuses to go on where the key ${what}, whether the delivery is signed or not`, () => {
+    it(`rejects a key that ${what}, whether the delivery is signed or not`, () => {
       for (const headers of [{}, { [header]: hash }])
         assert.throws(() => verifyDelivery({ body, headers, hmacKey: given as string }), {
           name: "TypeError",
@@ -58,7 +58,7 @@ describe("verifying a delivery", () => {
     });
   }
 
-  it("names what else is missing", () => {
+  it("names other missing arguments", () => {
     const verified = (given: object) => () => verifyDelivery(given as Parameters<typeof verifyDelivery>[0]);
     assert.throws(verified({ hmacKey, body }), { message: "verifyDelivery: headers are required" });
     assert.throws(verified({ hmacKey, headers: {} }), { message: "verifyDelivery: body is required" });

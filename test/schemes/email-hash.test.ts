@@ -8,12 +8,12 @@ describe("the hash of an e-mail address", () => {
 
   it("is the lower-case hex SHA-256 of the address", () => assert.equal(hashEmail("ann@corp.example"), ann));
 
-  it("does not depend on case or blanks around", () => assert.equal(hashEmail(" \tAnn@CORP.example\n"), ann));
+  it("does not depend on case or surrounding spaces", () => assert.equal(hashEmail(" \tAnn@CORP.example\n"), ann));
 
-  it("does not depend on how an accented letter is composed", () =>
+  it("does not depend on the composition of accented letters", () =>
     assert.equal(hashEmail("Zoë@corp.example".normalize("NFD")), hashEmail("zoë@corp.example".normalize("NFC"))));
 
-  it("is reported from an address by its form, in either case", () =>
+  it("is distinguished from an address by its form, in either case", () =>
     assert.deepEqual([ann, ann.toUpperCase(), ann.slice(1), `${ann}0`, "ann@corp.example"].map(isEmailHash), [
       true,
       true,

@@ -8,17 +8,17 @@ const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 describe("basic credentials", () => {
   for (const { header, parsed } of vectors.http_basic) {
     const expected = parsed && { user: parsed[0], password: parsed[1] };
-    it(`of ${JSON.stringify(header)} are ${JSON.stringify(expected)}`, () =>
+    it(`in ${JSON.stringify(header)} are ${JSON.stringify(expected)}`, () =>
       assert.deepEqual(parseBasic(header), expected));
   }
 
-  it("are none without a header, without a value, beyond ASCII, or without padding", () =>
+  it("are missing without a header or a value, or if they are not ASCII or not padded", () =>
     assert.deepEqual(
       [undefined, "", "Basic", "Basic ", basic("jörg:x"), "Basic YTo"].map(parseBasic),
       Array(6).fill(undefined),
     ));
 
-  it("come back as they were given", () => {
+  it("survive a round trip", () => {
     const pair = { user: "billing", password: "s3cret:with:colons" };
     assert.deepEqual(parseBasic(formatBasicHeader(pair)), pair);
   });

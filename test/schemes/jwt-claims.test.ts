@@ -5,7 +5,7 @@ import { readClusterClaim, readJwtClaims } from "../../src/schemes/jwt-claims.ts
 const token = (payload: string): string => `head.${Buffer.from(payload).toString("base64url")}.signature`;
 
 describe("the claims of a token", () => {
-  it("are read without verifying it", () => {
+  it("are read without verification", () => {
     const claims = { sub: "1", cluster: "eu-1", name: "Zoë" };
     assert.deepEqual(readJwtClaims(token(JSON.stringify(claims))), claims);
     assert.equal(readClusterClaim(token(JSON.stringify(claims))), "eu-1");
@@ -20,11 +20,11 @@ describe("the claims of a token", () => {
     token("null"),
     token("1"),
   ]) {
-    it(`are not there in ${other}`, () =>
+    it(`are missing in ${other}`, () =>
       assert.deepEqual([readJwtClaims(other), readClusterClaim(other)], [undefined, undefined]));
   }
 
-  it("name a cluster only as a string", () =>
+  it("include the cluster only as a string", () =>
     assert.deepEqual(
       ['{"cluster":1}', '{"cluster":null}', "{}"].map((payload) => readClusterClaim(token(payload))),
       [undefined, undefined, undefined],

@@ -16,7 +16,7 @@ const ask = (change: Partial<Parameters<typeof verifySignedUrl>[0]>) =>
 const mismatch = { ok: false, reason: "mismatch" };
 
 describe("a signed URL", () => {
-  it("names its parameters as the storage does", () =>
+  it("has parameters with the storage's names", () =>
     assert.deepEqual(
       [...new URL(url).searchParams].map(([name, value]) => (name === "X-Sig-Signature" ? [name] : [name, value])),
       [
@@ -27,10 +27,10 @@ describe("a signed URL", () => {
       ],
     ));
 
-  it("is good at once and until the millisecond before it expires", () =>
+  it("is valid until the millisecond before it expires", () =>
     assert.deepEqual([ask({}), ask({ nowMs: signedAtMs + 899_999 })], [{ ok: true }, { ok: true }]));
 
-  it("is expired at the instant that it names, and says what the answer prints", () =>
+  it("is expired at its expiry time, with the data for the response", () =>
     assert.deepEqual(ask({ nowMs: signedAtMs + 900_000 }), {
       ok: false,
       reason: "expired",
@@ -38,13 +38,13 @@ describe("a signed URL", () => {
       expiresSeconds: 900,
     }));
 
-  it("ignores blanks around the content type and the order of parameters", () => {
+  it("ignores spaces around the content type and the order of parameters", () => {
     const [base, query = ""] = url.split("?");
     const turned = `${base}?${query.split("&").reverse().join("&")}`;
     assert.deepEqual([ask({ contentType: " application/pdf " }), ask({ url: turned })], [{ ok: true }, { ok: true }]);
   });
 
-  it("is the same whether a letter of its path is escaped or not", () => {
+  it("is the same whether a character of its path is escaped or not", () => {
     const { url: signed } = signUrl({
       ...grant,
       url: "http://127.0.0.1:4011/_storage/1/R%26D%2C%20a%3Db.pdf",
@@ -75,13 +75,13 @@ describe("a signed URL", () => {
     ["another key", { key: "another" }],
   ];
   for (const [what, change] of tampered) {
-    it(`does not match with ${what}, in time or out of it`, () => {
+    it(`does not match with ${what}, before or after its expiry`, () => {
       assert.deepEqual(ask(change), mismatch);
       assert.deepEqual(ask({ nowMs: nowMs + 86_400_000, ...change }), mismatch);
     });
   }
 
-  it("leaves the content type open where none was named", () => {
+  it("allows any content type if none was given", () => {
     const { url: open } = signUrl({
       key: "k",
       method: "GET",

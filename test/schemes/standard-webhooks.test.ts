@@ -17,12 +17,12 @@ const verify = (change: Partial<Parameters<typeof verifyStandardWebhook>[0]>) =>
 describe("the Standard Webhooks headers", () => {
   const message = { id: headers["webhook-id"], timestamp: headers["webhook-timestamp"], body };
 
-  it("equal the vector, with the prefix of the secret or without it", () => {
+  it("equal the vector, with or without the prefix of the secret", () => {
     assert.deepEqual(standardWebhookHeaders({ ...message, secret }), headers);
     assert.deepEqual(standardWebhookHeaders({ ...message, secret: secret.replace("whsec_", "") }), headers);
   });
 
-  it("verify within the tolerance, both ways", () => {
+  it("are valid within the tolerance, in both directions", () => {
     const tolerance = vector.tolerance_s * 1_000;
     const at = (offset: number) => verify({ nowMs: sentMs + offset });
     assert.deepEqual([at(0), at(tolerance), at(-tolerance)], [{ ok: true }, { ok: true }, { ok: true }]);
@@ -30,7 +30,7 @@ describe("the Standard Webhooks headers", () => {
     assert.deepEqual([at(tolerance + 1_000), at(-tolerance - 1_000)], [stale, stale]);
   });
 
-  it("verify when one signature of several is right", () =>
+  it("are valid if one of several signatures matches", () =>
     assert.deepEqual(verify({ "webhook-signature": `v1a,abc v1,AAAA ${headers["webhook-signature"]}` }), { ok: true }));
 
   const refused: [string, Parameters<typeof verify>[0], string][] = [
@@ -41,9 +41,9 @@ describe("the Standard Webhooks headers", () => {
     ["a missing header", { "webhook-signature": "" }, "missing"],
   ];
   for (const [what, change, reason] of refused) {
-    it(`refuse ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
+    it(`are invalid with ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
   }
 
-  it("refuse a secret that is not base64", () =>
+  it("are rejected with a secret that is not base64", () =>
     assert.throws(() => standardWebhookHeaders({ ...message, secret: "whsec_?" }), { name: "TypeError" }));
 });

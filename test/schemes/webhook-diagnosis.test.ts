@@ -90,17 +90,17 @@ const mistakes: Record<string, readonly Mistake[]> = {
 const found = ({ body = "text", ...given }: Omit<Mistake, "code">) =>
   diagnose({ key, ...given, body: Buffer.from(body) });
 
-describe("why a signature does not fit", () => {
+describe("the diagnosis of a signature", () => {
   for (const [about, alike] of Object.entries(mistakes)) {
     for (const { code, ...given } of alike) {
-      it(`names ${code} for ${JSON.stringify({ ...given, signature: given.signature.slice(0, 12) })}`, () => {
+      it(`finds ${code} for ${JSON.stringify({ ...given, signature: given.signature.slice(0, 12) })}`, () => {
         const { explained, deviations } = found(given);
         assert.deepEqual([explained, deviations.map((one) => [one.about, one.code])], [true, [[about, code]]]);
       });
     }
   }
 
-  it("reports in words what was done and what is right", () =>
+  it("describes the mistake and the correct way", () =>
     assert.deepEqual(found({ signature: sign("text", key) }), {
       explained: true,
       deviations: [
@@ -114,10 +114,10 @@ describe("why a signature does not fit", () => {
       tried: 9,
     }));
 
-  it("names nothing if it fits, after one attempt", () =>
+  it("finds nothing if the signature matches, after one attempt", () =>
     assert.deepEqual(found({ signature }), { explained: true, deviations: [], tried: 1 }));
 
-  it("finds mistakes that were made together", () => {
+  it("finds combined mistakes", () => {
     const { deviations } = found({
       body: json,
       signature: sign('{"b":{"z":"é","y":[1,{"d":2,"c":"a/b"}]},"a":null}', key, "sha256").toUpperCase(),
@@ -161,7 +161,7 @@ describe("why a signature does not fit", () => {
     ["signed-as-utf-16", Buffer.from(`\ufeff${event}`, "utf16le")],
     ["signed-as-utf-16", Buffer.from(`\ufeff${event}`, "utf16le").swap16()],
   ] as const) {
-    it(`names ${code} where that was signed in place of the raw bytes`, () => {
+    it(`finds ${code} if that was signed instead of the raw bytes`, () => {
       const given = createHmac("sha512", bytes).update(signed).digest("hex");
       const { deviations } = diagnose({ key, body: Buffer.from(event), signature: given });
       assert.deepEqual(
@@ -176,7 +176,7 @@ describe("why a signature does not fit", () => {
     assert.equal(diagnose({ key, body: bomb, signature }).explained, false);
   });
 
-  it("prefers one mistake to two that lead to the same", () => {
+  it("prefers one mistake to two with the same result", () => {
     const { deviations } = found({ body: "[1] ", signature: sign("[1]") });
     assert.deepEqual(
       deviations.map(({ code }) => code),
@@ -185,7 +185,7 @@ describe("why a signature does not fit", () => {
   });
 
   for (const unexplained of ["", "?", "no signature at all", sign("other")]) {
-    it(`gives up on ${JSON.stringify(unexplained.slice(0, 20))} when everything was tried`, () =>
+    it(`gives up on ${JSON.stringify(unexplained.slice(0, 20))} after all combinations`, () =>
       // Seven algorithms, six keys, four bodies and four forms of the body.
       assert.deepEqual(found({ signature: unexplained }), { explained: false, deviations: [], tried: 7 * 6 * 8 }));
   }

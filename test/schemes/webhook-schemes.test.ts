@@ -20,9 +20,9 @@ for (const scheme of webhookSchemes) {
     scheme.verify({ key, body: [Buffer.from(text)], headers: given, nowMs: at });
 
   describe(`the signature scheme ${scheme.name}`, () => {
-    it("sets the headers that it names", () => assert.deepEqual(Object.keys(signed), scheme.headers));
+    it("sets the headers that it lists", () => assert.deepEqual(Object.keys(signed), scheme.headers));
 
-    it("accepts what it signed, and explains what it rejects", async () => {
+    it("accepts its own signatures and explains rejections", async () => {
       assert.deepEqual(await verify(body), { ok: true });
       const rejected = [await verify(`${body} `), await verify(body, {})];
       assert.deepEqual(rejected, [
@@ -35,7 +35,7 @@ for (const scheme of webhookSchemes) {
       );
     });
 
-    it("signs the deliveries of the emulator, and svc webhooks verify accepts them", async (t) => {
+    it("signs the emulator's deliveries, which svc webhooks verify accepts", async (t) => {
       const { api, clock, clusters } = await emulator(t, { webhookSchemes: optionalWebhookSchemeNames });
       const sink = await receiver(t);
       const only_for_activities = ["CONTRACT_CREATED"];

@@ -13,10 +13,10 @@ const { webhook } = vectors;
 const [{ hmac_key: key, body, content_hash: expected }] = webhook.vectors as [(typeof webhook.vectors)[number]];
 
 describe("the signature of a webhook", () => {
-  it("travels in the specified header", () => assert.equal(contentHashHeader, webhook.header));
+  it("is in the specified header", () => assert.equal(contentHashHeader, webhook.header));
 
   for (const vector of webhook.vectors) {
-    it(`equals vector ${vector.id}, in one piece and as a stream`, async () => {
+    it(`equals vector ${vector.id}, at once and as a stream`, async () => {
       const bytes = Buffer.from(vector.body);
       assert.equal(bytes.length, vector.body_bytes);
       assert.equal(contentHash(vector.hmac_key, bytes), vector.content_hash);
@@ -27,7 +27,7 @@ describe("the signature of a webhook", () => {
   }
 
   for (const { id, why, hmac_key, body, content_hash } of webhook.negative) {
-    it(`refuses vector ${id}: ${why}`, () => {
+    it(`rejects vector ${id}: ${why}`, () => {
       const reason = /^[0-9a-f]{128}$/.test(content_hash) ? "mismatch" : "malformed";
       assert.deepEqual(verifyContentHash(hmac_key, Buffer.from(body), content_hash), { ok: false, reason });
     });
@@ -44,17 +44,17 @@ describe("the signature of a webhook", () => {
     `${expected}\n`,
     `sha512=${expected}`,
   ]) {
-    it(`calls ${JSON.stringify(given?.slice(0, 12))}… malformed instead of comparing it`, () =>
+    it(`reports ${JSON.stringify(given?.slice(0, 12))}… as malformed instead of comparing it`, () =>
       assert.deepEqual(compareContentHash(given, expected), { ok: false, reason: "malformed" }));
   }
 
-  it("reports that there is no key where a variable is not set", () => {
+  it("reports a missing key if a variable is not set", () => {
     for (const none of ["", undefined as unknown as string])
       assert.throws(() => contentHash(none, "x"), /^TypeError: The HMAC key is missing/);
   });
 
   for (const bad of ["SmVmZQ", "SmVmZQ== ", "SmVmZR==", "Sm_mZQ==", "Jefe!"]) {
-    it(`refuses the key ${JSON.stringify(bad)} and keeps it out of the message`, () =>
+    it(`rejects the key ${JSON.stringify(bad)} without repeating it in the message`, () =>
       assert.throws(() => contentHash(bad, "x"), {
         name: "TypeError",
         message: "The HMAC key is not padded standard base64",

@@ -92,8 +92,8 @@ async function getMemberByEmail(
   email: string,
 ): Promise<number> {
   const { workspace } = context.caller;
-  const known = await findMemberByEmail(tx, workspace.id, email);
-  if (known) return known.id;
+  const member = await findMemberByEmail(tx, workspace.id, email);
+  if (member) return member.id;
   const { user_id, issued_at } = await inviteMember(tx, context, workspace, { email, name: email });
   scheduleReport(tx, "report-member", user_id, issued_at);
   return user_id;

@@ -8,15 +8,15 @@ import { formatParseError, readPdf } from "./parser.ts";
 import type { PdfReadResult, PdfTask, WorkerMessage } from "./reading.ts";
 
 const send = (message: WorkerMessage) => process.send?.(message);
-const tell = (reading: PdfReadResult, broken: boolean) => send({ reading, broken });
+const sendMessage = (reading: PdfReadResult, broken: boolean) => send({ reading, broken });
 
 process.on("message", async (task: PdfTask) => {
   const reading = await readPdf(task);
-  tell(reading, isLimit(reading.problem));
+  sendMessage(reading, isLimit(reading.problem));
 });
 
 // The parser throws errors that cannot be caught, for example when a form draws itself.
-process.on("uncaughtException", (error) => tell({ problem: formatParseError(error) }, true));
+process.on("uncaughtException", (error) => sendMessage({ problem: formatParseError(error) }, true));
 
 // Ctrl-C reaches every process of a terminal, but the emulator decides when this one ends.
 process.on("SIGINT", () => {});

@@ -8,7 +8,7 @@ import { contracts } from "../../cluster/contracts/rows.ts";
 import { accessTokenLifetimeSeconds } from "../../cluster/identity/grants.ts";
 import { signingKeys } from "../../cluster/identity/signing-keys.ts";
 import { storedObjects } from "../../cluster/storage/objects.ts";
-import { historyFolder } from "../../store/file/history/history-files.ts";
+import { historyFolder } from "../../store/file/history-files.ts";
 import type { AnyRows, Store, Transaction, View } from "../../store/port.ts";
 import type { SnapshotStore } from "../../store/snapshot-store.ts";
 import { readApps } from "../../world/apps.ts";

@@ -8,9 +8,8 @@ import { collectBlobs, openFileBlobs } from "../../store/file/blob-collection.ts
 import { openFileSnapshotStore, snapshotFolder } from "../../store/file/file-snapshot-store.ts";
 import { explainUnusable, openFileStore } from "../../store/file/file-store.ts";
 import { readStoredState } from "../../store/file/stored-state.ts";
-import type { Moment } from "../../store/history.ts";
 import { memoryBlobs, memorySnapshotStore, openMemoryStore } from "../../store/memory-store.ts";
-import { StateFormatError, type Store } from "../../store/port.ts";
+import { type Moment, StateFormatError, type Store } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
 import type { PostgresStoreOptions } from "../../store/postgres/open.ts";
 import type { SnapshotStore } from "../../store/snapshot-store.ts";

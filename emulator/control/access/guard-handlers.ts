@@ -1,10 +1,10 @@
 import { formatHiddenValue } from "../../../src/api/control-roles.ts";
 import { fail } from "../../../src/api/failures.ts";
 import { redactText, redactUrl } from "../../../src/api/secrets.ts";
+import { Resync } from "../../http/event-stream.ts";
 import type { Call } from "../../http/handler.ts";
 import type { AnyHandler } from "../../http/parts.ts";
 import { EventFrames, JsonPieces, Reply } from "../../http/reply.ts";
-import { Resync } from "../../http/sending/event-stream.ts";
 import type { ControlContext } from "../context.ts";
 import type { ControlCaller } from "./credentials.ts";
 import { WorkspaceStore } from "./workspace-store.ts";

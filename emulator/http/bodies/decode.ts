@@ -5,11 +5,10 @@ import { StacklessError } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import type { ReportFinding } from "../handler.ts";
 import { bodyLimits, exceedsFieldLimit } from "./body-limits.ts";
-import { type Fields, lastValues, parseFields, parseOrderedFields } from "./form.ts";
+import { type Fields, findRepeatedField, lastValues, parseFields, parseOrderedFields } from "./form.ts";
 import { type DecodedBody, type JsonPosition, locatePosition, parseJson } from "./json.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
-import { findRepeatedField } from "./repeated-field.ts";
 
 /** Why a body could not be read, for the dialect to put into words. */
 export type DecodeProblem =

@@ -51,7 +51,7 @@ const shownParameters: ReadonlySet<string> = new Set([
   "x-request-id",
 ]);
 
-const redacted = "[redacted]";
+const mask = "[redacted]";
 
 /** Headers by lower-case name, without secrets. */
 export function redactHeaders(rawHeaders: readonly string[]): Record<string, string> {
@@ -60,16 +60,14 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
     const name = rawHeaders[i]!.toLowerCase();
     const given = rawHeaders[i + 1]!;
     const value = !shownParameters.has(name)
-      ? redacted
+      ? mask
       : name === "referer"
-        ? redactUrl(given, { mask: redacted, allParameters: true })
+        ? redactUrl(given, { mask, allParameters: true })
         : redactText(given);
-    out[name] = out[name] === undefined || value === redacted ? value : `${out[name]}, ${value}`;
+    out[name] = out[name] === undefined || value === mask ? value : `${out[name]}, ${value}`;
   }
   return out;
 }
-
-const mask = "[redacted]";
 
 /** A JSON body without the values that go by the name of a secret, and without credentials in its strings. */
 export function redactBody(value: unknown, name = ""): unknown {

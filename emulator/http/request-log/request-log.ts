@@ -28,7 +28,7 @@ export interface LoggedRequest {
   /** The request to another listener of this emulator that made it send this one. */
   readonly cause?: string | undefined;
   readonly findings: readonly Finding[];
-  /** The scripted trouble that it met, in a few words, and what scripted it. */
+  /** The scripted fault that it met, in a few words, and what scripted it. */
   readonly fault?: string | undefined;
   /** Virtual milliseconds. */
   readonly at: number;

@@ -1,6 +1,6 @@
 import { exchangeToken, showDiscovery, showJwks, showUserinfo } from "../../../src/api/router/oidc.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
-import type { IsOriginAllowed } from "../../http/sending/send.ts";
+import type { IsOriginAllowed } from "../../http/parts.ts";
 import { oauthClients } from "../../world/client-credentials.ts";
 import type { RouterContext } from "../context.ts";
 

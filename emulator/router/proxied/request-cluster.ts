@@ -37,7 +37,7 @@ export async function requestCluster(
   timeoutMs: number = settings.upstreamTimeoutMs,
 ): Promise<ClusterResponse> {
   const onDisconnect = clientRequest && ((listener: () => void) => clientRequest.onDisconnect(listener));
-  const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, whenGone: onDisconnect };
+  const options = { forwarder, timeoutMs, maxBytes: maxAnswerBytes, onDisconnect };
   // The response is read here, so it must not be compressed for the client.
   const result = await sendRequest(options, url, withoutHeaders(request, ["accept-encoding"]));
   if (result.kind !== "answered") return result;

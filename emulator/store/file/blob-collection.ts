@@ -9,7 +9,7 @@ import { isLockRemnant } from "../../../src/files/lock.ts";
 import { type Blobs, measureBlob } from "../blobs.ts";
 import { FileWriteError } from "../port.ts";
 import { snapshotFolder } from "./file-snapshot-store.ts";
-import { historyFolder } from "./history/history-files.ts";
+import { historyFolder } from "./history-files.ts";
 
 /*
  * When uploaded bytes may go. A row names them by their hash; so does a state that was exported, of which nobody here

@@ -5,18 +5,24 @@ import { AppendLog } from "../../../src/files/append-log.ts";
 import { type Disk, type DiskFile, describeFsError } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folders.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import type { Moment } from "../history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
 import { Mutex } from "../live/read-write-lock.ts";
 import type { Change, State } from "../live/state.ts";
-import { type Collection, FileWriteError, type History, StoreChangedError, StoreFailedError } from "../port.ts";
-import { type Checkpoint, CheckpointFile } from "./base/checkpoint-file.ts";
+import {
+  type Collection,
+  FileWriteError,
+  type History,
+  type Moment,
+  StoreChangedError,
+  StoreFailedError,
+} from "../port.ts";
+import { type Checkpoint, CheckpointFile } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
-import { commitLine, type HistoryFiles } from "./history/history-files.ts";
-import { fileSegments, StoredHistory } from "./history/stored-history.ts";
-import { createJournal, journalPath } from "./journal/journal-file.ts";
+import { commitLine, type HistoryFiles } from "./history-files.ts";
+import { createJournal, journalPath } from "./journal.ts";
 import { probeWritable } from "./recovery.ts";
+import { fileSegments, StoredHistory } from "./stored-history.ts";
 import { FileIdentityWatch } from "./stored-state.ts";
 
 interface Options {

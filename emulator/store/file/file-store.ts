@@ -13,16 +13,21 @@ import {
 import { makeFolderDurably } from "../../../src/files/folders.ts";
 import { type LogPosition, startPosition } from "../../../src/files/log-line.ts";
 import { saveTornTail } from "../../../src/files/read-log.ts";
-import type { Moment } from "../history.ts";
 import { LiveStore } from "../live/live-store.ts";
-import { type Collection, StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
-import { type Checkpoint, CheckpointFile } from "./base/checkpoint-file.ts";
+import {
+  type Collection,
+  type Moment,
+  StateAccessError,
+  StateFormatError,
+  type Store,
+  StoreFailedError,
+} from "../port.ts";
+import { type Checkpoint, CheckpointFile } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
 import { isExported, isSnapshot } from "./document.ts";
 import { FileLog } from "./file-log.ts";
-import { HistoryFiles } from "./history/history-files.ts";
-import { createJournal } from "./journal/journal-file.ts";
-import type { JournalContent } from "./journal/journal-reader.ts";
+import { HistoryFiles } from "./history-files.ts";
+import { createJournal, type JournalContent } from "./journal.ts";
 import { NotAStateFileError, type RecoveredState, recover } from "./recovery.ts";
 
 export interface FileStoreOptions {

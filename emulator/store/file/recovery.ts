@@ -5,10 +5,9 @@ import type { LogPosition } from "../../../src/files/log-line.ts";
 import { State } from "../live/state.ts";
 import { currentVersions } from "../live/versions.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { CheckpointFile, type CheckpointHead, type LoadedCheckpoint } from "./base/checkpoint-file.ts";
+import { CheckpointFile, type CheckpointHead, type LoadedCheckpoint } from "./checkpoint-file.ts";
 import { isState } from "./document.ts";
-import { journalGenerations, journalPath } from "./journal/journal-file.ts";
-import { type JournalContent, Replay } from "./journal/journal-reader.ts";
+import { type JournalContent, journalGenerations, journalPath, Replay } from "./journal.ts";
 
 /** Contents of the files of a state, and the steps before it may be written to. */
 export interface RecoveredState {

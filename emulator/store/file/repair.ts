@@ -5,11 +5,10 @@ import { startPosition } from "../../../src/files/log-line.ts";
 import type { Repair } from "../../published.d.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { CheckpointFile, parseCheckpointHead } from "./base/checkpoint-file.ts";
+import { CheckpointFile, parseCheckpointHead } from "./checkpoint-file.ts";
 
 import { DocumentReader } from "./document-reader.ts";
-import { journalGenerations, journalPath } from "./journal/journal-file.ts";
-import { Replay } from "./journal/journal-reader.ts";
+import { journalGenerations, journalPath, Replay } from "./journal.ts";
 import { recover, requireSuccessorJournals } from "./recovery.ts";
 
 /**

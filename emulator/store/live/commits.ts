@@ -1,7 +1,6 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import type { Moment } from "../history.ts";
-import { type History, StoreChangedError, StoreFailedError } from "../port.ts";
+import { type History, type Moment, StoreChangedError, StoreFailedError } from "../port.ts";
 import type { LiveTransaction } from "./live-transaction.ts";
 import type { Change, State } from "./state.ts";
 

@@ -1,4 +1,4 @@
-import { parseCheckpointHead } from "../file/base/checkpoint-file.ts";
+import { parseCheckpointHead } from "../file/checkpoint-file.ts";
 import { readChecksummedInto } from "../file/checksummed-document.ts";
 import { DocumentReader } from "../file/document-reader.ts";
 import { State } from "../live/state.ts";

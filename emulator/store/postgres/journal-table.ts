@@ -2,7 +2,7 @@ import type postgres from "postgres";
 import { svcVersion } from "../../../src/base/version.ts";
 import type { DiskFile } from "../../../src/files/disk.ts";
 import { type LogPosition, type ParsedLine, parseLine, startPosition } from "../../../src/files/log-line.ts";
-import { applyChecked } from "../file/journal/journal-reader.ts";
+import { applyChecked } from "../file/journal.ts";
 import { parseChanges, type State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";
 import { StateFormatError, StoreChangedError } from "../port.ts";

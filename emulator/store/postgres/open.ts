@@ -1,9 +1,15 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { formatCheckpoint } from "../file/base/checkpoint-file.ts";
-import type { Moment } from "../history.ts";
+import { formatCheckpoint } from "../file/checkpoint-file.ts";
 import { LiveStore } from "../live/live-store.ts";
-import { type Collection, StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
+import {
+  type Collection,
+  type Moment,
+  StateAccessError,
+  StateFormatError,
+  type Store,
+  StoreFailedError,
+} from "../port.ts";
 import { byName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 import { Database } from "./database.ts";
 import { Documents, parseCheckpointDocument, recover } from "./documents.ts";

@@ -6,15 +6,14 @@ import {
   findCheckpointHead,
   formatCheckpoint,
   maxHeadLength,
-} from "../file/base/checkpoint-file.ts";
-import { commitLine } from "../file/history/history-files.ts";
-import { type Segment, StoredHistory } from "../file/history/stored-history.ts";
-import type { Moment } from "../history.ts";
+} from "../file/checkpoint-file.ts";
+import { commitLine } from "../file/history-files.ts";
+import { type Segment, StoredHistory } from "../file/stored-history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
 import { Mutex } from "../live/read-write-lock.ts";
 import type { Change, State } from "../live/state.ts";
-import { type Collection, type History, StoreChangedError, StoreFailedError } from "../port.ts";
+import { type Collection, type History, type Moment, StoreChangedError, StoreFailedError } from "../port.ts";
 import type { Database } from "./database.ts";
 import {
   type CheckpointDocument,

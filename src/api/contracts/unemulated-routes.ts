@@ -2,7 +2,7 @@ const [v1, v21] = ["/api/v1/public", "/api/v2.1/public"];
 const contract = `${v21}/contracts/{contract_id}`;
 
 /** A public route of the service that cannot be emulated: its subject, and what is undocumented. */
-interface NotEmulated {
+interface UnemulatedRoute {
   /** `*` matches any rest of the path. Undefined if the path is not public either. */
   readonly path?: string;
   readonly about: string;
@@ -96,7 +96,7 @@ export const unemulatedRoutes = [
     missing: "the paths below, the method and the response",
   },
   { path: `${v1}/obligations/types/`, about: "kinds of obligations", missing: "the fields of a kind" },
-] as const satisfies readonly NotEmulated[];
+] as const satisfies readonly UnemulatedRoute[];
 
 /** Other features of the service, at undocumented paths: a request for one cannot be distinguished from a mistake. */
 export const unemulatedFeatures = [
@@ -115,10 +115,10 @@ export const unemulatedFeatures = [
   },
   { about: "an integration for procurement, with HTTP basic", missing: "the paths and the bodies" },
   { about: "templates in version 1", missing: "the paths, and the differences from version 2.1" },
-] as const satisfies readonly NotEmulated[];
+] as const satisfies readonly UnemulatedRoute[];
 
 /** The route of a path that the service has and the emulator does not; undefined for any other path. */
-export function findUnemulatedRoute(path: string): NotEmulated | undefined {
+export function findUnemulatedRoute(path: string): UnemulatedRoute | undefined {
   const given = path.split("/");
   // The trailing slash is optional.
   if (given.at(-1) === "") given.pop();

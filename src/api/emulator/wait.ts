@@ -8,7 +8,7 @@ import { timestamp } from "../shapes.ts";
 import { DeliveryOutcome } from "./deliveries.ts";
 import { contractFilter } from "./shapes.ts";
 
-const Awaited = z
+const WaitQuery = z
   .object({
     activity: z.enum(activities).optional().describe("Wait for this activity; with outcome, only deliveries of it"),
     outcome: DeliveryOutcome.optional().describe("Wait for a delivery with this outcome"),
@@ -39,7 +39,7 @@ const contractNamed = {
   composite_id: z.string().nullable().describe("Composite ID: T-12 or H-12"),
 };
 
-const Met = z.strictObject({
+const WaitResult = z.strictObject({
   reached: z.boolean().describe("False: timed out"),
   now: timestamp.describe("Virtual time"),
   activities: z
@@ -70,8 +70,8 @@ export const wait = operation({
   method: "GET",
   path: "/_emulator/wait",
   auth: "control-token",
-  request: { query: Awaited },
-  responses: { 200: json(Met) },
+  request: { query: WaitQuery },
+  responses: { 200: json(WaitResult) },
   failures: ["no-such-contract", "no-such-webhook"],
   cli: { by: "emulator wait-for" },
   basis: controlPlaneBasis,

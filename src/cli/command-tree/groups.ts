@@ -110,6 +110,7 @@ export const commandGroups = lookupTable<CommandGroup>({
       "provider-form",
       "console",
       "chat-b",
+      "record-delivery",
       "watch-requests",
       "watch-trace",
     ],

@@ -53,8 +53,8 @@ export async function openTransport(
   connections?: number,
 ): Promise<Transport> {
   const { createTransport } = await import("../../client/transport.ts");
-  const proxyFor = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
-  const transport = createTransport({ proxyFor, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
+  const findProxy = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
+  const transport = createTransport({ findProxy, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
   // Jobs with many requests set the number of connections.
   return connections === undefined ? disableWasmOptimization(transport) : transport;
 }

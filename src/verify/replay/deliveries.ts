@@ -5,7 +5,7 @@ import type { CorpusExchange } from "../corpus.ts";
 import { headerOf, type Message, pairHeaders, parseBody } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 import { type CompareContext, compareHeaders, compareValues, type FoundDifference } from "./compare.ts";
-import type { Links } from "./links.ts";
+import { type Links, targetOf } from "./links.ts";
 
 /** One delivery as a corpus holds it: the same bytes to the same receiver, attempt by attempt. */
 interface RecordedDelivery {
@@ -24,6 +24,14 @@ interface ReceivedDelivery extends Message {
   /** The operation after which it came. */
   readonly operation: string | undefined;
   match?: RecordedDelivery;
+}
+
+/** A webhook that was created before the recording, or past it: what its deliveries show of it. */
+interface OlderWebhook {
+  readonly target: string;
+  readonly activities: readonly string[];
+  /** Whether an activity of this time was in the recording for sure. */
+  readonly isRecorded: (at: number) => boolean;
 }
 
 interface ComparedDelivery {
@@ -46,6 +54,8 @@ const retryToleranceMs = 61_000;
 /** Receives the webhooks of a replay, and answers as the recorded receiver did. */
 export class ReplayReceiver {
   readonly #recorded: readonly RecordedDelivery[];
+  /** Webhooks that a replay has to create first. */
+  readonly olderWebhooks: readonly OlderWebhook[];
   readonly #links: Links;
   readonly #received: ReceivedDelivery[] = [];
   readonly #now: () => number;
@@ -63,6 +73,7 @@ export class ReplayReceiver {
 
   constructor(exchanges: readonly CorpusExchange[], links: Links, now: () => number) {
     this.#recorded = groupDeliveries(exchanges);
+    this.olderWebhooks = findOlderWebhooks(exchanges, this.#recorded);
     this.#links = links;
     this.#now = now;
   }
@@ -129,7 +140,8 @@ export class ReplayReceiver {
           file: match.attempts[0]!.file,
           differences: this.#differences(match, received, context),
         };
-      if (attempts[0]! >= until) return undefined;
+      const older = this.olderWebhooks.find((one) => pathOf(one.target) === pathOf(received.target));
+      if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return undefined;
       const difference = { kind: "missing-activity", path: activity, recorded: undefined, replayed: activity } as const;
       return { activity, operation, file: undefined, differences: [difference] };
     });
@@ -205,6 +217,24 @@ export class ReplayReceiver {
 const computeDelays = (times: readonly number[]): number[] => times.slice(1).map((time, at) => time - times[at]!);
 const formatMinutes = (ms: number): string => `${Math.round(ms / 6_000) / 10} min`;
 const pathOf = (target: string): string => target.split("?")[0]!;
+
+function findOlderWebhooks(
+  exchanges: readonly CorpusExchange[],
+  recorded: readonly RecordedDelivery[],
+): readonly OlderWebhook[] {
+  const created = exchanges
+    .filter(({ operation, response }) => operation === "webhooks.create" && response.status < 300)
+    .map(({ request }) => pathOf(targetOf(String(toFields(parseBody(request)).url))));
+  const targets = new Map(recorded.map(({ target }) => [pathOf(target), target]));
+  return [...targets].flatMap(([path, target]) => {
+    if (created.includes(path)) return [];
+    const own = recorded.filter((one) => pathOf(one.target) === path);
+    const times = own.flatMap(({ attempts }) => attempts.map(({ at }) => at));
+    const [from, to] = [Math.min(...times), Math.max(...times)];
+    const activities = [...new Set(own.map(({ activity }) => activity))];
+    return [{ target, activities, isRecorded: (at: number) => at >= from && at <= to }];
+  });
+}
 
 function groupDeliveries(exchanges: readonly CorpusExchange[]): RecordedDelivery[] {
   const found = new Map<

@@ -11,7 +11,7 @@ import { type Claim, createWebhookClaim, findClaim, findOperationById } from "./
 import { type CompareContext, compareHeaders, compareValues, countKey, type FoundDifference } from "./compare.ts";
 import { ReplayReceiver } from "./deliveries.ts";
 import { isIdKey, Links, scopeOf } from "./links.ts";
-import { buildSeed } from "./seed.ts";
+import { buildSeed, findCallers } from "./seed.ts";
 import { RequestSender } from "./send.ts";
 
 /** Target of a replay: an emulator whose state is made from the corpus, or a service. */
@@ -116,7 +116,10 @@ class Replay {
 
   async run(): Promise<ReplayedExchange[]> {
     const { clock, signal } = this.#target;
-    if (clock) await this.#receiver.open();
+    if (clock) {
+      await this.#receiver.open();
+      await this.#subscribe();
+    }
     const replayed: ReplayedExchange[] = [];
     for (const exchange of this.#corpus.exchanges) {
       signal?.throwIfAborted();
@@ -142,6 +145,28 @@ class Replay {
       });
     }
     return replayed;
+  }
+
+  /** Creates the webhooks whose creation was not recorded, such as those of `svc webhooks listen`. */
+  async #subscribe(): Promise<void> {
+    const { method, path } = findOperationById("webhooks.create")!;
+    for (const { target, activities } of this.#receiver.olderWebhooks)
+      for (const { clientId, clientSecret } of findCallers(this.#corpus.exchanges)) {
+        const body = { title: "replay", url: this.#receiver.url + target, only_for_activities: activities };
+        await this.#sender.send(
+          {
+            method: [method].flat()[0]!,
+            url: this.#target.url("contracts") + path,
+            headers: [
+              ["content-type", "application/json"],
+              ["client-id", clientId],
+              ["client-secret", clientSecret],
+            ],
+            body: Buffer.from(JSON.stringify(body)),
+          },
+          this.#target.signal,
+        );
+      }
   }
 
   async #exchange(exchange: CorpusExchange): Promise<ReplayedExchange | undefined> {

@@ -36,7 +36,7 @@ export function buildSeed(exchanges: readonly RecordedExchange[], base: Row): Co
 }
 
 /** Whose key was accepted, with what was recorded of them. */
-function findCallers(exchanges: readonly RecordedExchange[]): Caller[] {
+export function findCallers(exchanges: readonly RecordedExchange[]): Caller[] {
   const accepted = exchanges.filter(
     ({ request, response }) => response.status !== 401 && headerOf(request, "client-id") !== undefined,
   );

@@ -5,6 +5,8 @@ import { describe, it } from "node:test";
 import { readCorpus } from "../../../src/verify/corpus.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
+import { request } from "../../support/contracts.ts";
+import { sender } from "../../support/emulator.ts";
 import { useService } from "../../support/verify/recorded.ts";
 
 const operationsIn = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
@@ -108,5 +110,35 @@ describe("svc verify record", () => {
       (await readdir(join(cwd, "corpus"))).map((name) => readFile(join(cwd, "corpus", name), "utf8")),
     );
     assert.ok(!texts.join().includes("ada@northwind.example"));
+  });
+});
+
+describe("svc verify proxy with svc webhooks listen --save", () => {
+  it("records webhooks that it did not see created, and a replay confirms them", async (t) => {
+    const { cwd, svc, emulator } = await cliEmulator(t);
+    const first = emulator.clusters[0]!;
+    const proxy = following(svc, ["verify", "proxy", "--to", first.url, "--out", "corpus", "--count", "3", "--json"]);
+    await proxy.saw('"ready"');
+    const { url } = proxy.events()[0] as { url: string };
+    const api = sender(url, { "client-id": first.clientId!, "client-secret": first.clientSecret! });
+    await api("GET", "/api/v2.1/public/templates/");
+    const listening = following(svc, ["webhooks", "listen", "--save", "corpus", "--count", "3", "--json"]);
+    await listening.saw('"ready"');
+    await api("POST", "/api/v2.1/public/contracts/", { body: request() });
+    await emulator.clock.advance({ by: 1_000 });
+    assert.equal((await listening.ended).exit, 0);
+    await api("GET", "/api/v2.1/public/contracts/");
+    assert.equal((await proxy.ended).exit, 0);
+    assert.deepEqual((await operationsIn(join(cwd, "corpus"))).sort(), [
+      "CONTRACT_CREATED",
+      "COUNTER_PARTY_CONTACT_CREATED",
+      "COUNTER_PARTY_CREATED",
+      "contracts.create",
+      "contracts.list",
+      "templates.list",
+    ]);
+    const { exit, out } = await svc("verify replay corpus");
+    assert.equal(exit, 0, out);
+    assert.match(out, /^6 of 6 exchanges compared: 6 claims confirmed, 0 refuted/);
   });
 });

@@ -43,7 +43,7 @@ describe("what svc webhooks certify prints and writes", () => {
     <testcase name="signature.tampered: Rejects a body that was changed after signing" classname="webhooks.signature" time="T">
       <failure message="status 200">status 200
 The signature is not checked
-Compare the header with the HMAC of the body, and respond with 401 where they differ.</failure>
+Compare the header with the HMAC of the body, and respond with 401 if they differ.</failure>
     </testcase>
   </testsuite>
 </testsuites>
@@ -68,7 +68,7 @@ Compare the header with the HMAC of the body, and respond with 401 where they di
         "passed       Accepts a signed event (genuine)",
         "failed       Rejects a body that was changed after signing (signature.tampered: status 200)",
         "The signature is not checked (signature-unchecked)",
-        "  Compare the header with the HMAC of the body, and respond with 401 where they differ.",
+        "  Compare the header with the HMAC of the body, and respond with 401 if they differ.",
         "  hmac.Equal([]byte(expected), []byte(given))",
         "  Checks: signature.tampered",
         "",
@@ -88,7 +88,7 @@ Compare the header with the HMAC of the body, and respond with 401 where they di
     assert.deepEqual(err.replace(/[\d.]+ s\n$/, "N s\n").split("\n"), [
       "",
       "The signature is not checked (signature-unchecked)",
-      "  Compare the header with the HMAC of the body, and respond with 401 where they differ.",
+      "  Compare the header with the HMAC of the body, and respond with 401 if they differ.",
       "  Checks: signature.tampered",
       "",
       `${url}: 1 passed, 1 failed, 0 warnings, 0 not checked in N s`,

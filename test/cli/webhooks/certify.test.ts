@@ -300,7 +300,8 @@ describe("svc webhooks certify", () => {
     await certify(["--only", "genuine,probe", "--probe", probe.replace("wait", "echo 1"), "--json"]);
     const pids = (await readFile(join(cwd, "pids"), "utf8")).trim().split("\n");
     assert.ok(pids.length >= 2);
-    assert.deepEqual(pids.filter(isAlive), []);
+    // A killed process leaves when the system gets to it.
+    while (pids.some(isAlive)) await systemWallClock.sleep(10);
   });
 
   it("ends at Ctrl-C", async (t) => {

@@ -27,8 +27,8 @@ async function stage(t: TestContext) {
 
 const contracts = "/api/v2.1/public/contracts/";
 
-describe("the request log notes what the real service may refuse", () => {
-  it("fields of a body that are unknown, with the nearest name, and nothing of those that are known", async (t) => {
+describe("the request log reports what the real service may reject", () => {
+  it("unknown fields of a body, with the nearest name, but not known ones", async (t) => {
     const { api, noted } = await stage(t);
     const party = { ...acme, organisation_name: "Acme" };
     const body = request({ contract_nmae: "NDA", counter_party_details: [party], colour: "red" });
@@ -48,7 +48,7 @@ describe("the request log notes what the real service may refuse", () => {
     assert.ok(told.every((line) => line.length < 200));
   });
 
-  it("answers to what a template does not ask, wherever they are sent", async (t) => {
+  it("unknown template answers, wherever they are sent", async (t) => {
     const { api, noted } = await stage(t);
     const filled = { contract_template_id: 102, contract_data: { start_date: "2031-02-01", seats: 3, start_dat: "x" } };
     const signatories = [
@@ -63,7 +63,7 @@ describe("the request log notes what the real service may refuse", () => {
     ]);
   });
 
-  it("answers to what an intake form does not ask, at creation and later", async (t) => {
+  it("unknown intake form answers, at creation and later", async (t) => {
     const { api, noted } = await stage(t);
     const body = await paper({ contract_type_id: 301, intake_form_data: { purpose: "x", purpos: "y" } });
     assert.deepEqual(await noted(api("POST", `${contracts}upload_review_contracts/`, { body })), [
@@ -92,7 +92,7 @@ describe("the request log notes what the real service may refuse", () => {
     });
   }
 
-  it("addresses of a trial that are none", async (t) => {
+  it("invalid addresses of a trial", async (t) => {
     const { router, noted } = await stage(t);
     const signup = { email: "ada.example.com", captcha: "pass" };
     assert.deepEqual(await noted(router("POST", "/router/v1/trial/signup", { body: signup })), [
@@ -116,7 +116,7 @@ describe("the request log notes what the real service may refuse", () => {
     );
   });
 
-  it("hashes of addresses that are none", async (t) => {
+  it("invalid hashes of addresses", async (t) => {
     const { router, clusters, ask } = await stage(t);
     const headers = { "x-cluster-key": clusters[0]!.clusterKey! };
     const email_hash_list = [hashEmail(jo.email), "jo@acme.example", hashEmail(jo.email).toUpperCase()];

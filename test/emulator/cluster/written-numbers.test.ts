@@ -53,7 +53,7 @@ describe("numbers of free-form values", () => {
     assert.ok(shown.includes('"record_data":{"sum":99999999999999999999.50}'), shown);
   });
 
-  it("are those that a contract's data is answered with, and are checked as numbers", async (t) => {
+  it("are returned unchanged in a contract's data, and validated as numbers", async (t) => {
     const world = await emulator(t);
     await text(world, "POST", "/contracts/", contract);
     const data = await text(world, "PATCH", "/contracts/T-1/contract_data", `{"data":${numbers}}`);

@@ -10,8 +10,8 @@ import { consoleMetafile, shippedBundle } from "../../support/shipped.ts";
 const dist = shippedBundle();
 const folder = join(dist, "console");
 
-describe("the console that ships", () => {
-  it("is served by the emulator that ships, as a module and as CommonJS", async (t) => {
+describe("the shipped console", () => {
+  it("is served by the shipped emulator, as a module and as CommonJS", async (t) => {
     const asModule = await import(pathToFileURL(join(dist, "emulator.js")).href);
     const asCommonJs = createRequire(import.meta.url)(join(dist, "emulator.cjs"));
     for (const { startEmulator } of [asModule, asCommonJs]) {
@@ -23,7 +23,7 @@ describe("the console that ships", () => {
     }
   });
 
-  it("is in files of its own: nothing of it is loaded with the emulator or the command line", () => {
+  it("is in separate files, which neither the emulator nor the command line loads", () => {
     const code = readdirSync(dist).filter((name) => /\.c?js$/.test(name));
     // Above each module the bundler says where it is from.
     const holding = code.filter((name) =>
@@ -33,7 +33,7 @@ describe("the console that ships", () => {
     assert.ok(Object.keys(consoleMetafile().inputs).some((path) => path.includes("/preact/")));
   });
 
-  it("weighs 60 kB at most, compressed, and asks no other origin for anything", () => {
+  it("is at most 60 kB, compressed, and requests nothing from other origins", () => {
     const files = readdirSync(folder).filter((name) => name !== "manifest.json" && !name.endsWith(".br"));
     const weights = files.map((name) => statSync(join(folder, `${name}.br`)).size);
     const sum = weights.reduce((all, one) => all + one, 0);

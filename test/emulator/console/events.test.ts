@@ -30,8 +30,8 @@ async function following(t: Parameters<typeof eventStream>[0], world: TestEmulat
   return stream;
 }
 
-describe("the stream of events", () => {
-  it("begins where it is, and names the run of the emulator", async (t) => {
+describe("the event stream", () => {
+  it("starts at the current event and identifies the run of the emulator", async (t) => {
     const world = await emulator(t);
     await draft(world.api);
     const stream = await eventStream(t, world);
@@ -42,7 +42,7 @@ describe("the stream of events", () => {
     assert.deepEqual([id, ref], [`${run}-1`, "request:3"]);
   });
 
-  it("reports a contract, its e-mails and the request that it came by", async (t) => {
+  it("reports a contract, its e-mails and the request", async (t) => {
     const world = await emulator(t);
     const stream = await following(t, world);
     await sent(world.api);
@@ -60,7 +60,7 @@ describe("the stream of events", () => {
     );
   });
 
-  it("reports a delivery when it is new, and each attempt, with the outcome", async (t) => {
+  it("reports a new delivery, and each attempt with its outcome", async (t) => {
     const world = await emulator(t);
     const sink = await receiver(t);
     sink.answer(503);
@@ -92,7 +92,7 @@ describe("the stream of events", () => {
     assert.deepEqual(last, shown, "as the list has it");
   });
 
-  it("reports the clock what is due now, of faults and snapshots which there are, and of devices who decided", async (t) => {
+  it("reports the clock with the next due entry, faults, snapshots and device decisions", async (t) => {
     const world = await emulator(t);
     const stream = await following(t, world);
     const kind = (wanted: ToldEvent["event"]) => async () =>
@@ -125,7 +125,7 @@ describe("the stream of events", () => {
     assert.equal(approved.event === "device" && approved.device.status, "AUTHORIZED");
   });
 
-  it("reports that another state is there: after a restore, an import and a reset", async (t) => {
+  it("reports a replaced state after a restore, an import and a reset", async (t) => {
     const world = await emulator(t);
     await world.ask("PUT", "snapshots/kept");
     const exported = (await world.ask("GET", "state")).body;
@@ -141,7 +141,7 @@ describe("the stream of events", () => {
     }
   });
 
-  it("does not tell that a user reads from the control plane, who may do so because of an event", async (t) => {
+  it("does not report reads of the control plane, which events may cause", async (t) => {
     const world = await emulator(t);
     const stream = await following(t, world);
     for (const path of ["clock", "requests", "deliveries", "faults"]) await world.ask("GET", path);
@@ -150,7 +150,7 @@ describe("the stream of events", () => {
     assert.deepEqual([event, ref], ["request", "request:6"]);
   });
 
-  it("continues where it ended, by its address or by the header of the standard, and reports nothing twice", async (t) => {
+  it("continues after the last event, by URL or by the standard header, without repetition", async (t) => {
     const world = await emulator(t);
     const first = await following(t, world);
     await draft(world.api);
@@ -168,7 +168,7 @@ describe("the stream of events", () => {
     assert.deepEqual(await again.until(isRequest("contracts.create")), missed);
   });
 
-  it("begins again with resync after what is not told any more, made up, or of another run", async (t) => {
+  it("starts again with resync after an event that is dropped, unknown, or from another run", async (t) => {
     const world = await emulator(t);
     const stream = await following(t, world);
     await draft(world.api);
@@ -181,7 +181,7 @@ describe("the stream of events", () => {
     }
   });
 
-  it("reports resync to anyone who comes back after more than is stored, and to anyone who reads too slowly", async (t) => {
+  it("sends resync to a client that reconnects too late or reads too slowly", async (t) => {
     const world = await emulator(t);
     const [gone, slow] = [await following(t, world), await following(t, world)];
     await draft(world.api);
@@ -198,7 +198,7 @@ describe("the stream of events", () => {
     await slow.until(({ ref }) => ref === "T-2");
   });
 
-  it("goes on after a resync without a gap", async (t) => {
+  it("continues after a resync without a gap", async (t) => {
     const world = await emulator(t);
     const stream = await eventStream(t, world, { after: "0123abcd-7" });
     const { id, event } = await stream.next();
@@ -210,7 +210,7 @@ describe("the stream of events", () => {
     assert.deepEqual(inShort(events), ["contract T-1", "request request:2"]);
   });
 
-  it("serves seven at once, the same to each, and its number is in what is stored", async (t) => {
+  it("serves seven clients at once with the same events, and counts them in the buffer usage", async (t) => {
     const world = await emulator(t);
     const streams = await Promise.all(Array.from({ length: 7 }, () => following(t, world)));
     const kept = async () => ((await world.ask("GET", "kept")).body as { events: { streams: number } }).events.streams;
@@ -233,7 +233,7 @@ describe("the stream of events", () => {
     await ends;
   });
 
-  it("is for those who may read the rest", async (t) => {
+  it("requires permission to read", async (t) => {
     const world = await emulator(t);
     const answer = await world.router("GET", "/_emulator/events");
     assert.equal(plain(answer).status, 401);

@@ -45,13 +45,13 @@ async function next(stream: AsyncGenerator<{ readonly text: string }>): Promise<
 }
 
 describe("a feed", () => {
-  it("notes nothing before a user follows it", async (t) => {
+  it("records nothing before there is a follower", async (t) => {
     const { feed, send } = await scene(t);
     await send();
     assert.deepEqual(feed.amount, { streams: 0, count: 0, bytes: 0, max_bytes: 2 * 1024 * 1024, dropped: 0 });
   });
 
-  it("beats where nothing continues, so that no one in between takes it for dead", async (t) => {
+  it("sends heartbeats while idle, so that no proxy closes it", async (t) => {
     const { feed, wall, send } = await scene(t);
     const stream = feed.follow(undefined, new AbortController().signal);
     assert.deepEqual(await next(stream), ["begin"]);
@@ -66,7 +66,7 @@ describe("a feed", () => {
     assert.deepEqual(await told, ["email"]);
   });
 
-  it("continues noting for a minute and a half after the last one has left, and then forgets", async (t) => {
+  it("records for a minute and a half after the last follower has left", async (t) => {
     const { feed, wall, send } = await scene(t);
     const leave = async (after?: string) => {
       const stream = feed.follow(after, new AbortController().signal);
@@ -87,7 +87,7 @@ describe("a feed", () => {
     assert.equal(feed.amount.bytes, 0);
   });
 
-  it("reports more than 4,000 changes at once that everything is to be asked for again", async (t) => {
+  it("asks followers to reload after more than 4,000 changes at once", async (t) => {
     const { feed, wall, send } = await scene(t);
     const stream = feed.follow(undefined, new AbortController().signal);
     assert.deepEqual(await next(stream), ["begin"]);

@@ -9,7 +9,7 @@ const headersOf = (headers: Headers, ...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, headers.get(name)]));
 
 describe("the page of the console", () => {
-  it("is served without credentials, holds nothing of the state, and may load its own files alone", async (t) => {
+  it("is served without credentials, contains no state, and may only load its own files", async (t) => {
     const { router } = await emulator(t);
     const { status, headers, body } = await router("GET", "/_emulator/ui/");
     assert.equal(status, 200);
@@ -42,7 +42,7 @@ describe("the page of the console", () => {
     );
   });
 
-  it("names files by what is in them, so that browsers keep them for good", async (t) => {
+  it("names files by their contents, so that browsers cache them permanently", async (t) => {
     const { router } = await emulator(t);
     const page = String((await router("GET", "/_emulator/ui/")).body);
     const found = await Promise.all(
@@ -64,7 +64,7 @@ describe("the page of the console", () => {
     );
   });
 
-  it("sends a file compressed to anyone who takes brotli, and as it is to others", async (t) => {
+  it("sends files compressed to clients that accept brotli, and uncompressed to others", async (t) => {
     const { router, routerUrl } = await emulator(t);
     const page = String((await router("GET", "/_emulator/ui/")).body);
     const script = `${routerUrl}/_emulator/ui/${/assets\/main-\w+\.js/.exec(page)![0]}`;
@@ -82,7 +82,7 @@ describe("the page of the console", () => {
     }
   });
 
-  it("has no other file, whatever path leads out of it", async (t) => {
+  it("serves no other file, whatever the path", async (t) => {
     const { router, routerUrl } = await emulator(t);
     const refused = {
       error: {
@@ -99,7 +99,7 @@ describe("the page of the console", () => {
     }
   });
 
-  it("is rejected within a frame, under the name of another host, and to scripts of other sites", async (t) => {
+  it("is rejected in a frame, under another host name, and for scripts of other sites", async (t) => {
     const url = `${(await emulator(t)).routerUrl}/_emulator/ui/`;
     const navigation = { "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site" };
     const asked: readonly (readonly [string, Readonly<Record<string, string>>, number])[] = [

@@ -18,7 +18,7 @@ async function mint({ ask }: TestEmulator, body: object = {}): Promise<{ token: 
 }
 
 describe("the issuer of bot-framework tokens", () => {
-  it("mints a token that the router takes for the activity it was made for", async (t) => {
+  it("mints a token that the router accepts for its activity", async (t) => {
     const world = await emulator(t);
     const { token } = await mint(world, { service_url: activity.serviceUrl });
     const headers = { authorization: `Bearer ${token}` };
@@ -45,7 +45,7 @@ describe("the issuer of bot-framework tokens", () => {
     }
   });
 
-  it("publishes metadata and keys to anyone, public members alone", async (t) => {
+  it("publishes metadata and keys to anyone, without private fields", async (t) => {
     const world = await emulator(t);
     const metadata = await (await fetch(`${world.controlUrl}/chat-b/openid-configuration`)).json();
     assert.deepEqual(metadata, {
@@ -63,7 +63,7 @@ describe("the issuer of bot-framework tokens", () => {
     );
   });
 
-  it("keeps its key over a restart", async (t) => {
+  it("keeps its key after a restart", async (t) => {
     const { mkdtemp, rm } = await import("node:fs/promises");
     const folder = await mkdtemp("/tmp/svc-test-");
     t.after(() => rm(folder, { recursive: true, force: true }));
@@ -74,7 +74,7 @@ describe("the issuer of bot-framework tokens", () => {
     assert.equal((await mint(await emulator(t, { file }))).kid, kid);
   });
 
-  it("follows from the seed with --deterministic", async (t) => {
+  it("is derived from the seed with --deterministic", async (t) => {
     const [one, two] = [await emulator(t, { deterministic: true }), await emulator(t, { deterministic: true })];
     assert.equal((await mint(one)).kid, (await mint(two)).kid);
   });

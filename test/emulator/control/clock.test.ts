@@ -4,7 +4,7 @@ import { type Answer, emulator, plain } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
 describe("the clock, over the control plane", () => {
-  it("clock.show says what time it is and what is due next", async (t) => {
+  it("clock.show returns the time and the next due entry", async (t) => {
     const { ask } = await emulator(t);
     assert.deepEqual(plain(await ask("GET", "clock")), {
       status: 200,
@@ -21,7 +21,7 @@ describe("the clock, over the control plane", () => {
     });
   });
 
-  it("clock.set rejects nothing, and nonsense", async (t) => {
+  it("clock.set rejects an empty and an invalid request", async (t) => {
     const { ask } = await emulator(t);
     for (const body of [{}, { speed: 0 }, { speed: -1 }, { mode: "fast" }]) {
       assert.equal((await ask("PUT", "clock", { body })).status, 400, JSON.stringify(body));
@@ -29,7 +29,7 @@ describe("the clock, over the control plane", () => {
     assert.equal(((await ask("GET", "clock")).body as { mode: string }).mode, "manual");
   });
 
-  it("clock.advance moves time by a duration, to a time, to the next entry, and until nothing waits", async (t) => {
+  it("clock.advance moves time by a duration, to a time, to the next entry, and until the queue is empty", async (t) => {
     const { ask, api } = await emulator(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -66,7 +66,7 @@ describe("the clock, over the control plane", () => {
     assert.deepEqual([to, (rest as unknown[]).length, pending], ["2031-01-02T08:19:05.000Z", 4, 0]);
   });
 
-  it("clock.advance rejects what lies behind the year 9999 (too-far-ahead), and stays where it is", async (t) => {
+  it("clock.advance rejects a target after the year 9999 (too-far-ahead) without moving", async (t) => {
     const on = await emulator(t);
     const refusal = { error: { code: "too_far_ahead", message: "Virtual time ends with the year 9999." } };
     for (const by of ["7833w8140d1668852458405529h", "500000w"]) {
@@ -75,7 +75,7 @@ describe("the clock, over the control plane", () => {
     assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T03:04:05.000Z");
   });
 
-  it("clock.advance goes no further than the year 9999 to what comes due, either", async (t) => {
+  it("clock.advance runs due entries only up to the year 9999", async (t) => {
     const on = await emulator(t);
     const body = { title: "x", url: "http://127.0.0.1:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
     await on.api("POST", "/api/v2.1/public/webhooks/", { body });
@@ -93,7 +93,7 @@ describe("the clock, over the control plane", () => {
     assert.match(now, /^9999-12-31T23:59:/);
   });
 
-  it("clock.advance refuses to go back (not-ahead)", async (t) => {
+  it("clock.advance rejects a target in the past (not-ahead)", async (t) => {
     const { ask } = await emulator(t);
     assert.deepEqual(plain(await ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05Z" } })), {
       status: 400,
@@ -138,7 +138,7 @@ describe("the clock, over the control plane", () => {
     );
   });
 
-  it("clock.advance and clock.set wait for no one: while time is advanced they are rejected (advance-under-way)", async (t) => {
+  it("clock.advance and clock.set are rejected during an advance (advance-under-way)", async (t) => {
     const { ask, api } = await emulator(t);
     const sink = await receiver(t);
     let release = () => {};
@@ -172,7 +172,7 @@ describe("the clock, over the control plane", () => {
     assert.deepEqual(statuses, [200, 409]);
   });
 
-  it("clock.advance says what is wrong with a target", async (t) => {
+  it("clock.advance explains an invalid target", async (t) => {
     const { ask } = await emulator(t);
     for (const [body, message] of [
       [{}, "exactly one of by, to, next and until_idle is required"],

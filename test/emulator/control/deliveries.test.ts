@@ -33,7 +33,7 @@ describe("subscriptions, over the control plane", () => {
     });
   });
 
-  it("emulator-webhooks.disable and emulator-webhooks.enable switch one; enabling forgets its failures", async (t) => {
+  it("emulator-webhooks.disable and emulator-webhooks.enable switch one, and enabling resets its failures", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -50,7 +50,7 @@ describe("subscriptions, over the control plane", () => {
     assert.deepEqual(await seen(`webhooks/${id}/disable`), ["DISABLED_BY_USER", 0]);
   });
 
-  it("emulator-webhooks.resend sends what did not arrive, oldest first, until one fails", async (t) => {
+  it("emulator-webhooks.resend sends what has not arrived, oldest first, until one fails", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     const id = await subscribe(running, sink.url);
@@ -84,7 +84,7 @@ describe("subscriptions, over the control plane", () => {
     assert.deepEqual(await resend(), [[], 0]);
   });
 
-  it("activities.list counts what happened, whether or not a user wanted it", async (t) => {
+  it("activities.list counts all activities, with or without a subscription", async (t) => {
     const running = await emulator(t);
     await createContract(running);
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -104,7 +104,7 @@ describe("subscriptions, over the control plane", () => {
     });
   });
 
-  it("emulator-webhooks.enable, emulator-webhooks.disable and emulator-webhooks.resend do not know others (no-such-webhook)", async (t) => {
+  it("emulator-webhooks.enable, emulator-webhooks.disable and emulator-webhooks.resend reject unknown webhooks (no-such-webhook)", async (t) => {
     const { ask } = await emulator(t);
     for (const verb of ["enable", "disable", "resend"]) {
       assert.deepEqual(plain(await ask("POST", `webhooks/99/${verb}`)), {
@@ -122,7 +122,7 @@ describe("subscriptions, over the control plane", () => {
 });
 
 describe("deliveries, over the control plane", () => {
-  it("deliveries.list shows every delivery with its attempts, and nothing is dropped silently", async (t) => {
+  it("deliveries.list shows every delivery with its attempts, and reports dropped ones", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     sink.answer((_, response) => void response.writeHead(503).end("busy\n  still"));
@@ -175,7 +175,7 @@ describe("deliveries, over the control plane", () => {
     }
   });
 
-  it("deliveries.show gives the headers that are sent, those of the subscription by name alone", async (t) => {
+  it("deliveries.show returns the sent headers, and the custom ones by name only", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     await subscribe(running, sink.url, { custom_headers: { "x-secret": "s3cret" } });
@@ -192,7 +192,7 @@ describe("deliveries, over the control plane", () => {
     assert.equal(sent["x-secret"], "s3cret");
   });
 
-  it("deliveries.show gives the bodies of request and answers", async (t) => {
+  it("deliveries.show returns the bodies of the request and the responses", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     sink.answer((_, response) => void response.writeHead(200).end("thanks"));
@@ -207,7 +207,7 @@ describe("deliveries, over the control plane", () => {
     );
   });
 
-  it("deliveries.resend sends once more and answers with what came of it", async (t) => {
+  it("deliveries.resend sends once more and returns the outcome", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     const id = await subscribe(running, sink.url);
@@ -294,7 +294,7 @@ describe("deliveries, over the control plane", () => {
     assert.deepEqual([missing.status, foreign.status], [404, 400]);
   });
 
-  it("deliveries.show and deliveries.resend do not know others (no-such-delivery)", async (t) => {
+  it("deliveries.show and deliveries.resend reject unknown deliveries (no-such-delivery)", async (t) => {
     const { ask } = await emulator(t);
     const refused = {
       status: 404,
@@ -310,7 +310,7 @@ describe("deliveries, over the control plane", () => {
     assert.deepEqual(plain(await ask("POST", "deliveries/7/resend")), refused);
   });
 
-  it("deliveries.resend reports no one when the subscription is deleted (subscription-deleted)", async (t) => {
+  it("deliveries.resend is rejected if the subscription is deleted (subscription-deleted)", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     const id = await subscribe(running, sink.url);

@@ -21,8 +21,8 @@ const refused = (code: string, message: string, hint?: string) => ({
   error: { code, message, ...(hint && { hint }) },
 });
 
-describe("the devices on the control plane", () => {
-  it("device-grants.list shows those that wait, and what was said of the others, newest first", async (t) => {
+describe("devices on the control plane", () => {
+  it("device-grants.list shows waiting devices and earlier decisions, newest first", async (t) => {
     const world = await emulator(t);
     const decided = await device(world);
     const waiting = await device(world);
@@ -44,7 +44,7 @@ describe("the devices on the control plane", () => {
 describe("approving a device on the control plane", () => {
   const approve = ({ ask }: TestEmulator, code: string, body: object) => ask("POST", `device-grants/${code}`, { body });
 
-  it("lets it have the tokens of anyone who approves", async (t) => {
+  it("issues the tokens of the approving user", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     const asked = { status: "AUTHORIZED", email: "Eli@fabrikam.example" };
@@ -61,7 +61,7 @@ describe("approving a device on the control plane", () => {
     });
   });
 
-  it("stands for the acting user of the first workspace if no one is named", async (t) => {
+  it("uses the acting user of the first workspace by default", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     const answer = await approve(world, waiting.user_code.toLowerCase(), { status: "AUTHORIZED" });
@@ -73,7 +73,7 @@ describe("approving a device on the control plane", () => {
     assert.equal(((await ownerOf(world, waiting)) as { sub: string }).sub, "11");
   });
 
-  it("stands for the client itself where the cluster has no user", async (t) => {
+  it("uses the client itself if the cluster has no user", async (t) => {
     const oauth_clients = [{ client_id: "demo-cli", client_name: "Demo" }];
     const world = await emulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients } });
     const waiting = await device(world);
@@ -81,7 +81,7 @@ describe("approving a device on the control plane", () => {
     assert.deepEqual(await ownerOf(world, waiting), { sub: "demo-cli", cluster: "eu-1" });
   });
 
-  it("approves at the cluster that the code is bound to, and at no other", async (t) => {
+  it("only approves at the cluster that the code is bound to", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     await waiting.decide("PENDING", "us-1");
@@ -100,14 +100,14 @@ describe("approving a device on the control plane", () => {
     });
   });
 
-  it("may deny it", async (t) => {
+  it("can deny it", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     await approve(world, waiting.user_code, { status: "DENIED", cluster_id: "us-1" });
     assert.deepEqual((await waiting.poll()).body, { error: "access_denied" });
   });
 
-  it("needs a code that waits, a cluster that exists, and a person of it", async (t) => {
+  it("requires a waiting code, an existing cluster, and a user of it", async (t) => {
     const world = await emulator(t);
     const { user_code } = await device(world);
     const wrong = (code: string, body: object) => () => approve(world, code, { status: "AUTHORIZED", ...body });
@@ -162,7 +162,7 @@ describe("the page for a device", () => {
       headers: { ...form, ...headers },
     });
 
-  it("asks for a code, shows who waits, and approves", async (t) => {
+  it("asks for a code, shows the device, and approves", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     assert.match((await open(world)).text, /<input name="user_code"/);
@@ -177,7 +177,7 @@ describe("the page for a device", () => {
     assert.equal(((await ownerOf(world, waiting)) as { sub: string }).sub, "31");
   });
 
-  it("denies", async (t) => {
+  it("denies a device", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     const { text } = await open(world, waiting.user_code);
@@ -186,7 +186,7 @@ describe("the page for a device", () => {
     assert.deepEqual((await waiting.poll()).body, { error: "access_denied" });
   });
 
-  it("reports what is wrong with a code, before and after the form", async (t) => {
+  it("reports an invalid code, before and after the form", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     assert.match((await open(world, "<b>")).text, /No device has this code/);
@@ -199,14 +199,14 @@ describe("the page for a device", () => {
     assert.match((await open(world, waiting.user_code)).text, /has expired/);
   });
 
-  it("offers only the cluster that a code is bound to", async (t) => {
+  it("only offers the cluster that a code is bound to", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     await waiting.decide("PENDING", "us-1");
     assert.doesNotMatch((await open(world, waiting.user_code)).text, /eu-1/);
   });
 
-  it("accepts no form that it did not make, and none from another site", async (t) => {
+  it("rejects a form without its token, and forms from other sites", async (t) => {
     const world = await emulator(t);
     const mine = await device(world);
     const other = await device(world);

@@ -18,7 +18,7 @@ async function trialOn({ router }: TestEmulator, more: object = {}): Promise<str
 }
 
 describe("the e-mails of the platform", () => {
-  it("emails.list shows those for signing, with the link of the recipient and the metadata of their events", async (t) => {
+  it("emails.list shows signing e-mails, with the link of the recipient and the metadata of their events", async (t) => {
     const on = await emulator(t);
     const link = await signingLink(on, await sent(on.api), "jo@acme.example");
     const workspaces = (await on.ask("GET", "workspaces")).body as { counterparty_tokens: string[] }[];
@@ -58,7 +58,7 @@ describe("the e-mails of the platform", () => {
     assert.deepEqual(items[0].events, [{ type: "Delivery", at: "2031-01-02T03:05:05.000Z", detail: null }]);
   });
 
-  it("are searched by contract, recipient and purpose, and paged", async (t) => {
+  it("can be filtered by contract, recipient and purpose, and paged", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const shared = await draft(on.api, { contract_template_id: 104 });
@@ -83,7 +83,7 @@ describe("the e-mails of the platform", () => {
     assert.equal((await on.ask("GET", "emails?purpose=spam")).status, 400);
   });
 
-  it("hold the token of a trial and of an invitation", async (t) => {
+  it("contain the token of a trial or an invitation", async (t) => {
     const on = await emulator(t);
     const token = await trialOn(on);
     const { items } = (await on.ask("GET", "emails")).body as { items: { token: string; cluster_id: unknown }[] };
@@ -104,7 +104,7 @@ describe("the e-mails of the platform", () => {
   });
 });
 
-it("emails.blackhole shows what the blackhole swallowed, newest first", async (t) => {
+it("emails.blackhole shows the received mails, newest first", async (t) => {
   const on = await emulator(t);
   const path = "/router/v1/mailer/inbound/blackhole";
   const headers = { "content-type": "text/plain" };
@@ -122,7 +122,7 @@ it("emails.blackhole shows what the blackhole swallowed, newest first", async (t
   assert.deepEqual((await on.ask("GET", "blackhole?limit=1&offset=1")).body, { items: [row(1, "one")], total: 2 });
 });
 
-it("trials.list shows what was answered, newest first", async (t) => {
+it("trials.list shows the completed signups, newest first", async (t) => {
   const on = await emulator(t);
   const token = await trialOn(on, { last_name: "Park", cluster_location: "us" });
   await on.router("POST", trial, { body: { email: "al@newco.example", captcha: "yes" } });

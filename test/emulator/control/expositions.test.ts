@@ -25,7 +25,7 @@ const families: readonly MetricFamily[] = [
 ];
 
 describe("expositions", () => {
-  it("are OpenMetrics: the unit is reported, and where they end", () => {
+  it("follow OpenMetrics, with units and an end marker", () => {
     assert.equal(
       formatOpenMetrics(families),
       `# TYPE svc_requests counter
@@ -51,7 +51,7 @@ svc_request_duration_seconds_sum{service="router"} 4.5
     );
   });
 
-  it("are the text of before: counters have the name of their samples, and a quote in help stands as it is", () => {
+  it("follow the older text format, with counters named like their samples, and unescaped quotes in help", () => {
     assert.equal(
       formatPrometheusText(families),
       `# TYPE svc_requests_total counter

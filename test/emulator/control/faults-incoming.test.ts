@@ -6,8 +6,8 @@ import { emulator, plain, sender, type TestEmulator } from "../../support/emulat
 const create = "/api/v2.1/public/contracts/";
 const health = "/";
 
-describe("a fault for requests that come in", () => {
-  it("faults.add answers with the fault, faults.list counts, faults.remove ends it", async (t) => {
+describe("a fault for incoming requests", () => {
+  it("faults.add returns the fault, faults.list counts, faults.remove removes it", async (t) => {
     const { ask, router } = await emulator(t);
     const fault = { id: 1, direction: "incoming", nth: 1, chance: 1, seed: 1, operation: "health.show", status: 503 };
     const rule = { direction: "incoming", operation: "health.show", status: 503 };
@@ -34,7 +34,7 @@ describe("a fault for requests that come in", () => {
     });
   });
 
-  it("hits from its nth match on, so many times, and changes nothing", async (t) => {
+  it("affects a number of requests from its nth match on, and nothing else", async (t) => {
     const { ask, api } = await emulator(t);
     await ask("POST", "faults", {
       body: { direction: "incoming", operation: "contracts.create", status: 502, nth: 2, count: 2 },
@@ -46,7 +46,7 @@ describe("a fault for requests that come in", () => {
     assert.equal((body as { total_results: number }).total_results, 3);
   });
 
-  it("sends the headers and the body that go with its status", async (t) => {
+  it("sends the headers and the body of its status", async (t) => {
     const { ask, router } = await emulator(t);
     await ask("POST", "faults", {
       body: {
@@ -70,7 +70,7 @@ describe("a fault for requests that come in", () => {
     ["operation", { operation: "contracts.create" }],
   ] as const;
   for (const [what, matcher] of narrow) {
-    it(`spares requests for which ${what} differs`, async (t) => {
+    it(`does not affect requests with a different ${what}`, async (t) => {
       const { ask, router } = await emulator(t);
       await ask("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
       assert.equal((await router("GET", health)).status, 200);
@@ -85,14 +85,14 @@ describe("a fault for requests that come in", () => {
     ["a header's value", { header: "x-probe: yes" }],
   ] as const;
   for (const [what, matcher] of wide) {
-    it(`finds its requests by ${what}`, async (t) => {
+    it(`matches requests by ${what}`, async (t) => {
       const { ask, router } = await emulator(t);
       await ask("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
       assert.equal((await router("GET", health, { headers: { "x-probe": "yes" } })).status, 503);
     });
   }
 
-  it("waits, resets and truncates", async (t) => {
+  it("delays, resets and truncates", async (t) => {
     const { ask, router } = await emulator(t);
     const add = (body: object) => ask("POST", "faults", { body: { direction: "incoming", count: 1, ...body } });
     await add({ reset: true });
@@ -105,7 +105,7 @@ describe("a fault for requests that come in", () => {
     assert.ok(performance.now() - before >= 39);
   });
 
-  it("hits a request once, though the router sends it on", async (t) => {
+  it("affects a request once, although the router forwards it", async (t) => {
     const running = await emulator(t);
     const { clientId = "", clientSecret = "" } = running.clusters[0]!;
     const viaRouter = sender(running.routerUrl, { "client-id": clientId, "client-secret": clientSecret });
@@ -118,7 +118,7 @@ describe("a fault for requests that come in", () => {
     assert.equal((await viaRouter("POST", create, { body: request() })).status, 503);
   });
 
-  it("never hits the control plane, so that it can be ended", async (t) => {
+  it("never affects the control plane, so that it can be removed", async (t) => {
     const { ask } = await emulator(t);
     await ask("POST", "faults", { body: { direction: "incoming", reset: true } });
     assert.equal((await ask("GET", "clock")).status, 200);
@@ -126,7 +126,7 @@ describe("a fault for requests that come in", () => {
     assert.equal((await ask("DELETE", "faults/1")).status, 204);
   });
 
-  it("gives way to an older one that hits, and takes over after it", async (t) => {
+  it("waits while an older one applies, and applies after it", async (t) => {
     const { ask, router } = await emulator(t);
     for (const status of [500, 418]) {
       await ask("POST", "faults", { body: { direction: "incoming", operation: "health.show", status, count: 2 } });
@@ -136,7 +136,7 @@ describe("a fault for requests that come in", () => {
     assert.deepEqual(statuses, [500, 500, 418, 418, 200]);
   });
 
-  it("of a chance hits the same requests in every run with the same seed, and others with another", async (t) => {
+  it("with a probability affects the same requests in every run with the same seed", async (t) => {
     const run = async (seed: number) => {
       const { ask, router } = await emulator(t);
       await ask("POST", "faults", { body: { direction: "incoming", status: 503, chance: 0.5, seed } });
@@ -150,7 +150,7 @@ describe("a fault for requests that come in", () => {
     assert.match(first, /x.*\.|\..*x/);
   });
 
-  it("is rejected when it names an operation that does not exist", async (t) => {
+  it("is rejected if its operation does not exist", async (t) => {
     const { ask } = await emulator(t);
     assert.deepEqual(
       plain(
@@ -176,7 +176,7 @@ describe("a fault for requests that come in", () => {
     [withHeader("Content-Length", "5"), "answer_headers.Content-Length: is set by the emulator"],
   ] as const;
   for (const [body, words] of mistakes) {
-    it(`is refused when it makes no sense: ${words}`, async (t) => {
+    it(`is rejected if it is invalid: ${words}`, async (t) => {
       const { ask } = await emulator(t);
       const { status, body: refusal } = await ask("POST", "faults", { body });
       assert.equal(status, 400);

@@ -62,8 +62,8 @@ const told = ({ target }: Scene) => target.received.map(activityOf);
 const isGenuine = ({ clusters }: Scene, { body, headers }: Received) =>
   contentHash(clusters[0]!.hmacKey!, body) === headers[hashHeader];
 
-describe("a fault for webhooks that go out", () => {
-  it("duplicate: the same bytes arrive twice, and count once", async (t) => {
+describe("a fault for outgoing webhooks", () => {
+  it("duplicate: the same bytes arrive twice and count once", async (t) => {
     const world = await scene(t, { effect: "duplicate", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
     assert.deepEqual(told(world), ["CONTRACT_SIGNED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
@@ -72,7 +72,7 @@ describe("a fault for webhooks that go out", () => {
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 200", "CONTRACT_EXECUTED delivered, +0 200"]);
   });
 
-  it("drop: nothing arrives, and the schedule tries again", async (t) => {
+  it("drop: nothing arrives, and the schedule retries", async (t) => {
     const world = await scene(t, { effect: "drop", attempt: 1 });
     await world.happen("CONTRACT_SIGNED");
     assert.deepEqual(told(world), []);
@@ -82,7 +82,7 @@ describe("a fault for webhooks that go out", () => {
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 dropped, +5 200"]);
   });
 
-  it("tamper: the body is another than the one that was signed", async (t) => {
+  it("tamper: the body differs from the signed one", async (t) => {
     const world = await scene(t, { effect: "tamper", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
     const [bad, good] = world.target.received;
@@ -92,7 +92,7 @@ describe("a fault for webhooks that go out", () => {
     assert.equal(bad!.headers[hashHeader], good!.headers[hashHeader]);
   });
 
-  it("wrong_key: the bytes are right and the signature is not", async (t) => {
+  it("wrong_key: the bytes are right, but the signature is not", async (t) => {
     const world = await scene(t, { effect: "wrong_key", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
     const [bad, good] = world.target.received;
@@ -101,7 +101,7 @@ describe("a fault for webhooks that go out", () => {
     assert.equal(isGenuine(world, good!), true);
   });
 
-  it("delay: arrives so much virtual time later, once, and no attempt is counted before", async (t) => {
+  it("delay: arrives once after that virtual time, without an earlier attempt", async (t) => {
     const world = await scene(t, { effect: "delay", delay: "PT3M" });
     await world.happen("CONTRACT_SIGNED");
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED waiting"]);
@@ -113,7 +113,7 @@ describe("a fault for webhooks that go out", () => {
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +3 200"]);
   });
 
-  it("delay of a resend is none: anyone who asked waits for its answer", async (t) => {
+  it("delay: does not apply to a resend, whose caller waits for the response", async (t) => {
     const world = await scene(t, { effect: "delay", activity: "CONTRACT_VOIDED" });
     await world.happen("CONTRACT_VOIDED");
     await world.ask("POST", "deliveries/1/resend");
@@ -128,7 +128,7 @@ describe("a fault for webhooks that go out", () => {
     assert.deepEqual(told(world), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
   });
 
-  it("reorder: among deliveries that wait together, it goes just behind the next one", async (t) => {
+  it("reorder: among waiting deliveries, it goes right after the next one", async (t) => {
     const world = await scene(t, { effect: "reorder", attempt: 2, count: 1 });
     world.target.answer(500);
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
@@ -149,7 +149,7 @@ describe("a fault for webhooks that go out", () => {
     { path: "/other/*" },
   ];
   for (const matcher of spared) {
-    it(`spares what does not match ${JSON.stringify(matcher)}`, async (t) => {
+    it(`does not affect attempts without ${JSON.stringify(matcher)}`, async (t) => {
       const world = await scene(t, { effect: "drop", ...matcher });
       await world.happen("CONTRACT_SIGNED");
       assert.deepEqual(told(world), ["CONTRACT_SIGNED"]);
@@ -157,14 +157,14 @@ describe("a fault for webhooks that go out", () => {
   }
 
   for (const matcher of [{ webhook: 1 }, { activity: "CONTRACT_SIGNED" }, { contract: 1 }, { path: "/hooks/*" }]) {
-    it(`finds its attempts by ${JSON.stringify(matcher)}`, async (t) => {
+    it(`matches attempts by ${JSON.stringify(matcher)}`, async (t) => {
       const world = await scene(t, { effect: "drop", ...matcher });
       await world.happen("CONTRACT_SIGNED");
       assert.deepEqual(told(world), []);
     });
   }
 
-  it("is gone after a reset", async (t) => {
+  it("is removed by a reset", async (t) => {
     const { ask } = await scene(t, { effect: "drop" });
     assert.equal((await ask("POST", "reset")).status, 204);
     assert.deepEqual((await ask("GET", "faults")).body, []);

@@ -26,7 +26,7 @@ const starting = (samples: ReadonlyMap<string, number>, ...names: readonly strin
   Object.fromEntries([...samples].filter(([name]) => names.some((start) => name.startsWith(start))));
 
 describe("GET /_emulator/metrics", () => {
-  it("counts requests by service, operation and class of status, and whatever is asked under one name", async (t) => {
+  it("counts requests by service, operation and status class, with one name for unknown ones", async (t) => {
     const world = await emulator(t);
     await world.api("GET", "/api/v2.1/public/templates/");
     await world.api("GET", "/api/v2.1/public/contracts/T-9/status");
@@ -47,7 +47,7 @@ describe("GET /_emulator/metrics", () => {
     );
   });
 
-  it("reports attempts by their answer, deliveries by what became of them, and how many wait", async (t) => {
+  it("reports attempts by response, deliveries by outcome, and the number of waiting ones", async (t) => {
     const world = await emulator(t);
     const failing = await receiver(t);
     failing.answer(503);
@@ -113,14 +113,14 @@ describe("GET /_emulator/metrics", () => {
     ["whoever has a header that is none", ";;q=,,/", plainText],
     ["whoever wants neither", "application/json", plainText],
   ] as const) {
-    it(`answers ${who} with ${type.split(";", 1)[0]}`, async (t) => {
+    it(`sends ${who} ${type.split(";", 1)[0]}`, async (t) => {
       const { status, headers, body } = await (await emulator(t)).ask("GET", "metrics", { headers: { accept } });
       assert.deepEqual([status, headers.get("content-type"), headers.get("vary")], [200, type, "accept"]);
       assert.equal(String(body).endsWith("\n# EOF\n"), type === openMetrics);
     });
   }
 
-  it("reports the same in both, of counters under the name of their samples where the text has no other", async (t) => {
+  it("reports the same in both formats, apart from the names of counters", async (t) => {
     const { ask } = await emulator(t);
     const lines = async (accept: string) =>
       String((await ask("GET", "metrics", { headers: { accept } })).body)
@@ -141,14 +141,14 @@ describe("GET /_emulator/metrics", () => {
     );
   });
 
-  it("is for those who may read", async (t) => {
+  it("requires permission to read", async (t) => {
     const world = await emulator(t);
     assert.equal((await world.router("GET", "/_emulator/metrics")).status, 401);
   });
 });
 
 describe("GET /_emulator/live", () => {
-  it("reports which process answers, to anyone, and its pid to programs of its machine alone", async (t) => {
+  it("identifies the process to anyone, and its pid to programs on its machine only", async (t) => {
     const world = await emulator(t);
     const { body, status } = await world.router("GET", "/_emulator/live");
     const { process: told, ...others } = body as { process: { machine: string } };
@@ -164,7 +164,7 @@ describe("GET /_emulator/live", () => {
     });
   });
 
-  it("reports no pid where it is known to stand behind a proxy, which may hand on without a word of it", async (t) => {
+  it("reports no pid behind a proxy, which may forward without a trace", async (t) => {
     const world = await emulator(t, { publicUrl: "https://svc.example" });
     const { body } = await world.router("GET", "/_emulator/live");
     assert.deepEqual(body, { instance_id: world.instanceId, public_url: "https://svc.example" });

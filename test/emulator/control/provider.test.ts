@@ -28,7 +28,7 @@ describe("a trial signup with a provider", () => {
     ["", "ProviderA"],
     ["?provider=ProviderC", "ProviderC"],
   ] as const) {
-    it(`begins at the page of ${provider} and ends as a pending signup`, async (t) => {
+    it(`starts at the page of ${provider} and ends as a pending signup`, async (t) => {
       const world = await emulator(t);
       const { authorization_url, state } = await begin(world, `/router/v1/trial/signup/oauth${query}`);
       assert.equal(
@@ -58,7 +58,7 @@ describe("a trial signup with a provider", () => {
     });
   }
 
-  it("needs a state and a code that were issued", async (t) => {
+  it("requires a state and a code that were issued", async (t) => {
     const world = await emulator(t);
     const { state } = await begin(world, "/router/v1/trial/signup/oauth");
     const callback = (of: string) => () =>
@@ -72,7 +72,7 @@ describe("a trial signup with a provider", () => {
     assert.equal(unknown.status, 422);
   });
 
-  it("is the signup by e-mail, better known, and refused once there is an account", async (t) => {
+  it("equals the signup by e-mail, with a better identification, and is rejected if there is an account", async (t) => {
     const world = await emulator(t);
     const email = "zoe@newco.example";
     const first = await world.router("POST", "/router/v1/trial/signup", { body: { email, captcha: "x" } });
@@ -96,8 +96,8 @@ describe("a trial signup with a provider", () => {
   });
 });
 
-describe("a login or signup with a provider, at a cluster", () => {
-  it("logs a user of the cluster in that began it", async (t) => {
+describe("a login or signup with a provider at a cluster", () => {
+  it("logs in a user of the cluster that started it", async (t) => {
     const world = await emulator(t);
     const { authorization_url, state } = await begin(world, "/api/v1/svc_auth/oauth/login?email=eli@fabrikam.example");
     assert.match(state, /^us-1_/);
@@ -119,7 +119,7 @@ describe("a login or signup with a provider, at a cluster", () => {
     });
   });
 
-  it("knows no login of a user without an account, and makes one when they sign up", async (t) => {
+  it("rejects a login without an account, and creates one at a signup", async (t) => {
     const world = await emulator(t);
     const email = "new@nowhere.example";
     const login = await begin(world, "/api/v1/svc_auth/oauth/login?provider=ProviderB");
@@ -141,7 +141,7 @@ describe("a login or signup with a provider, at a cluster", () => {
     });
   });
 
-  it("accepts no state of the other flow, and no code that no one issued", async (t) => {
+  it("rejects a state of the other flow and an unknown code", async (t) => {
     const world = await emulator(t);
     const { state } = await begin(world, "/api/v1/svc_auth/oauth/login");
     const callback = (flow: string) =>
@@ -155,7 +155,7 @@ describe("a login or signup with a provider, at a cluster", () => {
 });
 
 describe("the page of the provider", () => {
-  it("shows what it was asked for as text, may not be framed, and loads nothing", async (t) => {
+  it("shows request values as text, cannot be framed, and loads nothing", async (t) => {
     const world = await emulator(t, { publicUrl: "https://router.example" });
     const { status, headers, body } = await world.router(
       "GET",
@@ -172,7 +172,7 @@ describe("the page of the provider", () => {
     assert.equal(headers.get("cache-control"), "no-store");
   });
 
-  it("accepts a form only that it made, for that very flow and state, from its own origin", async (t) => {
+  it("only accepts its own form, for that flow and state, from its own origin", async (t) => {
     const world = await emulator(t);
     const shown = String((await world.router("GET", "/_emulator/provider?flow=trial&provider=P&state=s")).body);
     const submit =

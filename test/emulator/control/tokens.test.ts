@@ -59,7 +59,7 @@ async function streamOf(world: TestEmulator, headers: Readonly<Record<string, st
 }
 
 describe("named tokens of the control plane", () => {
-  it("end what is followed with them when they are revoked, and so do sessions that are ended", async (t) => {
+  it("end open streams when they are revoked, as do ended sessions", async (t) => {
     const world = await emulator(t);
     const [one, other] = [await made(world, "one", "read"), await made(world, "other", "read")];
     const session = await browserSession(world);
@@ -82,7 +82,7 @@ describe("named tokens of the control plane", () => {
     await kept.leave();
   });
 
-  it("let in by their role: who reads sees, who operates moves time, an admin resets and makes tokens", async (t) => {
+  it("allow what their role permits: read, operate, or reset and create tokens", async (t) => {
     const world = await emulator(t);
     const [reader, ci, boss] = [
       await made(world, "reader", "read"),
@@ -103,7 +103,7 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(await names(world), ["reader read", "ci operate", "boss admin"]);
   });
 
-  it("are asked for by every operation but those that are open, each with a role that is declared", async (t) => {
+  it("are required by every operation that is not open, with a declared role", async (t) => {
     const world = await emulator(t);
     const { ask } = await made(world, "reader", "read");
     const needs: Record<string, string[]> = { operate: [], admin: [] };
@@ -136,7 +136,7 @@ describe("named tokens of the control plane", () => {
     ]);
   });
 
-  it("are rejected at once when they are revoked, with the sessions that they opened", async (t) => {
+  it("are rejected immediately after they are revoked, with their sessions", async (t) => {
     const world = await emulator(t);
     const { ask, token } = await made(world, "ci", "operate");
     const browser = sender(world.controlUrl, (await browserSession({ controlUrl: world.controlUrl, token })).headers);
@@ -150,7 +150,7 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(await answers(), [unknownToken, unknownToken]);
   });
 
-  it("are reported from none if they are wrong", async (t) => {
+  it("are rejected if they are wrong, without details", async (t) => {
     const { router } = await emulator(t);
     const codeFor = async (headers: Readonly<Record<string, string>>) => {
       const { status, body } = await router("GET", "/_emulator/clock", { headers });
@@ -166,7 +166,7 @@ describe("named tokens of the control plane", () => {
     }
   });
 
-  it("sign out whom they let in, and no one else unless they are an admin's", async (t) => {
+  it("can end their own sessions, and only an admin's those of others", async (t) => {
     const world = await emulator(t);
     const [one, other, boss] = [
       await made(world, "one", "read"),
@@ -183,7 +183,7 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(await statuses(), [401, 401]);
   });
 
-  it("stand in the request log by name, and so does that of the run file", async (t) => {
+  it("appear by name in the request log, like that of the run file", async (t) => {
     const world = await emulator(t);
     const { ask } = await made(world, "ci", "operate");
     await ask("POST", "reset");
@@ -197,7 +197,7 @@ describe("named tokens of the control plane", () => {
     ]);
   });
 
-  it("are named once, never as the token of the run file, and in plain letters", async (t) => {
+  it("have a unique name in plain letters, which is not that of the run file's token", async (t) => {
     const world = await emulator(t);
     await made(world, "ci", "read");
     const again = (name: string) => world.ask("POST", `tokens/${name}`, { body: { role: "read" } }).then(plain);
@@ -227,7 +227,7 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(await names(world), ["ci read"]);
   });
 
-  it("are random under --deterministic, too", async (t) => {
+  it("are random with --deterministic, too", async (t) => {
     const tokens = [];
     for (const _ of [1, 2]) {
       const world = await emulator(t, { deterministic: true });
@@ -251,7 +251,7 @@ async function revokedSince(t: TestContext) {
 }
 
 describe("named tokens and other states", () => {
-  it("stay over a reset, and none that was revoked comes back by a restore, an import or a rewind", async (t) => {
+  it("survive a reset, and a revoked one does not return after a restore, an import or a rewind", async (t) => {
     const { world, exported, kept, statuses } = await revokedSince(t);
     const seen: Record<string, unknown> = {};
     const ways = {
@@ -276,14 +276,14 @@ describe("named tokens and other states", () => {
     });
   });
 
-  it("are no part of what is different between two states", async (t) => {
+  it("are not part of the difference between two states", async (t) => {
     const { world } = await revokedSince(t);
     const { status, body } = await world.ask("GET", "snapshots/prepared/diff");
     assert.equal(status, 200);
     assert.equal(JSON.stringify(body).includes("control_tokens"), false);
   });
 
-  it("do not go along with a copy", async (t) => {
+  it("are not copied with a state", async (t) => {
     const { world, kept, file } = await revokedSince(t);
     const fork = await world.fork();
     t.after(() => fork.close());
@@ -295,7 +295,7 @@ describe("named tokens and other states", () => {
     assert.deepEqual([await asked(fork.controlUrl), await asked(copy.controlUrl)], [401, 401]);
   });
 
-  it("are there after a restart, with their last use, and stand in the file as their hashes", async (t) => {
+  it("survive a restart with their last use, and are stored as hashes", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const first = await emulator(t, { file });
     const { token, ask } = await made(first, "ci", "read");

@@ -33,7 +33,7 @@ async function team(world: TestEmulator, body: object) {
 }
 
 describe("POST /_emulator/workspaces", () => {
-  it("gives a team keys, templates and webhooks at once, by the router's address as well", async (t) => {
+  it("gives a team keys, templates and webhooks at once, also by the router's address", async (t) => {
     const world = await emulator(t);
     const { workspace, api, templates, key } = await team(world, { name: "Team A" });
     assert.deepEqual([workspace.name, workspace.cluster_id], ["Team A", "eu-1"]);
@@ -58,13 +58,13 @@ describe("POST /_emulator/workspaces", () => {
     );
   });
 
-  it("leaves templates out where none are wanted, and goes to the cluster that is named", async (t) => {
+  it("omits templates on request, and uses the named cluster", async (t) => {
     const world = await emulator(t);
     const { workspace, templates } = await team(world, { name: "Bare", template: "empty", cluster_id: "us-1" });
     assert.deepEqual([workspace.cluster_id, await templates()], ["us-1", []]);
   });
 
-  it("rejects a name that another workspace has, also of another cluster, and says which that is", async (t) => {
+  it("rejects a name that another workspace has, in any cluster, and names that workspace", async (t) => {
     const world = await emulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const again = () => world.ask("POST", "workspaces", { body: { name: "team a", cluster_id: "us-1" } });
@@ -80,7 +80,7 @@ describe("POST /_emulator/workspaces", () => {
     });
   });
 
-  it("rejects a cluster that is not there, says which are, and changes nothing", async (t) => {
+  it("rejects an unknown cluster, lists the known ones, and changes nothing", async (t) => {
     const world = await emulator(t);
     const { status, body } = await world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } });
     const { message } = (body as { error: { message: string } }).error;
@@ -89,7 +89,7 @@ describe("POST /_emulator/workspaces", () => {
     assert.equal(((await world.ask("GET", "workspaces")).body as unknown[]).length, 3);
   });
 
-  it("rejects a cluster that is another user's", async (t) => {
+  it("rejects an external cluster", async (t) => {
     const url = "http://127.0.0.1:9";
     const world = await emulator(t, { seed: { clusters: [{ id: "mars", label: "Mars", external_url: url }] } });
     await assertRefused(world, () => world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } }), {
@@ -130,7 +130,7 @@ async function atWork(world: TestEmulator, inbox: string) {
 }
 
 describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
-  it("accepts all that is a team's own, and nothing of anyone else's", async (t) => {
+  it("removes everything of a team, and nothing of others", async (t) => {
     const world = await emulator(t);
     const inbox = await receiver(t);
     await world.ask("POST", "clock/advance", { body: { until_idle: true } });
@@ -150,7 +150,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.deepEqual(own(after), own(before));
   });
 
-  it("accepts the devices that its people approved, which would else get the tokens of another user", async (t) => {
+  it("removes the devices that its people approved, whose tokens could otherwise belong to another user", async (t) => {
     const world = await emulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
@@ -163,7 +163,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.deepEqual([status, (refused as { error: string }).error], [400, "invalid_grant"]);
   });
 
-  it("accepts the access tokens of its people", async (t) => {
+  it("revokes the access tokens of its people", async (t) => {
     const world = await emulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
@@ -184,7 +184,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.deepEqual([await userinfo(), renewed.status], [401, 400]);
   });
 
-  it("is undone by a rewind of one step", async (t) => {
+  it("can be undone by a rewind of one step", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const world = await emulator(t, { file });
     const inbox = await receiver(t);
@@ -197,7 +197,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.equal((await api("GET", "/templates/")).status, 200);
   });
 
-  it("is rejected for the last workspace of a cluster, and for none", async (t) => {
+  it("is rejected for the last workspace of a cluster, and for an unknown one", async (t) => {
     const world = await emulator(t);
     const all = (await world.ask("GET", "workspaces")).body as Workspace[];
     const [last, ...others] = all.filter(({ cluster_id }) => cluster_id === "eu-1").reverse();
@@ -224,7 +224,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     });
   });
 
-  it("knows every collection that can name a workspace, a contract or a person", () => {
+  it("covers every collection that can name a workspace, a contract or a person", () => {
     const fields = ["workspace_id", "contract_id", "user_id"] as const;
     const naming = (field: string) =>
       collections.filter(
@@ -244,7 +244,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
 });
 
 describe("a team whose receivers hang", () => {
-  it("does not hold up what another team reports", async (t) => {
+  it("does not delay other teams", async (t) => {
     const world = await emulator(t, { clock: { mode: "real" }, graceMs: 0 });
     const [loud, quiet] = [await team(world, { name: "Loud" }), await team(world, { name: "Quiet" })];
     const create = async ({ api, templates }: typeof loud) => {
@@ -274,7 +274,7 @@ describe("a team whose receivers hang", () => {
 });
 
 describe("GET /_emulator/workspaces/{id}/routing", () => {
-  it("shows what leads to a workspace alone, and rejects one that is not there", async (t) => {
+  it("shows the routing data of one workspace, and rejects an unknown one", async (t) => {
     const world = await emulator(t);
     const { status, body } = await world.ask("GET", "workspaces/1/routing");
     const { cluster_emails, cluster_clients, ...routing } = body as Record<string, string[]>;

@@ -4,17 +4,16 @@ import type { Server } from "node:http";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { createPart } from "../../../emulator/http/parts.ts";
-import { unreadResponseTimeoutMs } from "../../../emulator/http/sending/response-writer.ts";
-import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
+import { defaultSettings } from "../../../emulator/world/settings.ts";
+import { idle } from "../../support/walls/standing-wall.ts";
 import { bytes, made, router } from "./made-up.ts";
-import { serving, stateless } from "./serving.ts";
+import { deferred, serving, stateless } from "./serving.ts";
 
 /** More than the system takes off the hands of anybody who writes to a socket that nobody reads. */
 const large = Buffer.alloc(32 * 1024 * 1024, "x");
 
-/** A listener on whose wall time stands still, with a large answer; `made` tells how many were made. */
-async function stage(t: TestContext) {
-  const wall = new StandingWall();
+/** A listener with a large answer; `made` counts the answers. Node measures by the machine's own time. */
+async function stage(t: TestContext, unreadAnswerTimeoutMs?: number) {
   let count = 0;
   const whole = () => {
     count += 1;
@@ -36,9 +35,9 @@ async function stage(t: TestContext) {
         world: stateless,
       }),
     ],
-    { wall },
+    { settings: { ...defaultSettings, ...(unreadAnswerTimeoutMs && { unreadAnswerTimeoutMs }) } },
   );
-  return { ...server, wall, made: () => count };
+  return { ...server, made: () => count };
 }
 
 /** A connection over which so many requests are sent at once, and of which nothing is read until `read`. */
@@ -59,35 +58,50 @@ async function until(come: () => boolean): Promise<void> {
   while (!come()) await idle();
 }
 
+/** Whether a message of Node's server is about this one. */
+const isOf = (origin: string, message: unknown): boolean => {
+  const address = (message as { readonly server: Server }).server.address();
+  return typeof address === "object" && address?.port === Number(new URL(origin).port);
+};
+
+/** Calls with the server's connection of each request. */
+function watchConnections(t: TestContext, origin: string, watch: (socket: net.Socket) => void): void {
+  const onStart = (message: unknown) => {
+    if (isOf(origin, message)) watch((message as { readonly socket: net.Socket }).socket);
+  };
+  subscribe("http.server.request.start", onStart);
+  t.after(() => unsubscribe("http.server.request.start", onStart));
+}
+
 describe("An answer that no one reads", () => {
   for (const target of ["/whole", "/pieces"]) {
-    it(`keeps its connection for two minutes at ${target}, and then it is cut`, async (t) => {
-      const { origin, wall } = await stage(t);
+    it(`keeps its connection for a time at ${target}, and then it is cut`, async (t) => {
+      const { origin } = await stage(t, 50);
+      const cut = deferred();
+      watchConnections(t, origin, (socket) => socket.once("close", cut.resolve));
       const caller = connected(origin, target);
-      await until(() => wall.sleeping.length > 0);
-      await wall.pass(unreadResponseTimeoutMs);
+      await cut.promise;
       caller.read();
       await caller.closed;
       assert.ok(caller.received() < large.length, String(caller.received()));
     });
   }
 
-  it("is read to its end by who begins in time", async (t) => {
-    const { origin, wall } = await stage(t);
+  it("is read to its end by a caller that begins in time", async (t) => {
+    const { origin, made } = await stage(t);
     const caller = connected(origin, "/whole");
-    await until(() => wall.sleeping.length > 0);
-    await wall.pass(unreadResponseTimeoutMs - 1);
+    await until(() => made() > 0);
     caller.read();
     await until(() => caller.received() > large.length);
-    await wall.pass(unreadResponseTimeoutMs);
     assert.equal(caller.socket.destroyed, false);
     caller.socket.destroy();
   });
 
   it("is followed by no other: requests that were sent ahead wait for their turn", async (t) => {
-    const { origin, wall, made } = await stage(t);
+    const { origin, made } = await stage(t);
     const caller = connected(origin, "/whole", 3);
-    await until(() => wall.sleeping.length > 0);
+    await until(() => made() > 0);
+    for (let turn = 0; turn < 10; turn += 1) await idle();
     assert.equal(made(), 1);
     caller.read();
     await until(() => caller.received() > 3 * large.length);
@@ -96,14 +110,54 @@ describe("An answer that no one reads", () => {
   });
 });
 
+describe("An answer that takes long", () => {
+  it("is not cut off, since there is nothing to read yet", async (t) => {
+    const enough = deferred();
+    const begun = deferred();
+    let waiting = 0;
+    const begin = () => {
+      waiting += 1;
+      if (waiting === 2) begun.resolve();
+    };
+    const { origin } = await serving(t, [
+      createPart({
+        operations: [
+          made(router, "GET", "/slow", {}, { id: "slow" }),
+          made(router, "GET", "/pieces", {}, { id: "pieces", responses: { 200: bytes("text/plain") } }),
+        ],
+        handlers: {
+          slow: async () => {
+            begin();
+            await enough.promise;
+            return "made";
+          },
+          pieces: async function* () {
+            yield Buffer.from("ma");
+            begin();
+            await enough.promise;
+            yield Buffer.from("de");
+          },
+        },
+        world: stateless,
+      }),
+    ]);
+    const sockets: net.Socket[] = [];
+    watchConnections(t, origin, (socket) => sockets.push(socket));
+    const answers = ["/slow", "/pieces"].map(async (path) => (await fetch(origin + path)).text());
+    await begun.promise;
+    await idle();
+    // As Node reports it when nothing has come or gone for the time of `unreadAnswerTimeoutMs`.
+    for (const socket of sockets) socket.emit("timeout");
+    enough.resolve();
+    assert.deepEqual(await Promise.all(answers), ['"made"', "made"]);
+  });
+});
+
 /** How many requests to a port Node has read whose answers it has not sent, at most. */
 function countUnanswered(t: TestContext, origin: string) {
   let now = 0;
   let most = 0;
-  const isHere = (message: unknown) => {
-    const address = (message as { readonly server: Server }).server.address();
-    return typeof address === "object" && address?.port === Number(new URL(origin).port);
-  };
+  const isHere = (message: unknown) => isOf(origin, message);
   const onStart = (message: unknown) => {
     if (isHere(message)) now += 1;
     most = Math.max(most, now);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { Backlog, Resync } from "../../../emulator/http/sending/event-stream.ts";
+import { Backlog, Resync } from "../../../emulator/http/event-stream.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 
 /** More than the system and the emulator together take off the hands of whoever writes to a socket that nobody reads. */

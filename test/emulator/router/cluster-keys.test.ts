@@ -21,7 +21,7 @@ const refusal = (code: keyof typeof failures, data: unknown) => {
   return { status, body: body(data) };
 };
 
-describe("what an operation declares of the cluster's key", () => {
+describe("the declared failures of cluster keys", () => {
   const cases = [
     ["missing-cluster-key", "eu-1", undefined],
     ["invalid-cluster-key", "eu-1", "nobody's"],
@@ -29,7 +29,7 @@ describe("what an operation declares of the cluster's key", () => {
     ["unknown-cluster", "nowhere", keys["eu-1"]],
   ] as const;
   for (const [code, cluster, key] of cases) {
-    it(`is what it answers: ${code}`, async (t) => {
+    it(`are returned: ${code}`, async (t) => {
       const { router } = await routed(t, { strict: ["keys"] });
       const declaring = operations.filter(({ id, failures }) => failures.includes(code) && id !== "billing.event");
       assert.ok(declaring.length > 10);

@@ -44,9 +44,9 @@ async function markOf(world: Routed): Promise<Record<string, string>> {
   return { via: world.eu.received.at(-1)!.headers.via! };
 }
 
-describe("what an operation declares of trouble with clusters", () => {
+describe("the declared failures of clusters", () => {
   for (const code of troubles) {
-    it(`is what it answers: ${code}`, async (t) => {
+    it(`are returned: ${code}`, async (t) => {
       const world = await worlds[code](t);
       await mapped(world);
       const more = code === "forwarding-loop" ? await markOf(world) : {};
@@ -61,7 +61,7 @@ describe("what an operation declares of trouble with clusters", () => {
     });
   }
 
-  it("is no more than what can be: one cluster is unreachable, of several none is reachable", () => {
+  it("are only the possible ones, for one cluster or for several", () => {
     const asks = operations.filter(({ failures: declared }) => troubles.some((code) => declared.includes(code)));
     assert.deepEqual(asks.map(({ id }) => id).sort(), Object.keys(calls).sort());
     for (const { id, failures: declared } of asks) {

@@ -24,9 +24,9 @@ const spellings = [
   "/x/../_EMULATOR/clock/advance",
 ];
 
-describe("A path that looks like one of the control plane", () => {
+describe("a path that looks like the control plane's", () => {
   for (const spelling of spellings) {
-    it(`is 404, and no cluster gets the token: ${spelling}`, async (t) => {
+    it(`is 404, and no cluster receives the token: ${spelling}`, async (t) => {
       const world = await routed(t);
       const { status, body } = await sendTo(world.routerUrl, spelling, world.token);
       assert.deepEqual(
@@ -36,7 +36,7 @@ describe("A path that looks like one of the control plane", () => {
       assert.deepEqual(world.reached(), []);
     });
 
-    it(`is 404 at a cluster, too, and is not in its inbox: ${spelling}`, async (t) => {
+    it(`is 404 at a cluster, too, and not in its inbox: ${spelling}`, async (t) => {
       const world = await emulator(t);
       const { id, url } = world.clusters[0]!;
       assert.equal((await sendTo(url, spelling, world.token)).status, 404);
@@ -51,7 +51,7 @@ describe("A path that looks like one of the control plane", () => {
     ["/x%2f..%2f_emulator/live", 404],
     ["/x%5c..%5c_emulator/live", 404],
   ] as const) {
-    it(`is answered ${expected} where it is that path, or might be: ${target}`, async (t) => {
+    it(`returns ${expected} if it is or may be that path: ${target}`, async (t) => {
       const world = await routed(t);
       const { host } = new URL(world.routerUrl);
       const head = `GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
@@ -61,7 +61,7 @@ describe("A path that looks like one of the control plane", () => {
   }
 
   for (const path of ["/emulator/x", "/_emulators/x", "/x/_emulator/y", "/_emulator-x"]) {
-    it(`is none of these, and is forwarded: ${path}`, async (t) => {
+    it(`is forwarded if it is a different path: ${path}`, async (t) => {
       const world = await routed(t);
       await world.router("GET", path);
       assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
@@ -69,8 +69,8 @@ describe("A path that looks like one of the control plane", () => {
   }
 });
 
-describe("A token of the control plane", () => {
-  it("is not forwarded with a path of the services, to one cluster or to several, and that is a finding", async (t) => {
+describe("a control plane token", () => {
+  it("is removed from forwarded requests, which is a finding", async (t) => {
     const world = await routed(t);
     const { body } = await world.ask("POST", "tokens/reader", { body: { role: "read" } });
     const { code } = (await world.ask("POST", "sessions/codes")).body as { code: string };
@@ -99,7 +99,7 @@ describe("A token of the control plane", () => {
     );
   });
 
-  it("is not shown by an inbox, wherever a request has it", async (t) => {
+  it("is hidden in inboxes, wherever the request has it", async (t) => {
     const world = await emulator(t);
     const { body } = await world.ask("POST", "tokens/reader", { body: { role: "read" } });
     const { id, url } = world.clusters[0]!;

@@ -17,7 +17,7 @@ const virtualNow = Date.parse("2031-01-02T03:04:05Z");
 const newest = async (world: Routed) =>
   ((await world.ask("GET", "requests?service=router")).body as Logged).items.at(-1)?.findings;
 
-describe("the request log notes of the routing service", () => {
+describe("the request log of the routing service reports", () => {
   it("a missing cluster key, and identifiers that were moved", async (t) => {
     const world = await routed(t);
     const noKey = { code: "no-cluster-key", detail: "x-cluster-key is absent" };
@@ -35,7 +35,7 @@ describe("the request log notes of the routing service", () => {
     ]);
   });
 
-  it("who was asked, and the answers that no one got", async (t) => {
+  it("the requested clusters, and unused responses", async (t) => {
     const world = await routed(t);
     const asked = { code: "asked-several", detail: "eu-1, us-1" };
     await world.router("GET", "/x");
@@ -48,7 +48,7 @@ describe("the request log notes of the routing service", () => {
     assert.deepEqual(await newest(world), [asked, { code: "cluster-unreachable", detail: "eu-1: UND_ERR_SOCKET" }]);
   });
 
-  it("an answer that came late", async (t) => {
+  it("a late response", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 500 });
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
@@ -65,7 +65,7 @@ describe("the request log notes of the routing service", () => {
     assert.deepEqual(await newest(world), [asked, { code: "answer-dropped", detail: "us-1 responded 200, late" }]);
   });
 
-  it("a form where the specification declares JSON, and none if it is the standard's", async (t) => {
+  it("a form if the specification declares JSON, but not if the standard requires it", async (t) => {
     const world = await routed(t);
     const found = { code: "form-body", detail: "the specification declares only JSON" };
     for (const [path, fields, expected] of [
@@ -80,7 +80,7 @@ describe("the request log notes of the routing service", () => {
     assert.deepEqual(await newest(world), []);
   });
 
-  it("a signature of chat_a that no one checked", async (t) => {
+  it("an unchecked signature of chat_a", async (t) => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1"]);
     await world.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body: { team_id: "T1" } });
@@ -91,7 +91,7 @@ describe("the request log notes of the routing service", () => {
 
   const byWall = { code: "signature-fresh-by-wall", detail: "the signature is too old by the virtual clock" };
 
-  it("a signature of chat_a that is fresh by the wall clock alone", async (t) => {
+  it("a signature of chat_a that is only fresh by the wall clock", async (t) => {
     const signingSecret = "s3cret";
     const world = await routed(t, { apps: { chat_a: { signing_secret: signingSecret } } });
     await world.map("teams", "us-1", ["T1"]);
@@ -111,7 +111,7 @@ describe("the request log notes of the routing service", () => {
     }
   });
 
-  it("a signature of crm_a that is fresh by the wall clock alone", async (t) => {
+  it("a signature of crm_a that is only fresh by the wall clock", async (t) => {
     const clientSecret = "s3cret";
     const world = await routed(t, { apps: { crm_a: { client_secret: clientSecret } } });
     const path = "/router/v1/crm_a/cards";

@@ -191,7 +191,7 @@ describe("hostile input on each route", () => {
     Buffer.from([0xff, 0xfe, 0x00, 0xd8, 0x7b, 0x22]),
   ];
   for (const type of ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]) {
-    it(`in a body that calls itself ${type || "nothing"}`, async (t) => {
+    it(`in a body of type ${type || "nothing"}`, async (t) => {
       const { bugs, attack } = await stage(t);
       const credentials = { authorization: formatBasicHeader({ user: "u", password: "p" }) };
       for (const operation of operations.filter(({ method }) => method !== "GET")) {
@@ -203,7 +203,7 @@ describe("hostile input on each route", () => {
     });
   }
 
-  it("of 10 MB of nothing", async (t) => {
+  it("of 10 MB of zeros", async (t) => {
     const { bugs, attack } = await stage(t);
     // hostile.test.ts sends as much to those that read a document, and to those that hand it on.
     const others = operations.filter(({ request: { body } }) => body?.kind !== "json" && body?.kind !== "raw");

@@ -31,7 +31,7 @@ const garbage: Record<string, Uint8Array | string> = {
 
 describe("a hostile body", () => {
   for (const [name, body] of Object.entries(garbage)) {
-    it(`of ${name} is refused by every operation with a document, and changes nothing`, async (t) => {
+    it(`of ${name} is rejected with a document by every operation, without changes`, async (t) => {
       const world = await routed(t, { apps: { billing: { username: "u", password: "p" } } });
       const before = (await world.ask("GET", "state")).body;
       for (const { id, method, path } of taking("json", "jsonOrForm")) {
@@ -49,7 +49,7 @@ describe("a hostile body", () => {
       assert.deepEqual(world.reached(), []);
     });
 
-    it(`of ${name} passes unread through every operation that only hands on`, async (t) => {
+    it(`of ${name} is forwarded unread by every forwarding operation`, async (t) => {
       const world = await routed(t);
       for (const { id, method, path } of taking("raw")) {
         const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "default"])));
@@ -86,14 +86,14 @@ describe("a hostile head", () => {
     "Content-Length: 1\r\nContent-Length: 2",
     "X-A: \0",
   ]) {
-    it(`with ${JSON.stringify(line)} is refused and reaches no cluster`, async (t) => {
+    it(`with ${JSON.stringify(line)} is rejected and reaches no cluster`, async (t) => {
       const world = await routed(t);
       assert.deepEqual(await onTheWire(world.routerUrl, head(world.routerUrl, line)), ["400"]);
       assert.deepEqual(world.reached(), []);
     });
   }
 
-  it("smuggles no second request past the router", async (t) => {
+  it("cannot smuggle a second request past the router", async (t) => {
     const world = await routed(t);
     const inner = "GET /smuggled HTTP/1.1\r\n\r\n";
     const lines = ["Transfer-Encoding: chunked", `Content-Length: ${inner.length}`];
@@ -102,7 +102,7 @@ describe("a hostile head", () => {
   });
 
   for (const path of ["/%2e%2ea/%2f%00", "/a%0d%0aX-B:%201", "/%ff%fe"]) {
-    it(`hands ${path} on as it was sent`, async (t) => {
+    it(`forwards ${path} unchanged`, async (t) => {
       const world = await routed(t);
       const request = head(world.routerUrl).replace("/x", path);
       assert.deepEqual(await onTheWire(world.routerUrl, request), ["200"]);
@@ -110,7 +110,7 @@ describe("a hostile head", () => {
     });
   }
 
-  it("with an absolute target is handed on by its path", async (t) => {
+  it("with an absolute target is forwarded by its path", async (t) => {
     const world = await routed(t);
     const request = head(world.routerUrl).replace("/x", `${world.routerUrl}/x?y`);
     assert.deepEqual(await onTheWire(world.routerUrl, request), ["200"]);

@@ -59,8 +59,8 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
   return sender(await listener.listen(0));
 }
 
-describe("a router that cannot write its state", () => {
-  it("reports that in its health, answers look-ups, and rejects every change", async (t) => {
+describe("a router with a read-only disk", () => {
+  it("reports it in its health, serves look-ups, and rejects every change", async (t) => {
     const send = await withoutDisk(t);
     assert.deepEqual(plain(await send("GET", "/")), { status: 200, body: { database: false } });
     assert.deepEqual(plain(await send("GET", "/router/v1/cluster_emails/email/a")), {

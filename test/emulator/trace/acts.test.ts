@@ -33,8 +33,8 @@ async function submit({ routerUrl }: TestEmulator, page: string, to: string, typ
   assert.ok(status < 400, String(status));
 }
 
-describe("what a person does on a page", () => {
-  it("is why a contract was signed", async (t) => {
+describe("an action of a person on a page", () => {
+  it("is the cause of a signature", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     await done(await signingLink(on, contract, "jo@acme.example"), { act: "sign", text: "" });
@@ -44,7 +44,7 @@ describe("what a person does on a page", () => {
     assert.match(String(cause?.what), /^POST \/\S+$/);
   });
 
-  it("is why a device was let in, and why a user signed in with a provider", async (t) => {
+  it("is the cause of a device approval and of a provider sign-in", async (t) => {
     const on = await emulator(t);
     const { user_code } = await device(on);
     const page = `${on.routerUrl}/_emulator/device?user_code=${user_code}`;
@@ -72,7 +72,7 @@ describe("a traceparent", () => {
     "",
   ];
   for (const traceparent of malformed) {
-    it(`that is malformed is as good as none: ${JSON.stringify(traceparent)}`, async (t) => {
+    it(`that is malformed counts as missing: ${JSON.stringify(traceparent)}`, async (t) => {
       const on = await emulator(t);
       const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
       const answer = await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers: { traceparent } });
@@ -84,7 +84,7 @@ describe("a traceparent", () => {
     });
   }
 
-  it("of a later version is taken for what it says", async (t) => {
+  it("of a later version keeps its known fields", async (t) => {
     const on = await emulator(t);
     const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
     const headers = { traceparent: `cc-${trace}-${span}-01-what-the-future-brings` };

@@ -23,8 +23,8 @@ interface Logged {
   readonly duration_ms: number;
 }
 
-describe("what happens", () => {
-  it("is sent as spans that equal the nodes of all traces, each once, and no parent is missing", async (t) => {
+describe("trace export", () => {
+  it("sends spans that equal the nodes of all traces, once each, with all parents", async (t) => {
     const sink = await collector(t);
     const on = await emulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     await eventful(t, on);
@@ -52,7 +52,7 @@ describe("what happens", () => {
     assert.equal(JSON.stringify(spans).includes("s3cret"), false);
   });
 
-  it("is sent while it continues, whatever it is: what happened first, first", async (t) => {
+  it("sends continuously, oldest first", async (t) => {
     const sink = await collector(t);
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     const last = new Promise<void>((resolve) => {
@@ -77,7 +77,7 @@ describe("what happens", () => {
     assert.ok(new Set(nodes.map(({ kind }) => kind)).size > 2, "not requests alone");
   });
 
-  it("goes where the variables of OpenTelemetry say, with their headers, in the name that they give", async (t) => {
+  it("goes to the collector in the OpenTelemetry variables, with their headers and service name", async (t) => {
     const sink = await collector(t);
     const sent = async (otel: Record<string, string>) => {
       const before = sink.received.length;
@@ -107,7 +107,7 @@ describe("what happens", () => {
     assert.deepEqual(sink.resource(), { "service.name": "svc-emulator" });
   });
 
-  it("leaves for nowhere without the variables", async (t) => {
+  it("is off without the variables", async (t) => {
     const on = await emulator(t, { otel: { OTEL_SERVICE_NAME: "me", OTEL_EXPORTER_OTLP_ENDPOINT: "" } });
     const { body } = await on.ask("GET", "kept");
     const usual = await emulator(t, { otel: process.env });
@@ -115,7 +115,7 @@ describe("what happens", () => {
     assert.equal((body as { spans: unknown }).spans, null);
   });
 
-  it("is sent again after an answer that may pass, and not after any other", async (t) => {
+  it("retries after temporary failures only", async (t) => {
     const sink = await collector(t);
     const lines: string[] = [];
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, OTEL_EXPORTER_OTLP_HEADERS: "authorization=s3cret" };
@@ -161,7 +161,7 @@ describe("what happens", () => {
     assert.equal(new Set(later.map(({ spanId }) => spanId)).size, later.length - counts[0].length);
   });
 
-  it("is noted where the variables cannot be meant so, without what they hold", async (t) => {
+  it("reports invalid variables without their values", async (t) => {
     const lines: string[] = [];
     const sink = await collector(t);
     const log = (line: string) => lines.push(line);
@@ -198,8 +198,8 @@ async function silent(t: TestContext): Promise<string> {
   return sink.url;
 }
 
-describe("a collector that never answers", () => {
-  it("makes no caller wait, and counts events without room", async (t) => {
+describe("a collector that never responds", () => {
+  it("delays no client, and dropped events are counted", async (t) => {
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await silent(t) } });
     const closeSignal = new AbortController();
     const [{ id, clusterKey }] = on.clusters as unknown as [{ id: string; clusterKey: string }];

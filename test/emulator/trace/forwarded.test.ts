@@ -21,8 +21,8 @@ async function nodesOf({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise
   return (body as { nodes: readonly Node[] }).nodes;
 }
 
-describe("a request that the router sends on", () => {
-  it("leads to the one that its cluster gets, in the caller's trace", async (t) => {
+describe("a forwarded request", () => {
+  it("leads to the cluster's request, in the client's trace", async (t) => {
     const on = await emulator(t);
     const { clientId = "", clientSecret = "" } = on.clusters[0]!;
     const headers = { "client-id": clientId, "client-secret": clientSecret, traceparent };
@@ -43,7 +43,7 @@ describe("a request that the router sends on", () => {
     assert.deepEqual(await nodesOf(on, "request:1"), nodes);
   });
 
-  it("carries its trace as it came, with what other tracing systems added: the router has no place in it", async (t) => {
+  it("keeps its trace headers unchanged, including those of other tracing systems", async (t) => {
     const outside = await routed(t);
     const tracing = { traceparent, tracestate: "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", baggage: "tenant=7" };
     await outside.router("GET", "/api/v1/anything", { headers: tracing });
@@ -53,7 +53,7 @@ describe("a request that the router sends on", () => {
     }
   });
 
-  it("is sent to no cluster of others, and to no one who looks into an inbox", async (t) => {
+  it("is not reported to external clusters or in an inbox", async (t) => {
     const outside = await routed(t);
     await outside.router("GET", "/api/v1/anything", { headers: { "x-svc-link": "mine" } });
     for (const { received } of [outside.eu, outside.us]) {
@@ -73,8 +73,8 @@ describe("a request that the router sends on", () => {
   });
 });
 
-describe("what a cluster reports to the router", () => {
-  it("follows from what it reports", async (t) => {
+describe("a cluster's report to the router", () => {
+  it("follows from the reported change", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     await quiet(on);

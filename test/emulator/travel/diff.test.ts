@@ -21,7 +21,7 @@ async function diff({ ask }: TestEmulator, query: string): Promise<Diff> {
 const whats = ({ items }: Diff): readonly string[] => items.map(({ what }) => what);
 
 describe("the difference since a snapshot", () => {
-  it("is none after a restore", async (t) => {
+  it("is empty after a restore", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     await save(on, "drafted");
@@ -32,7 +32,7 @@ describe("the difference since a snapshot", () => {
     assert.deepEqual(await diff(on, "drafted/diff"), { from: "drafted", to: null, same: true, items: [], total: 0 });
   });
 
-  it("is what a signature did, in words of the domain first: contract, event, delivery, schedule", async (t) => {
+  it("describes a signature in domain terms: contract, event, delivery, schedule", async (t) => {
     const on = await emulator(t);
     const sink = await receiver(t);
     sink.answer(503);
@@ -75,7 +75,7 @@ describe("the difference since a snapshot", () => {
     assert.doesNotMatch(JSON.stringify(changes), /"token":"(?!\[redacted\])/);
   });
 
-  it("is none while time only passes by itself", async (t) => {
+  it("is empty while only time passes", async (t) => {
     const on = await emulator(t, { clock: { mode: "real", speed: 1_000 } });
     await save(on, "begun");
     assert.equal((await diff(on, "begun/diff")).same, true);

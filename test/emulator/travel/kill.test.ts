@@ -17,7 +17,7 @@ const rowsIn = async ({ ask }: Pick<EmulatorProcess, "ask">): Promise<unknown> =
   ((await ask("GET", "state")).body as { rows: unknown }).rows;
 
 whereverItIsKept("kill -9 amid save, restore and rewind", (place) => {
-  it(`leaves the old state or the new one, and snapshots whole or not at all, in ${kills} kills`, async (t) => {
+  it(`leaves the old or the new state, and only complete snapshots, in ${kills} kills`, async (t) => {
     const options = { port: 0, clock: { mode: "manual" }, ...(await place(t)) } as const;
     const first = await emulator(t, options);
     await draft(first.api);

@@ -9,7 +9,7 @@ import { receiver } from "../../support/receiver.ts";
 import { bytesSince, stateOf, subscribed } from "./travel.ts";
 
 describe("a program", () => {
-  it("retains the state, and goes back to it by name or by what it was given", async (t) => {
+  it("saves the state, and restores it by name or by the returned value", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const at = on.clock.now();
@@ -30,7 +30,7 @@ describe("a program", () => {
     assert.deepEqual(await stateOf(on), drafted);
   });
 
-  it("is rejected a name that is taken, none, or of the emulator's own; and a snapshot that is not there", async (t) => {
+  it("cannot use an existing, empty or reserved name, or a missing snapshot", async (t) => {
     const on = await emulator(t);
     await on.snapshot("taken");
     const there = "Snapshot taken already exists. Use another name, or { replace: true }";
@@ -42,7 +42,7 @@ describe("a program", () => {
     await assert.rejects(on.restore("gone"), { name: "SnapshotNotFoundError", message: gone });
   });
 
-  it("is told what it takes to go back: a history, and a time that lies behind", async (t) => {
+  it("gets an error without a history, or for a time that is not in the past", async (t) => {
     const message = "The emulator has no history. Start it with a file or a store, and with historyBytes " + "above 0";
     await assert.rejects((await emulator(t)).rewind({ steps: 1 }), { name: "HistoryUnavailableError", message });
 
@@ -59,7 +59,7 @@ describe("a program", () => {
 });
 
 describe("a fork", () => {
-  it("begins with the present state, on ports of its own, and leaves the original as it is", async (t) => {
+  it("starts with the current state on separate ports, and does not affect the original", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     const contract = await sent(on.api);
     await on.clock.advance({ by: "PT1M" });
@@ -81,7 +81,7 @@ describe("a fork", () => {
     assert.deepEqual(snapshots, []);
   });
 
-  it("continues byte for byte as the original does, and when that has ended", async (t) => {
+  it("continues byte for byte like the original, also after that has ended", async (t) => {
     const on = await emulator(t, { deterministic: true });
     const sink = await receiver(t);
     sink.answer(503);
@@ -101,7 +101,7 @@ describe("a fork", () => {
     assert.deepEqual(await goOn(fork), first);
   });
 
-  it("has the uploads and scripted faults of the original, each from then on its own", async (t) => {
+  it("has the uploads and scripted faults of the original, separate from then on", async (t) => {
     const on = await emulator(t);
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
     const { body } = await on.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
@@ -123,7 +123,7 @@ describe("a fork", () => {
     assert.deepEqual([await create(fork), await create(fork), await create(on)], [503, 400, 503]);
   });
 
-  it("is made of an emulator that runs: once it is closed, all that keeps a state or moves time reports that", async (t) => {
+  it("requires a running emulator: after close, everything that saves a state or moves time is rejected", async (t) => {
     const on = await emulator(t);
     await on.close();
     const closed = { name: "EmulatorClosedError", message: /^The emulator is closed/ };
@@ -134,7 +134,7 @@ describe("a fork", () => {
     await assert.rejects(on.clock.advance({ by: 1 }), closed);
   });
 
-  it("may be forked, and many at once", async (t) => {
+  it("can be forked, also several times at once", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const forks = await Promise.all([forked(t, on), forked(t, on), forked(t, on)]);

@@ -28,8 +28,8 @@ async function anyLine(answer: Promise<Answer>): Promise<Answer> {
   return { ...rest, body: JSON.parse(JSON.stringify(body).replace(/line \d+/, "line N")) };
 }
 
-describe("a snapshot that is not there", () => {
-  it("is neither shown, restored, compared nor removed (no-such-snapshot)", async (t) => {
+describe("a missing snapshot", () => {
+  it("cannot be shown, restored, compared or removed (no-such-snapshot)", async (t) => {
     const on = await emulator(t);
     const there = (known: string) =>
       refusal(
@@ -48,9 +48,9 @@ describe("a snapshot that is not there", () => {
   });
 });
 
-describe("what lies next to snapshots and is a special file", () => {
+describe("a special file next to snapshots", () => {
   const skip = process.platform === "win32" ? "there are no named pipes in folders" : false;
-  it("is none of them, whatever it is called, and hinders nothing", { skip }, async (t) => {
+  it("is ignored, whatever its name", { skip }, async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const on = await emulator(t, { file });
     await save(on, "good");
@@ -72,7 +72,7 @@ describe("what lies next to snapshots and is a special file", () => {
 });
 
 describe("the name of a snapshot", () => {
-  it("is not given twice, whatever its case, unless the first may go (snapshot-there)", async (t) => {
+  it("is unique in any case, unless the first one may be replaced (snapshot-there)", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await save(on, "Prepared");
     const hint = "Choose another name, or use --replace.";
@@ -87,7 +87,7 @@ describe("the name of a snapshot", () => {
   });
 
   for (const name of ["..", ".hidden", "a%2Fb", "..%2Femulator", "a b", "a".repeat(65), "before-1", "BEFORE-2"]) {
-    it(`is not ${name}`, async (t) => {
+    it(`cannot be ${name}`, async (t) => {
       const { ask } = await emulator(t);
       const { status } = await ask("PUT", `snapshots/${name}`);
       assert.ok(status === 400 || status === 404 || status === 405, String(status));
@@ -96,7 +96,7 @@ describe("the name of a snapshot", () => {
   }
 });
 
-describe("a snapshot whose file is not as it was written", () => {
+describe("a modified snapshot file", () => {
   const harm: Record<string, readonly [harm: (file: string) => Promise<unknown>, reason: string]> = {
     truncated: [(file) => truncate(file, 5_000), "line N: the line is damaged"],
     "cut at the end of a line": [
@@ -123,7 +123,7 @@ describe("a snapshot whose file is not as it was written", () => {
     ],
   };
   for (const [what, [change, reason]] of Object.entries(harm)) {
-    it(`is refused: ${what} (unusable-snapshot)`, async (t) => {
+    it(`is rejected: ${what} (unusable-snapshot)`, async (t) => {
       const file = join(await testFolder(t), "emulator.json");
       const on = await emulator(t, { file });
       await save(on, "harmed");

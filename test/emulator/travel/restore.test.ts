@@ -7,8 +7,8 @@ import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 import { bytesSince, restore, save, stateOf, subscribed } from "./travel.ts";
 
-describe("going back to a snapshot", () => {
-  it("lets the same happen again, byte for byte: time, ids and retries go on as if nothing had happened", async (t) => {
+describe("restoring a snapshot", () => {
+  it("repeats the same run byte for byte: time, ids and retries", async (t) => {
     const on = await emulator(t, { deterministic: true });
     const sink = await receiver(t);
     sink.answer(503);
@@ -30,7 +30,7 @@ describe("going back to a snapshot", () => {
     assert.deepEqual(await goOn(), first);
   });
 
-  it("leaves the state as it was when it was saved, and keeps the one that was left", async (t) => {
+  it("restores the saved state, and saves the previous one", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     await save(on, "drafted");
@@ -51,7 +51,7 @@ describe("going back to a snapshot", () => {
     assert.deepEqual([await statusOf(on.api, contract), await statusOf(on.api, other)], ["DRAFT", "DRAFT"]);
   });
 
-  it("retains what the first of several at once has left, and nothing if nothing was different", async (t) => {
+  it("saves the state before the first of several restores, and nothing if nothing has changed", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await draft(on.api);
     await save(on, "drafted");
@@ -63,7 +63,7 @@ describe("going back to a snapshot", () => {
     );
   });
 
-  it("marks the requests of the state that was left, since their numbers are given once more", async (t) => {
+  it("marks the requests of the previous state, because their numbers are reused", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     await save(on, "drafted");
@@ -81,7 +81,7 @@ describe("going back to a snapshot", () => {
     for (const id of now) assert.equal((await on.ask("GET", `traces/request:${id}`)).status, 200);
   });
 
-  it("gives a name to one of several that are saved at once", async (t) => {
+  it("finds a free name for each of several concurrent backups", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     const saved = await Promise.all([1, 2].map(() => on.ask("PUT", "snapshots/twice")));
     assert.deepEqual(saved.map(({ status }) => status).sort(), [201, 409]);

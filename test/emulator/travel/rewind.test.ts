@@ -59,7 +59,7 @@ const noHistory = refusal(
 );
 
 whereverItIsKept("a rewind", (place) => {
-  it("undoes a clock advance, whether or not anything was due, also where time passes by itself", async (t) => {
+  it("undoes a clock advance, whether or not anything was due, also on a running clock", async (t) => {
     const { on } = await keptAt(place, t, { deterministic: false, clock: { mode: "real", speed: 1 } });
     const sink = await receiver(t);
     sink.answer(503);
@@ -80,7 +80,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(sink.received.length, 6);
   });
 
-  it("counts no one's look at the log as a step, though what is over is dropped by it", async (t) => {
+  it("does not count reads of the log as steps, although they drop expired rows", async (t) => {
     const { on } = await keptAt(place, t);
     const sink = await receiver(t);
     await subscribed(on, sink.url);
@@ -122,7 +122,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.deepEqual(await stateOf(on), left);
   });
 
-  it("rewinds step by step, each request or clock advance that changed something, also over restarts", async (t) => {
+  it("rewinds step by step, one request or clock advance with a change at a time, also after restarts", async (t) => {
     const { on, options } = await keptAt(place, t);
     const states = [await exported(on)];
     for (const step of [() => draft(on.api), () => advance(on, { by: "PT1H" }), () => draft(on.api)]) {
@@ -193,7 +193,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.deepEqual([delivery!.attempts.length, delivery!.next_attempt_at], [2, "2031-01-02T03:19:05.000Z"]);
   });
 
-  it("after a restore leads on along what led to the snapshot, and never to what was left", async (t) => {
+  it("after a restore follows the history of the snapshot, and never that of the replaced state", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     const one = await exported(on);
@@ -223,7 +223,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(status, 409);
   });
 
-  it("retains nothing if it takes nothing back, so that what was stored stays", async (t) => {
+  it("saves nothing if it undoes nothing, so that earlier backups stay", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     await rewind(on, { steps: 1 });
@@ -254,7 +254,7 @@ whereverItIsKept("a rewind", (place) => {
 });
 
 whereverItIsKept("what a rewind is refused for, while nothing is changed", (place) => {
-  it("is a time that lies ahead (not-behind), a cause that no one knows (beyond-history)", async (t) => {
+  it("is rejected for a time in the future (not-behind) and an unknown cause (beyond-history)", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     const ahead = "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z.";
@@ -327,7 +327,7 @@ describe("the history that is stored", () => {
     assert.equal(await sizeOf(file), 0);
   });
 
-  it("reports how far it reaches after a rewind, too, when what led there had no room", async (t) => {
+  it("reports the start of the history after a rewind, even if there was no room for it", async (t) => {
     // Where ids are random, there is no place in their sequence to be kept with the time.
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json"), historyBytes: 1_000 });
     for (let i = 0; i < 3; i += 1) {

@@ -11,7 +11,7 @@ import { receiver } from "../../support/receiver.ts";
 import { restore, save, stateOf, subscribed } from "./travel.ts";
 
 describe("what is under way at a restore", () => {
-  it("leaves a note and no outcome: an attempt that no one has answered yet", async (t) => {
+  it("leaves a note and no outcome for a running attempt", async (t) => {
     const lines: string[] = [];
     const on = await emulator(t, { log: (line) => lines.push(line) });
     const sink = await receiver(t);
@@ -67,7 +67,7 @@ describe("what a cluster reports to the router, when the contract is undone that
     assert.deepEqual(await tablesOf(on), before);
   });
 
-  it("is not said any more where it waits for others to be said with", async (t) => {
+  it("is not sent any more while it waits in a batch", async (t) => {
     const on = await keptInRealTime(t);
     for (let round = 0; round < 5; round += 1) {
       await sent(on.api, signedBy("left@acme.example"));
@@ -150,7 +150,7 @@ describe("next to the rows of the state", () => {
     assert.match(JSON.stringify(await stateOf(second)), new RegExp(sha256));
   });
 
-  it("retains what was served meanwhile as it is: the log of requests", async (t) => {
+  it("keeps the request log", async (t) => {
     const on = await emulator(t);
     await save(on, "begun");
     await sender(on.routerUrl)("GET", "/health");

@@ -85,6 +85,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   "emulator snapshot save": [],
   "emulator tokens revoke": ["emulator tokens create ci --role read"],
   "emulator workspaces remove": ["emulator workspaces create --name Team"],
+  "emulator record-delivery": subscribed,
   "emulator resume": [create, "emulator hold T-1"],
   "emulator sign": sent,
   "emulator unmark": sent,

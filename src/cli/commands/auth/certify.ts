@@ -33,7 +33,7 @@ const authCertify = defineCommand({
   positionals: [
     {
       name: "command",
-      description: "Client to run, with its arguments; -- may stand before it",
+      description: "Client to run, with its arguments, optionally after --",
       variadic: true,
       optional: true,
     },

@@ -13,7 +13,7 @@ import { write } from "../../process/write.ts";
 
 const separator = " | ";
 
-/** A list that grows, and below it, where there is a terminal, one line that says how things are. */
+/** A list that grows, and below it, on a terminal, a status line. */
 export class Screen {
   readonly #context: Context;
   readonly #hasStatus: boolean;

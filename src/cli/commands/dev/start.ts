@@ -24,7 +24,7 @@ export interface SessionEmulator extends EmulatorAccess {
 const startMs = 10_000;
 const codeOf = (error: unknown): string | undefined => (error instanceof CommandFailedError ? error.code : undefined);
 
-/** Joins the emulator of this folder, or starts it: on the usual ports, or on free ones where others use those. */
+/** Joins the emulator of this folder, or starts it: on the default ports, or on free ones if those are taken. */
 export async function startOrJoin(port: number | undefined, context: Context): Promise<SessionEmulator> {
   const here = await findLocalEmulator(context.host).catch((error: unknown) => {
     if (codeOf(error) !== "emulator_silent") throw error;

@@ -5,7 +5,7 @@ import type { Expectations } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 import type { Observation } from "./steps.ts";
 
-/** Compares what a step did, and what has come of all, with what is expected. A null stands for what is not known yet. */
+/** Compares the result of a step, and the state after it, with expectations. A null is a value that is not known yet. */
 export async function checkExpectations(
   given: Expectations,
   done: Observation,

@@ -7,7 +7,7 @@ import type { Host } from "../../process/host.ts";
 import { type ParsedScenario, parseScenario } from "./parse.ts";
 import { type Path, ScenarioError } from "./problem.ts";
 import { fillReferences } from "./references.ts";
-import { explainRefusal } from "./refusal.ts";
+import { explainRejection } from "./rejection.ts";
 import type { Step } from "./schema.ts";
 import { wordsOf } from "./steps.ts";
 
@@ -36,7 +36,7 @@ export async function loadScenarios(
   return loaded as readonly ParsedScenario[];
 }
 
-/** Refuses command lines that no scenario may run, wherever that shows before values are known. */
+/** Rejects command lines that no scenario may run, wherever that shows before values are known. */
 async function checkLines(
   steps: readonly Step[],
   path: Path,
@@ -48,8 +48,8 @@ async function checkLines(
     if ("for each" in step) await checkLines(step.steps, [...at, "steps"], parsed, read);
     if (!("svc" in step)) continue;
     const line = await read(wordsOf(step.svc).map(fillReferences));
-    const refusal = line && explainRefusal(line);
-    if (refusal !== undefined) throw new ScenarioError(parsed.file, parsed.positions.of([...at, "svc"]), refusal);
+    const rejection = line && explainRejection(line);
+    if (rejection !== undefined) throw new ScenarioError(parsed.file, parsed.positions.of([...at, "svc"]), rejection);
   }
 }
 

@@ -5,9 +5,8 @@ import { findNearest } from "../../../base/text.ts";
 import { stripByteOrderMark } from "../../parse/body.ts";
 import { problemOf } from "./issues.ts";
 import { type Path, type Position, Positions, ScenarioError } from "./problem.ts";
-import { referencesIn } from "./references.ts";
+import { referencesIn, splitWords } from "./references.ts";
 import { Scenario, type StepKind, stepKinds } from "./schema.ts";
-import { splitWords } from "./words.ts";
 
 /** A scenario with the file that it is from. */
 export interface ParsedScenario {
@@ -16,7 +15,7 @@ export interface ParsedScenario {
   readonly scenario: Scenario;
   /** Without its byte order mark. */
   readonly text: string;
-  /** The byte order mark of the file, where it has one. */
+  /** The byte order mark of the file; empty if it has none. */
   readonly mark: string;
   readonly document: Document;
   readonly positions: Positions;
@@ -53,7 +52,7 @@ export function parseScenario(file: string, content: string, operations: readonl
   return { file, scenario: value as unknown as Scenario, text, mark, document, positions };
 }
 
-/** Where the first alias is that names nothing; the beginning, where all name something. */
+/** Position of the first alias without an anchor; the beginning of the file if there is none. */
 function unresolvedAlias(document: Document, lines: LineCounter): Position {
   let found: Position = { line: 1, column: 1 };
   visit(document, {

@@ -14,7 +14,7 @@ export class UnsavedValueError extends Error {
   override readonly name = "UnsavedValueError";
 }
 
-/** The names that a value refers to, each with the path of the text in which it stands. */
+/** The names that a value refers to, each with the path of its text. */
 export function* referencesIn(
   value: unknown,
   path: readonly (string | number)[] = [],
@@ -40,10 +40,10 @@ export function resolveReferences(value: unknown, values: Values): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, resolveReferences(one, values)]));
 }
 
-/** What a text says before its values are known: a word stands for each. */
+/** A text before its values are known: each is replaced by a word. */
 export const fillReferences = (text: string): string => text.replace(pattern, (whole) => (whole === "$$" ? "$" : "x"));
 
-/** The same value where every dollar is itself. */
+/** The same value with every dollar escaped. */
 export function escapeReferences<T>(value: T): T;
 export function escapeReferences(value: unknown): unknown {
   if (typeof value === "string") return value.replaceAll("$", "$$$$");
@@ -66,8 +66,8 @@ export function replaceLeaves(
 }
 
 /**
- * A value as a file has it that had `written` there: what a reference stands for is written as that reference, if it is
- * a field of the same name, and every other dollar is itself.
+ * A value as it replaces `written` in a file: a field that has the value of a reference in the field of the same name
+ * keeps that reference, and every other dollar is escaped.
  */
 export function restoreReferences(value: unknown, written: unknown, values: Values): unknown {
   const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];
@@ -120,4 +120,35 @@ export function valueAt(value: unknown, path: string): unknown {
   const [first = "", ...rest] = path.split(".");
   if (rest.length === 0 || !Object.hasOwn(value, first)) return undefined;
   return valueAt((value as Record<string, unknown>)[first], rest.join("."));
+}
+
+/**
+ * The words of a command line, as a POSIX shell takes quotes and backslashes; undefined if a quote is not closed. A
+ * reference in braces is never split.
+ */
+export function splitWords(line: string): string[] | undefined {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = "";
+  for (let i = 0; i < line.length; i += 1) {
+    const char = line[i]!;
+    const reference = char === "$" ? /^\$\{[^{}]*\}/.exec(line.slice(i))?.[0] : undefined;
+    if (reference !== undefined) {
+      word = (word ?? "") + reference;
+      i += reference.length - 1;
+    } else if (quote !== "") {
+      if (char === quote) quote = "";
+      else if (char === "\\" && quote === '"' && /["\\]/.test(line[i + 1] ?? "")) word += line[++i]!;
+      else word += char;
+    } else if (char === "'" || char === '"') {
+      quote = char;
+      word ??= "";
+    } else if (/\s/.test(char)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else word = (word ?? "") + (char === "\\" ? (line[++i] ?? "") : char);
+  }
+  if (quote !== "") return undefined;
+  if (word !== undefined) words.push(word);
+  return words;
 }

@@ -230,7 +230,7 @@ class ScenarioRun {
     }
   }
 
-  /** Why things are as they are: of the contract of the story, where there is one. */
+  /** The trace of the contract of the story; empty without a contract. */
   async #traceLines(): Promise<readonly string[]> {
     if (this.#contract === undefined) return [];
     const { client, signal } = this.#stage;

@@ -26,7 +26,7 @@ const name = z.string().regex(namePattern, nameMessage);
 /** The meaning of a string that might have been a saved value. */
 export const notSaved = "must be a saved value ($name)";
 
-/** A place where a saved value may stand: `$contract`, or `${app.url}` within a string. */
+/** A saved value: `$contract`, or `${app.url}` within a string. */
 const reference = z.string().regex(/\$/, { error: notSaved, abort: true }).describe("A saved value: $name");
 
 const saved = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);

@@ -12,7 +12,7 @@ import { openReceiver, type ReceivedPost, type Receiver } from "../../connection
 import { UsageError } from "../../process/failure.ts";
 import { mask } from "../../process/redact.ts";
 import type { Values } from "./references.ts";
-import { explainRefusal } from "./refusal.ts";
+import { explainRejection } from "./rejection.ts";
 
 type StageContext = Pick<Context, "svc" | "read" | "signal" | "host">;
 
@@ -75,8 +75,8 @@ export class Stage {
   /** Runs a command line against the emulator, with nothing of the user who runs the story but the rest of the environment. */
   async svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
     const line = await this.#context.read(argv);
-    const refusal = line && explainRefusal(line);
-    if (refusal !== undefined) throw new UsageError(refusal);
+    const rejection = line && explainRejection(line);
+    if (rejection !== undefined) throw new UsageError(rejection);
     return this.#context.svc(argv, {
       env: { ...withoutUser(this.#context.host.env), ...createEmulatorVariables(this.emulator), ...folders(this.#cwd) },
       cwd: this.#cwd,
@@ -108,7 +108,7 @@ export class Stage {
   }
 }
 
-/** Takes away what speaks of the user's services. What a command line would say to a runner is part of its output here. */
+/** Removes the variables of the user's services, and those by which a CI server would be addressed. */
 const withoutUser = (env: Context["host"]["env"]): Readonly<Record<string, undefined>> =>
   Object.fromEntries(
     Object.keys(env)

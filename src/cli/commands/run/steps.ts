@@ -10,10 +10,9 @@ import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts
 import { ServiceError } from "../../../client/errors.ts";
 import { UsageError } from "../../process/failure.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
-import { resolveReferences, textOf, UnsavedValueError } from "./references.ts";
+import { resolveReferences, splitWords, textOf, UnsavedValueError } from "./references.ts";
 import { acts, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
-import { splitWords } from "./words.ts";
 
 /** Result of a step, before it is checked. */
 export interface Observation {
@@ -52,7 +51,7 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
     const lines = out.trim().split("\n").map(tryParseJson);
     const value = tryParseJson(out) ?? (lines.every((line) => line !== undefined) ? lines : undefined);
     const notes = err.trim().split("\n");
-    // A command that fails by its result, such as webhooks trigger, says so on standard output alone.
+    // A command that fails by its result, such as webhooks trigger, reports it on standard output alone.
     const reason =
       notes.find((line) => line.startsWith("error: ")) ||
       notes[0] ||
@@ -127,7 +126,7 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
   },
 };
 
-/** Runs a step that is no loop. What keeps it from being run is its error. */
+/** Runs a step other than a loop. If it cannot be run, the result has the error. */
 export async function runStep(
   kind: Exclude<StepKind, "for each">,
   step: object,
@@ -170,7 +169,7 @@ async function settleFor(step: object, stage: Stage): Promise<void> {
   if (isRead) await stage.settle();
 }
 
-/** Without its schemas: whether the input fits is for the service to say. */
+/** Without its schemas: the service validates the input. */
 function outlineOf({
   id,
   service,

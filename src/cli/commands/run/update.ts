@@ -29,7 +29,7 @@ function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]
     .reduce((now, { start, end, value }) => {
       const before = now.slice(start, end);
       const blanks = before.slice(before.trimEnd().length);
-      // Of a value that is omitted, nothing stands behind the colon.
+      // An omitted value leaves no blank behind the colon.
       const space = now[start - 1] === ":" ? " " : "";
       return now.slice(0, start) + space + written(value) + blanks + now.slice(end);
     }, text);

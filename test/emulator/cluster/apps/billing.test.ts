@@ -33,7 +33,7 @@ const event = (event_type: string, subscription?: object, more: object = {}) => 
 });
 
 describe("a billing event at an emulated cluster", () => {
-  it("gives the workspace its plan", async (t) => {
+  it("stores the plan of the workspace", async (t) => {
     const { bill, plans } = await stage(t);
     assert.deepEqual(await bill(event("subscription_created", { plan_id: "business", status: "active" })), []);
     assert.deepEqual(await plans(), [
@@ -73,7 +73,7 @@ describe("a billing event at an emulated cluster", () => {
     assert.equal((await plans())[0]?.[2], true);
   });
 
-  it("reports nothing of a plan where it is about an invoice", async (t) => {
+  it("reports no plan for an invoice", async (t) => {
     const { bill, plans } = await stage(t);
     const before = await plans();
     await bill({ event_type: "payment_failed", content: { customer: { id: "eu-1_1" }, invoice: { id: "7" } } });
@@ -81,7 +81,7 @@ describe("a billing event at an emulated cluster", () => {
   });
 
   for (const customer of ["eu-1_99", "eu-1_3", "eu-1_northwind"]) {
-    it(`leaves a finding for the workspace that it does not have: ${customer}`, async (t) => {
+    it(`leaves a finding for an unknown workspace: ${customer}`, async (t) => {
       const { bill, plans } = await stage(t);
       const before = await plans();
       const unknown = { event_type: "subscription_created", content: { customer: { id: customer } } };

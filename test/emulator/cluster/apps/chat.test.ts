@@ -67,7 +67,7 @@ describe("a message that names a contract", () => {
     assert.deepEqual(await comments(), ["T-1 is urgent"]);
   });
 
-  it("is not a comment where it names none, or is of a bot", async (t) => {
+  it("is not a comment without a contract or from a bot", async (t) => {
     const { event, activity, comments, findings } = await stage(t);
     assert.deepEqual(plain(await event({ type: "app_mention", text: "hello" })), nothing);
     assert.deepEqual(plain(await event({ type: "message", bot_id: "B1", text: "T-1" })), nothing);
@@ -126,14 +126,14 @@ describe("an interaction that names a contract", () => {
     });
   }
 
-  it("is no one else's: a team of another workspace finds no contract of this one", async (t) => {
+  it("is limited to its workspace: another team finds no contract of it", async (t) => {
     const { interact, comments } = await stage(t);
     await interact({ type: "block_actions", actions: [button] }, "T-FABRIKAM");
     assert.deepEqual(await comments(), []);
   });
 });
 
-describe("a menu of chat_a that asks for its options", () => {
+describe("an options menu of chat_a", () => {
   const option = (id: string, name: string) => ({ text: { type: "plain_text", text: `${id} ${name}` }, value: id });
   const listed = (answer: Answer) => (answer.body as { options: object[] }).options;
 

@@ -54,7 +54,7 @@ describe("contract-details.invite", () => {
     ]);
   });
 
-  it("invites a new user to the workspace, once, whose token the router then knows", async (t) => {
+  it("invites a new user to the workspace once, and maps the token at the router", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const rows = [
@@ -138,7 +138,7 @@ describe("contract-details.invite", () => {
     ],
   ];
   for (const [what, items, problems] of invalid) {
-    it(`refuses ${what} by its fields, and changes nothing`, async (t) => {
+    it(`rejects ${what} with field errors, and changes nothing`, async (t) => {
       const on = await emulator(t);
       await draft(on.api);
       await assertRefused(on, () => invite(on, items), fields(problems));

@@ -31,7 +31,7 @@ const timestamp = "2031-01-02T03:04:05.000000Z";
 describe("comments", () => {
   const comments = ({ contract_id }: Created) => `${base}/${contract_id}/comments/`;
 
-  it("are added, listed newest first, and told of with the contract", async (t) => {
+  it("are added, listed newest first, and reported with the contract", async (t) => {
     const on = await emulator(t);
     const contract = await contractIn(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
@@ -79,7 +79,7 @@ describe("key-pointers", () => {
   const purpose = { id: 2, value: "Sales", label: "Purpose", field_name: "purpose", data_type: "string" };
   const shown = (row: object) => ({ ...row, format_option: {} });
 
-  it("are created and changed by field name or id, and told of one by one", async (t) => {
+  it("are created and changed by field name or id, and reported one by one", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     const told = await subscribe(t, on, ["CONTRACT_KEY_POINTER_CREATION", "CONTRACT_KEY_POINTER_UPDATION"]);
@@ -128,7 +128,7 @@ describe("key-pointers", () => {
     });
   });
 
-  it("are rejected row by row, and then none is written", async (t) => {
+  it("are validated row by row, and none is stored if one is invalid", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     const key_pointers = [
@@ -167,7 +167,7 @@ describe("key-pointers", () => {
 });
 
 describe("key-pointers.definitions", () => {
-  it("gives those of a contract type: common ones and the intake form", async (t) => {
+  it("lists those of a contract type: common ones and the intake form", async (t) => {
     const on = await emulator(t);
     const path = "/api/v2.1/public/key_pointers/";
     const { status, body } = await on.api("GET", `${path}?contract_type_id=301`);
@@ -274,7 +274,7 @@ describe("approvals", () => {
     assert.equal((await on.api("POST", approvals(id), { body: { approvals: [legal] } })).status, 201);
   });
 
-  it("need exactly one approver of the workspace", async (t) => {
+  it("require exactly one approver of the workspace", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     const row = { name: "Finance", notes: "" };

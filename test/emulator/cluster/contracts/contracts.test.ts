@@ -67,7 +67,7 @@ describe("the people of a contract", () => {
     ],
   });
 
-  it("have ids that no one else has, members and outsiders, and the same ones on every contract", async (t) => {
+  it("have unique ids, members and outsiders, which are the same on every contract", async (t) => {
     const on = await emulator(t);
     const people = await peopleOf(on, await draft(on.api, signedBy(...outsiders)));
     // Those of the seed are 11 to 13, 21 and 31.
@@ -82,7 +82,7 @@ describe("the people of a contract", () => {
     ]);
   });
 
-  it("who are members of a workspace that is made later have ids of their own, too", async (t) => {
+  it("in a workspace that is created later have unique ids, too", async (t) => {
     const on = await emulator(t);
     await draft(on.api, signedBy("p1@acme.example", "p2@acme.example"));
     const signup = { email: "zoe@newco.example", captcha: "yes" };
@@ -116,13 +116,13 @@ describe("a contract that the workspace does not have", () => {
     });
   }
 
-  it("is not found by number either, where a number is asked for", async (t) => {
+  it("is not found by number either", async (t) => {
     const on = await emulator(t);
     const path = "/api/v2.1/public/contracts/7/recipients/recipient_link/?recipient_email=jo@acme.example";
     await assertRefused(on, () => on.api("GET", path), notFound);
   });
 
-  it("has no page, nor has another cluster's", async (t) => {
+  it("has no page, and neither does another cluster's", async (t) => {
     const { api, clusters } = await emulator(t);
     const [here, there] = clusters.map(({ url }) => `${url}/contracts/T-1`);
     assert.equal((await fetch(here!)).status, 404);

@@ -42,7 +42,7 @@ describe("creating a contract from a template", () => {
     assert.deepEqual(body, { contract_status: "DRAFT", contract_name: "Mutual NDA - Acme Inc." });
   });
 
-  it("reports CONTRACT_CREATED with all that is known of the contract, then of its metadata", async (t) => {
+  it("emits CONTRACT_CREATED with all data of the contract, then its metadata", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
     await draft(on.api, { external_metadata: { id: "deal-42" } });
@@ -216,7 +216,7 @@ describe("creating a contract from a template", () => {
     ],
   ];
   for (const [what, more, expected] of refusals) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       await assertRefused(on, () => on.api("POST", "/api/v2.1/public/contracts/", { body: request(more) }), expected);
     });
@@ -255,7 +255,7 @@ describe("a template of one's own seed", () => {
     });
   }
 
-  it("answers for anyone who omits what has a default", async (t) => {
+  it("applies the defaults of omitted fields", async (t) => {
     const on = await emulator(t, { seed });
     const { number } = await draft(on.api, { contract_template_id: 113, contract_data: { pets: true } });
     const { body } = await on.api(

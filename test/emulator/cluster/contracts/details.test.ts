@@ -10,7 +10,7 @@ import { apiOf } from "../../../support/workspace-api.ts";
 const capitalNotFound = { status: 404, body: { detail: "Not Found" } };
 
 describe("a contract's data", () => {
-  it("can be changed before signature, key by key, and is told of", async (t) => {
+  it("can be changed before signature, key by key, and is reported", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, bothSign);
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
@@ -81,7 +81,7 @@ describe("the business user", () => {
 });
 
 describe("relations", () => {
-  it("hang contracts on one another, never in a circle", async (t) => {
+  it("make contracts depend on one another, but not in a circle", async (t) => {
     const on = await emulator(t);
     for (let n = 0; n < 3; n += 1) await draft(on.api);
     const relate = (id: number, related_contract_id: number, relation_type: string) =>
@@ -144,7 +144,7 @@ describe("process metrics", () => {
   });
 });
 
-it("a contract number that is none is not found", async (t) => {
+it("an invalid contract number is not found", async (t) => {
   const on = await emulator(t);
   const metrics = () => on.api("GET", "/api/v2.1/public/contracts/T-1/process_metrics/");
   await assertRefused(on, metrics, notFound);
@@ -153,7 +153,7 @@ it("a contract number that is none is not found", async (t) => {
   await assertRefused(on, owner, notFound);
 });
 
-it("none of these finds another workspace's contract", async (t) => {
+it("another workspace's contract is not found", async (t) => {
   const on = await emulator(t);
   await draft(on.api);
   const other = await apiOf(on, 2);

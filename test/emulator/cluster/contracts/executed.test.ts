@@ -60,13 +60,13 @@ describe("importing an executed contract", () => {
     assert.equal((answer.body as { counter_party_name: string }).counter_party_name, "Jo Doe");
   });
 
-  it("prefers the specification's name where both are sent", async (t) => {
+  it("prefers the specification's name if both are sent", async (t) => {
     const { api } = await emulator(t);
     const body = await request({ file_content: "nonsense", organization_entity_id: 999 });
     assert.equal((await api("POST", path, { body })).status, 201);
   });
 
-  it("gives back the bytes that came", async (t) => {
+  it("returns the uploaded bytes", async (t) => {
     const { api } = await emulator(t);
     const body = await request();
     await api("POST", path, { body });
@@ -130,14 +130,14 @@ describe("importing an executed contract", () => {
     ],
   ];
   for (const [what, more, problems] of refusals) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       const body = await request(more);
       await assertRefused(on, () => on.api("POST", path, { body }), fields(problems));
     });
   }
 
-  it("rejects object configurations, since none is configured", async (t) => {
+  it("rejects object configurations, because none is configured", async (t) => {
     const on = await emulator(t);
     const object_configuration_id = "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11";
     const body = await request({ external_metadata: { id: "1", object_configuration_id } });

@@ -10,7 +10,7 @@ const forbidden = (status: string, words: string) =>
   domain("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
 
 describe("marking for execution", () => {
-  it("asks for signatures, from DRAFT and from REDLINING; unmarking takes it back", async (t) => {
+  it("requests signatures from DRAFT and from REDLINING, and unmarking undoes it", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, [
@@ -64,7 +64,7 @@ describe("marking for execution", () => {
 });
 
 describe("voiding through the API", () => {
-  it("needs a note, is final, and is not for executed contracts", async (t) => {
+  it("requires a note, is final, and is rejected for executed contracts", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);

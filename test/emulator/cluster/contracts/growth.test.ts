@@ -13,7 +13,7 @@ import { timesAsLong } from "../../../support/growth.ts";
 const bound = 9;
 
 describe("A contract with very many of something", () => {
-  it("takes time in proportion to its parties, also where they are all one with many contacts", async (t) => {
+  it("takes linear time in the number of parties and of contacts", async (t) => {
     const { api } = await emulator(t);
     let names = 0;
     const create = (count: number) => async () => {
@@ -36,7 +36,7 @@ describe("A contract with very many of something", () => {
     assert.equal(party?.contacts.length, 1_000);
   });
 
-  it("looks at each signatory a few times to say whose turn it is", () => {
+  it("checks each signatory only a few times to find whose turn it is", () => {
     const looksFor = (count: number, look: (signatories: readonly Signatory[]) => unknown) => {
       let looks = 0;
       const signatory = {
@@ -54,7 +54,7 @@ describe("A contract with very many of something", () => {
     assert.ok(looksFor(1_000, (all) => findNextSignatories(all)) <= 4_000);
   });
 
-  it("asks each of its ancestors once, however many ways lead to them", async (t) => {
+  it("reads each of its ancestors once, however many paths lead to them", async (t) => {
     const { api } = await emulator(t);
     const relate = (from: number, to: number) =>
       api("POST", `/api/v2.1/public/contracts/${from}/contract_relation/`, {
@@ -74,7 +74,7 @@ describe("A contract with very many of something", () => {
 });
 
 describe("What a request would tell its webhooks", () => {
-  it("is rejected where it is more than a body may hold, and nothing of it happens", async (t) => {
+  it("is rejected without changes if it exceeds the body limit", async (t) => {
     const { api } = await emulator(t);
     const body = (count: number) => ({
       counter_party_details: [{ ...acme, organization_name: "A".repeat(1_000_000) }],

@@ -31,7 +31,7 @@ async function onHold(t: TestContext, more: object = {}) {
   return { on, contract, later };
 }
 
-describe("e-mails that had not come when their contract was put on hold", () => {
+describe("e-mails that were pending when their contract was put on hold", () => {
   for (const [template, activity, status] of [
     [101, "SIGNING_EMAIL_DELIVERED", "SIGN"],
     [104, "REDLINING_EMAIL_DELIVERED", "REDLINING"],
@@ -48,7 +48,7 @@ describe("e-mails that had not come when their contract was put on hold", () => 
     });
   }
 
-  it("do not come where their provider has reported otherwise meanwhile", async (t) => {
+  it("are not delivered if their provider has reported otherwise in the meantime", async (t) => {
     const { on, contract, later } = await onHold(t);
     const { body } = await on.ask("GET", "emails");
     const [{ metadata: Metadata }] = (body as { items: [{ metadata: object }] }).items;

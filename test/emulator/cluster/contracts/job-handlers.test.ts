@@ -63,7 +63,7 @@ describe("what the schedule does with a contract", () => {
     assert.deepEqual(await told(), ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"]);
   });
 
-  it("reports nothing when the contract left its state while the entry was on its way", async () => {
+  it("reports nothing if the contract left its state while the entry was running", async () => {
     const { run, told, queued, leave } = await waiting();
     await leave();
     assert.equal(await run(), "ended");

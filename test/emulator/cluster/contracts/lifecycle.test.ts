@@ -133,7 +133,7 @@ describe("the lifecycle of a contract", () => {
     });
   }
 
-  it("sends for review first when the template asks for it, and opens the counterparty's review", () => {
+  it("sends for review first if the template requires it, and opens the counterparty's review", () => {
     const outcome = move(contract({ counterparty_review: true }), "send", at);
     assert.ok(outcome.refused === undefined);
     assert.equal(outcome.contract.status, "REDLINING");
@@ -152,7 +152,7 @@ describe("the lifecycle of a contract", () => {
     });
   }
 
-  it("completes an internal review in place, and signature waits for a user to ask for it", () => {
+  it("completes an internal review in place, and signature must be requested", () => {
     const row = contract({ status: "REDLINING", kind: "THIRD_PARTY_CONTRACT", reviews: [review("internal")] });
     const outcome = move(row, "complete-review", at);
     assert.ok(outcome.refused === undefined);
@@ -181,13 +181,13 @@ describe("the lifecycle of a contract", () => {
     assert.equal(next(two, "approve"), "REDLINING");
   });
 
-  it("sends declined paper back to REDLINING, where a template contract goes to DRAFT", () => {
+  it("returns declined paper to REDLINING, while a template contract returns to DRAFT", () => {
     for (const kind of ["THIRD_PARTY_CONTRACT", "SIGN_CONTRACT"] as const) {
       assert.equal(next(contract({ kind, status: "SIGN" }), "decline"), "REDLINING");
     }
   });
 
-  it("resumes to the status before the hold", () => {
+  it("resumes in the status before the hold", () => {
     for (const status of ["DRAFT", "REDLINING", "SIGN"] as const) {
       const held = move(contract({ status }), "hold", at);
       assert.ok(held.refused === undefined);

@@ -19,7 +19,7 @@ async function arranged({ api }: TestEmulator): Promise<void> {
   await api("POST", `${base}/contracts/T-2/key_pointers/bulk`, { body: { key_pointers: [pointer] } });
 }
 
-describe("A request that changes nothing is answered as any other, and writes and reports nothing:", () => {
+describe("a request that changes nothing succeeds without a write or an event:", () => {
   const requests: [method: string, path: string, body: object][] = [
     ["PATCH", `${base}/contracts/T-1/contract_data`, { data: {} }],
     ["PATCH", `${base}/contracts/T-1/contract_data`, { data: { seats: 3 } }],
@@ -48,7 +48,7 @@ describe("A request that changes nothing is answered as any other, and writes an
     });
   }
 
-  it("the first metadata is reported as created, though nothing came with the contract or by an earlier write", async (t) => {
+  it("the first metadata is reported as created, even if the contract had none", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"]);
     const { id } = await draft(on.api, { external_metadata: {} });

@@ -86,7 +86,7 @@ describe("third-party paper for review", () => {
 });
 
 describe("third-party paper for signature", () => {
-  it("goes straight to signature: our people and their contact", async (t) => {
+  it("goes straight to signature by both sides", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, [
       "CONTRACT_CREATED",

@@ -6,7 +6,7 @@ import { emulator } from "../../../support/emulator.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
 describe("contracts over a restart", () => {
-  it("are what they were, and what was to follow by itself follows", async (t) => {
+  it("are unchanged, and their timers continue", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const first = await emulator(t, { file, autoSignMs: 600_000 });
     const contract = await sent(first.api, { external_metadata: { id: "deal-42", record_data: { stage: "won" } } });

@@ -6,7 +6,7 @@ import { assertRefused } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
 
 describe("sending a contract to its counterparties", () => {
-  it("asks for signatures, and the mail provider reports a minute later", async (t) => {
+  it("requests signatures, and the mail provider reports a minute later", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, [
@@ -48,7 +48,7 @@ describe("sending a contract to its counterparties", () => {
     ]);
   });
 
-  it("invites each signatory when it is their turn, and no one before or twice", async (t) => {
+  it("invites each signatory once, when it is their turn", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, {
       counter_party_details: [acme],
@@ -118,7 +118,7 @@ describe("sending a contract to its counterparties", () => {
     });
   });
 
-  it("reports the e-mail for review as delivered to everybody, the copies too", async (t) => {
+  it("reports the review e-mail as delivered to all recipients, including copies", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_template_id: 104 });
     const told = await subscribe(t, on, ["REDLINING_EMAIL_DELIVERED"]);
@@ -159,7 +159,7 @@ describe("sending a contract to its counterparties", () => {
     );
   });
 
-  it("rejects a contract that no one signs", async (t) => {
+  it("rejects a contract without signatories", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { counter_party_details: [] });
     await assertRefused(

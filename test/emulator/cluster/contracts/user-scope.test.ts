@@ -20,7 +20,7 @@ async function isShown({ api }: TestEmulator, id: string, scoping: string | unde
 }
 
 describe("Enforce-User-Scoping", () => {
-  it("hides what the acting user has nothing to do with, and only where it is asked for", async (t) => {
+  it("hides contracts of other users, but only on request", async (t) => {
     const on = await emulator(t);
     const { id } = await draft(on.api);
     assert.equal(await isShown(on, id), false);

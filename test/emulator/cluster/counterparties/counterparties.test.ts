@@ -97,7 +97,7 @@ describe("counterparties.create", () => {
     ],
   ];
   for (const [what, body, fields] of malformed) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       await assertRefused(on, () => on.api("POST", counterpartiesPath, { body }), { status: 400, body: fields });
     });
@@ -123,7 +123,7 @@ describe("counterparties that a contract names", () => {
       [activity, contract_id ?? counterparty_id, contact_id ?? address_id].filter((each) => each !== undefined),
     );
 
-  it("by a template's contract are reported of before it when they are new, and keep the address that came", async (t) => {
+  it("of a template contract are reported before it if they are new, with their address", async (t) => {
     const on = await emulator(t);
     const next = await subscribe(t, on, told);
     const other = { is_individual: true, poc_details: { ...poc, email: "kim@lee.example" } };
@@ -225,7 +225,7 @@ describe("counterparties.list, show and update", () => {
     assert.deepEqual(activitiesTold(await told()), ["COUNTER_PARTY_UPDATED"]);
   });
 
-  it("do not know a counterparty of another workspace", async (t) => {
+  it("reject a counterparty of another workspace", async (t) => {
     const on = await emulator(t);
     await (await apiOf(on, 2))("POST", counterpartiesPath, { body: acme });
     assert.deepEqual((await on.api("GET", counterpartiesPath)).body, list());

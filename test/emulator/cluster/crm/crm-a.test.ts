@@ -93,7 +93,7 @@ describe("what crm_a shows next to a record", () => {
     assert.deepEqual(titles(await cards("associatedObjectId=8")), ["Of 8"]);
   });
 
-  it("are those of the workspaces of the person who acts in the CRM, and of no others", async (t) => {
+  it("are limited to the workspaces of the person who acts in the CRM", async (t) => {
     const { ask, cluster, cards, contractOf } = await crm(t);
     const { number } = await contractOf("9");
     assert.deepEqual(
@@ -110,7 +110,7 @@ describe("what crm_a shows next to a record", () => {
     }
   });
 
-  it("are none for a record that no contract names, for no record, and of another cluster", async (t) => {
+  it("are empty for a record without contracts, for no record, and for another cluster", async (t) => {
     const { cards, contractOf } = await crm(t);
     await contractOf("9");
     for (const query of ["associatedObjectId=10", "portalId=1", `cluster_id=us-1&${deal}`]) {
@@ -120,7 +120,7 @@ describe("what crm_a shows next to a record", () => {
 });
 
 describe("the embedded app of crm_a", () => {
-  it("leads to the page of the contract that is named, by either of its ids", async (t) => {
+  it("redirects to the page of the named contract, by either of its ids", async (t) => {
     const { ask, cluster, contractOf } = await crm(t);
     const { id, number } = await contractOf("9");
     for (const named of [id, String(number)]) {
@@ -129,7 +129,7 @@ describe("the embedded app of crm_a", () => {
     }
   });
 
-  it("lets nothing of a contract id out of the path of its page", async (t) => {
+  it("keeps a contract id within the path of its page", async (t) => {
     const { ask, cluster } = await crm(t);
     const { headers } = await ask(`${iframe}?contract_id=${encodeURIComponent("../..//evil\r\nx: 1")}`);
     assert.equal(headers.get("location"), `${cluster}/contracts/..%2F..%2F%2Fevil%0D%0Ax%3A%201`);
@@ -155,7 +155,7 @@ describe("the embedded app of crm_a", () => {
     });
   });
 
-  it("is in the inbox of the cluster as it came", async (t) => {
+  it("is in the cluster's inbox unchanged", async (t) => {
     const { world, ask } = await crm(t);
     await ask(`${iframe}?${deal}`);
     const { body } = await world.ask("GET", "clusters/eu-1/inbox");

@@ -47,7 +47,7 @@ describe("the canvas page of crm_b", () => {
     assert.equal(contextIn(body), undefined);
   });
 
-  it("believes no one who comes past the router with a request that does not hold", async (t) => {
+  it("rejects an invalid signed request that bypassed the router", async (t) => {
     const world = await emulator(t);
     const router = sender(world.clusters[0]!.url);
     const expected = { status: 401, body: { detail: "Invalid signed request" } };
@@ -55,7 +55,7 @@ describe("the canvas page of crm_b", () => {
     assert.deepEqual(plain(await router("POST", path, { body: "", headers: form })), expected);
   });
 
-  it("loads its front end from where index_url_override says, if that is allowed", async (t) => {
+  it("loads its front end from index_url_override, if it is allowed", async (t) => {
     const world = await emulator(t);
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
     for (const answer of [

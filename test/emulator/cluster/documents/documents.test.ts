@@ -40,7 +40,7 @@ describe("downloading a contract", () => {
     assert.deepEqual((await download(on, contract.id)).bytes, bytes);
   });
 
-  it("makes one of a contract with a name that no header could hold", async (t) => {
+  it("generates one for a contract whose name is not valid in a header", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_name: "NDA ".repeat(500_000) });
     const { headers, bytes } = await download(on, contract.id);
@@ -48,7 +48,7 @@ describe("downloading a contract", () => {
     assert.equal(await findPdfProblem(bytes, pdfs), undefined);
   });
 
-  it("gives the newest version that was uploaded, directly and by a link that needs no credentials", async (t) => {
+  it("returns the newest uploaded version, directly and by a link without credentials", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED"]);
@@ -91,7 +91,7 @@ describe("downloading a contract", () => {
     });
   }
 
-  it("gives a DOCX where there is one, and falls back to the PDF on request", async (t) => {
+  it("returns a DOCX if there is one, and falls back to the PDF on request", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const link = (format: string) =>
@@ -105,7 +105,7 @@ describe("downloading a contract", () => {
     assert.equal(((await link("DOCX")).body as { file_name: string }).file_name, "v2.docx");
   });
 
-  it("has no PDF of paper that came with another version only", async (t) => {
+  it("has no PDF of paper that only has another version", async (t) => {
     const on = await emulator(t);
     const answer = on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
       body: {
@@ -131,7 +131,7 @@ describe("previewing a document", () => {
   const preview = (api: TestEmulator["api"], body: object) =>
     api("POST", "/api/v2.1/public/contracts/preview/", { body });
 
-  it("makes a PDF of a template and some of its answers, and creates nothing", async (t) => {
+  it("generates a PDF of a template and some answers, without creating anything", async (t) => {
     const on = await emulator(t);
     const before = await on.ask("GET", "state");
     const body = { contract_template_id: 102, contract_data: { seats: 3 } };
@@ -159,7 +159,7 @@ describe("previewing a document", () => {
   });
 });
 
-it("documents that are made of a template are stored only where a link leads to them", async (t) => {
+it("generated documents are only stored if a link leads to them", async (t) => {
   const folder = await testFolder(t);
   const on = await emulator(t, { file: join(folder, "emulator.json") });
   const { id } = await draft(on.api);
@@ -171,7 +171,7 @@ it("documents that are made of a template are stored only where a link leads to 
 });
 
 describe("downloading the DOCX of a contract", () => {
-  it("gives the newest version, or an older one on request", async (t) => {
+  it("returns the newest version, or an older one on request", async (t) => {
     const on = await emulator(t);
     const { number } = await draft(on.api);
     const ask = (body?: object) => on.api("POST", `/api/v2.1/public/contracts/${number}/download_docx/`, { body });
@@ -196,7 +196,7 @@ describe("downloading the DOCX of a contract", () => {
 });
 
 describe("the text of a contract", () => {
-  it("is that of the PDF made from template and data, whole or line by line", async (t) => {
+  it("is that of the generated PDF, as a whole or by line", async (t) => {
     const on = await emulator(t);
     const { id } = await draft(on.api);
     const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
@@ -220,7 +220,7 @@ describe("the text of a contract", () => {
     });
   });
 
-  it("is that of the newest version, or of the one that is asked for; a DOCX has none", async (t) => {
+  it("is that of the newest or the requested version; a DOCX has none", async (t) => {
     const on = await emulator(t);
     const { id, number } = await draft(on.api);
     await upload(on, number, { document_name: "v1.pdf", document_base_64: (await pdf()).toString("base64") });
@@ -253,7 +253,7 @@ describe("the text of a contract", () => {
 });
 
 describe("uploading a version", () => {
-  it("that is executed ends the contract, anyone who has not signed", async (t) => {
+  it("that is executed executes the contract, whoever has not signed", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED", "SIGNING_EMAIL_DELIVERED"]);
@@ -289,7 +289,7 @@ describe("uploading a version", () => {
     ],
   ];
   for (const [what, body, problems] of wrong) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       const { number } = await draft(on.api);
       await assertRefused(on, () => upload(on, number, body), fields(problems));
@@ -314,7 +314,7 @@ describe("supporting documents", () => {
   });
 });
 
-it("none of these finds another workspace's contract", async (t) => {
+it("another workspace's contract is not found", async (t) => {
   const on = await emulator(t);
   await draft(on.api);
   const other = await apiOf(on, 2);

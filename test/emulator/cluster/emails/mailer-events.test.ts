@@ -38,7 +38,7 @@ const told = [
 ] as const;
 
 describe("an event of the e-mail provider", () => {
-  it("is stored with the e-mail that its metadata names, and told", async (t) => {
+  it("is stored with the e-mail in its metadata, and emitted", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const next = await subscribe(t, on, told);
@@ -68,7 +68,7 @@ describe("an event of the e-mail provider", () => {
     assert.deepEqual((await emailsOn(on))[0]?.events, [{ type: "Open", at: "2031-01-02T03:04:05.000Z", detail: null }]);
   });
 
-  it("finds the newest e-mail of a recipient where no id is named, by contract and purpose", async (t) => {
+  it("finds the newest e-mail of a recipient without an id, by contract and purpose", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     await sent(on.api);
@@ -93,7 +93,7 @@ describe("an event of the e-mail provider", () => {
     assert.deepEqual(await findingsOn(on), Array(4).fill("unknown-email"));
   });
 
-  it("that is unknown or cannot be read is taken, noted, and changes nothing", async (t) => {
+  it("that is unknown or invalid is accepted with a finding, and changes nothing", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     await quiet(on);
@@ -115,7 +115,7 @@ describe("an event of the e-mail provider", () => {
     assert.deepEqual(await findingsOn(on), codes);
   });
 
-  it("reports that an e-mail bounced, and it is not delivered a minute later; said twice, it is reported twice", async (t) => {
+  it("reports a bounce instead of the delivery a minute later, and a repeated bounce twice", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const next = await subscribe(t, on, told);
@@ -134,7 +134,7 @@ describe("an event of the e-mail provider", () => {
     assert.deepEqual((await emailsOn(on))[0]?.events, [bounced, bounced]);
   });
 
-  it("is told of no contract that is deleted, and kept; the last hundred are", async (t) => {
+  it("is stored without an activity if the contract is deleted; the last hundred are kept", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
@@ -149,7 +149,7 @@ describe("an event of the e-mail provider", () => {
   });
 });
 
-it("a link that is opened counts as clicked, that of a signatory and that of a contact, and no other", async (t) => {
+it("an opened link of a signatory or a contact counts as clicked", async (t) => {
   const on = await emulator(t);
   await sent(on.api);
   await draft(on.api, { contract_template_id: 104 });
@@ -193,7 +193,7 @@ it("the e-mail behind a link is found without a look at others, to the same pers
   await store.close();
 });
 
-it("a reminder is an e-mail of its own, and a draft sends none", async (t) => {
+it("a reminder is a separate e-mail, and a draft sends none", async (t) => {
   const on = await emulator(t);
   await draft(on.api);
   assert.deepEqual(await emailsOn(on), []);

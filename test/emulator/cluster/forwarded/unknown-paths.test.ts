@@ -4,8 +4,8 @@ import { namedSeeds } from "../../../../emulator/compose/state/seed.ts";
 import { unemulatedRoutes } from "../../../../src/api/contracts/unemulated-routes.ts";
 import { emulator, plain, sender } from "../../../support/emulator.ts";
 
-describe("a path that a cluster does not know", () => {
-  it("is 404 below the public API in any version and where the router has the control plane, with the nearest operation of its own, and no matter for the inbox", async (t) => {
+describe("an unknown path at a cluster", () => {
+  it("is 404 below the public API in any version and below the control plane, with the nearest operation, and not in the inbox", async (t) => {
     const on = await emulator(t);
     for (const path of [
       "/api/v2.1/public/contract/",
@@ -26,7 +26,7 @@ describe("a path that a cluster does not know", () => {
     );
   });
 
-  it("is 501 where the service has the route and says what is missing to build it, unless the seed scripts an answer", async (t) => {
+  it("is 501 with the missing facts if the service has the route, unless the seed scripts a response", async (t) => {
     const path = "/api/v2.1/public/contracts/1/related_contracts/";
     const on = await emulator(t);
     const notBuilt = {
@@ -91,7 +91,7 @@ describe("a path that a cluster does not know", () => {
     );
   });
 
-  it("is looked at as it reads: an escaped slash divides, and what else is escaped is what it stands for", async (t) => {
+  it("is matched in its decoded form: an escaped slash is a separator", async (t) => {
     const on = await emulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
     const redirect = "/router/v1/oauth2.0/external";
     const echo = (path: string) => ({ cluster_id: "eu-1", method: "GET", path });

@@ -53,7 +53,7 @@ describe("an authorization request", () => {
     assert.match(sentBack(answer).code!, /^eu-1_/);
   });
 
-  it("retains the client's own query byte for byte, and goes without a state when none was sent", async (t) => {
+  it("keeps the client's own query byte for byte, and has no state if none was sent", async (t) => {
     const world = await emulator(t);
     const iss = encodeURIComponent(world.routerUrl);
     for (const [redirect_uri, more] of [
@@ -148,7 +148,7 @@ describe("an authorization request", () => {
     [{ prompt: "none" }, { error: "login_required" }],
   ];
   for (const [changes, problem] of problems) {
-    it(`with ${JSON.stringify(changes)} goes back to the client with ${JSON.stringify(problem)}`, async (t) => {
+    it(`with ${JSON.stringify(changes)} redirects to the client with ${JSON.stringify(problem)}`, async (t) => {
       const world = await emulator(t);
       const answer = await authorize(world, changes);
       assert.equal(answer.status, 302);
@@ -160,7 +160,7 @@ describe("an authorization request", () => {
 describe("a parameter that is repeated", () => {
   const target = (more: string) => `${authorizePath}?${changed(request, {})}&${more}`;
 
-  it("rewinds to the client as an invalid request", async (t) => {
+  it("redirects to the client as an invalid request", async (t) => {
     const world = await emulator(t);
     const answer = await world.router("GET", target("scope=openid"));
     assert.equal(answer.status, 302);
@@ -174,7 +174,7 @@ describe("a parameter that is repeated", () => {
   });
 
   for (const more of ["client_id=demo-web", `redirect_uri=${encodeURIComponent("http://127.0.0.1:9/other")}`]) {
-    it(`ends on a page where it says who is to be told: ${more}`, async (t) => {
+    it(`shows an error page if it names the recipient of the redirect: ${more}`, async (t) => {
       const world = await emulator(t);
       const { status, body, headers } = await world.router("GET", target(more));
       assert.deepEqual([status, headers.get("location")], [400, null]);
@@ -184,7 +184,7 @@ describe("a parameter that is repeated", () => {
 });
 
 describe("a scope", () => {
-  it("is granted without the words that no one knows, which leave a finding", async (t) => {
+  it("is granted without unknown words, which leave a finding", async (t) => {
     const world = await emulator(t);
     const { scope, refresh_token } = await signIn(world, ada, { scope: "openid contracts:read email admin" });
     assert.equal(scope, "openid email");
@@ -194,7 +194,7 @@ describe("a scope", () => {
     assert.equal(refreshed.scope, "email");
   });
 
-  it("of unknown words alone grants nothing of the person but who it is", async (t) => {
+  it("with only unknown words grants nothing but the subject", async (t) => {
     const world = await emulator(t);
     const { scope, id_token, access_token } = await signIn(world, ada, { scope: "contracts:read" });
     assert.deepEqual([scope, id_token], ["", undefined]);
@@ -209,7 +209,7 @@ describe("a session", () => {
   };
   const hour = 3_600_000;
 
-  it("begins with a sign-in and spares the next one, at whichever cluster", async (t) => {
+  it("starts with a sign-in and skips the next one, at any cluster", async (t) => {
     const world = await emulator(t);
     for (const [email, cluster] of [
       [ada, "eu-1"],
@@ -232,7 +232,7 @@ describe("a session", () => {
     assert.equal(attributes[0], "Path=/twin/api/v1/oauth/");
   });
 
-  it("does not spare a sign-in that the client insists on", async (t) => {
+  it("does not skip a sign-in that the client requires", async (t) => {
     const world = await emulator(t);
     const { cookie } = await begin(world, ada);
     const status = async (changes: Record<string, string>) =>
@@ -244,7 +244,7 @@ describe("a session", () => {
     assert.equal(await status({ max_age: "60" }), 200);
   });
 
-  it("does not spare a sign-in by max_age=0, though no time has passed", async (t) => {
+  it("does not skip a sign-in with max_age=0, even if no time has passed", async (t) => {
     const world = await emulator(t);
     const { cookie } = await begin(world, ada);
     const headers = { cookie };
@@ -253,7 +253,7 @@ describe("a session", () => {
     assert.equal(sentBack(silent).error, "login_required");
   });
 
-  it("of a user at another cluster than the client's is none there, and prompt=none reports that", async (t) => {
+  it("of a user at another cluster is unknown there, which prompt=none reports", async (t) => {
     const world = await emulator(t);
     const { cookie } = await begin(world, eli);
     await world.router("POST", "/router/v1/cluster_clients/bulk", {
@@ -275,7 +275,7 @@ describe("a session", () => {
     assert.equal(await silent(), "login_required");
   });
 
-  it("that no one began is none", async (t) => {
+  it("with an unknown state is rejected", async (t) => {
     const world = await emulator(t);
     const cookie = "svc_session=eu-1_guess";
     const answer = await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } });
@@ -287,7 +287,7 @@ describe("an id_token_hint", () => {
   const cookieOf = async (world: TestEmulator, svc_user: string) =>
     (await authorize(world, { svc_user })).headers.get("set-cookie")!.split("; ")[0]!;
 
-  it("lets the user whom it names sign in, after it expired, too, at whichever cluster", async (t) => {
+  it("signs in the user whom it names, even after it expired, at any cluster", async (t) => {
     const world = await emulator(t);
     for (const [email, cluster] of [
       [ada, "eu-1"],
@@ -302,7 +302,7 @@ describe("an id_token_hint", () => {
     }
   });
 
-  it("of another user than the one who is signed in is login_required by prompt=none", async (t) => {
+  it("of another user than the signed-in one is login_required with prompt=none", async (t) => {
     const world = await emulator(t);
     const required = {
       "": callback,
@@ -322,7 +322,7 @@ describe("an id_token_hint", () => {
     }
   });
 
-  it("of another user than the one who is signed in asks who it is, and takes no one else", async (t) => {
+  it("of another user than the signed-in one asks to sign in, and accepts only that user", async (t) => {
     const world = await emulator(t);
     const { id_token } = await signIn(world, ada);
     const headers = { cookie: await cookieOf(world, "ben@northwind.example") };

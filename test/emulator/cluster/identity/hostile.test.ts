@@ -18,7 +18,7 @@ const bodies: Record<string, string | Uint8Array> = {
 for (const path of paths) {
   for (const [what, body] of Object.entries(bodies)) {
     for (const type of ["application/json", "application/x-www-form-urlencoded"]) {
-      it(`${path} refuses ${what} as ${type}, and nothing changes`, async (t) => {
+      it(`${path} rejects ${what} as ${type}, and nothing changes`, async (t) => {
         const world = await emulator(t);
         const before = (await world.ask("GET", "state")).body;
         const { url } = world.clusters[0]!;

@@ -30,7 +30,7 @@ const proven = (code: string, changes: Changes = {}) => ({
 });
 
 describe("a confidential client", () => {
-  it("may go without PKCE, which leaves a finding", async (t) => {
+  it("may omit PKCE, which leaves a finding", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const code = await codeOf(world, email, withoutPkce);
     assert.deepEqual(await findings(world, "eu-1"), [
@@ -49,7 +49,7 @@ describe("a confidential client", () => {
     });
   });
 
-  it("that sent a challenge must bring its verifier, and leaves no finding", async (t) => {
+  it("with a challenge requires the verifier, and leaves no finding", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const code = await codeOf(world, email, { client_id });
     await assertRefused(world, () => requestToken(world, proven(code)), {
@@ -67,7 +67,7 @@ describe("a confidential client", () => {
     assert.deepEqual(sentBack(answer), { ...back, ...problem, iss: world.routerUrl });
   });
 
-  it("needs PKCE under --strict=pkce", async (t) => {
+  it("requires PKCE with --strict=pkce", async (t) => {
     const world = await emulator(t, { seed: confidential, strict: ["pkce"] });
     const answer = await authorize(world, { ...withoutPkce, svc_user: email });
     const problem = invalid("code_challenge is missing: PKCE is required");
@@ -75,7 +75,7 @@ describe("a confidential client", () => {
   });
 });
 
-it("a public client needs PKCE in any case", async (t) => {
+it("a public client always requires PKCE", async (t) => {
   const world = await emulator(t);
   const answer = await authorize(world, { ...withoutPkce, client_id: "demo-cli", svc_user: email });
   assert.deepEqual(plain(answer).status, 302);

@@ -51,7 +51,7 @@ describe("the signing key of a cluster", () => {
     }
   });
 
-  it("is made once, though many ask at the same time, and survives a restart", async (t) => {
+  it("is created once, even by concurrent requests, and survives a restart", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
     t.after(() => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");
@@ -92,7 +92,7 @@ describe("the signing key of a cluster", () => {
   });
 });
 
-it("a cluster describes itself by its own URLs", async (t) => {
+it("a cluster's own configuration has its own URLs", async (t) => {
   const world = await emulator(t);
   const { url } = world.clusters[1]!;
   const { body } = await sender(url)("GET", "/.well-known/openid-configuration");

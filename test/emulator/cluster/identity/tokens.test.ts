@@ -120,7 +120,7 @@ describe("an authorization code", () => {
     );
   });
 
-  it("that is used twice takes the refresh tokens back that came of it", async (t) => {
+  it("that is used twice revokes the refresh tokens from it", async (t) => {
     const world = await emulator(t);
     const code = await codeOf(world, ada);
     const { refresh_token } = (await requestToken(world, exchange(code))).body as Tokens;
@@ -136,7 +136,7 @@ const refresh = (world: TestEmulator, refresh_token: string, changes: Changes = 
   requestToken(world, { grant_type: "refresh_token", refresh_token, client_id: "demo-cli", ...changes });
 
 describe("a refresh token", () => {
-  it("brings new tokens for the same person, and a new one of its own", async (t) => {
+  it("returns new tokens for the same person, and a new refresh token", async (t) => {
     const world = await emulator(t);
     const first = await signIn(world, eli, { nonce: "n" });
     await world.clock.advance({ by: 60_000 });
@@ -151,7 +151,7 @@ describe("a refresh token", () => {
     assert.equal((await refresh(world, next.refresh_token)).status, 200);
   });
 
-  it("that is used twice takes the whole family back, and no other", async (t) => {
+  it("that is used twice revokes only its whole family", async (t) => {
     const world = await emulator(t);
     const [mine, other] = [await signIn(world, ada), await signIn(world, ada)];
     const next = (await refresh(world, mine.refresh_token)).body as Tokens;
@@ -253,7 +253,7 @@ describe("a confidential client", () => {
 });
 
 describe("a token request", () => {
-  it("must tell nothing twice", async (t) => {
+  it("rejects repeated parameters", async (t) => {
     const seed = {
       ...confidential,
       oauth_clients: [...confidential.oauth_clients, { client_id: "pub", client_name: "P" }],
@@ -280,7 +280,7 @@ describe("a token request", () => {
 });
 
 describe("an access token", () => {
-  it("tells who its user is, as far as its scope goes", async (t) => {
+  it("returns the claims of its user within its scope", async (t) => {
     const world = await emulator(t);
     const told = async (scope: string) =>
       plain(await userinfo(world, (await signIn(world, eli, { scope })).access_token));
@@ -299,7 +299,7 @@ describe("an access token", () => {
     ["form", (access_token) => ({ headers: form, body: changed({}, { access_token }) })],
   ];
   for (const [where, carry] of carriers) {
-    it(`tells the same to a POST that carries it in its ${where}`, async (t) => {
+    it(`returns the same to a POST with the token in its ${where}`, async (t) => {
       const world = await emulator(t);
       const { access_token } = await signIn(world, eli);
       const answer = await world.router("POST", "/api/v1/oauth/userinfo/", carry(access_token));
@@ -317,7 +317,7 @@ describe("an access token", () => {
     assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_request"');
   });
 
-  it("that is none is rejected to a POST, too, and is not read from a URL", async (t) => {
+  it("that is invalid is also rejected in a POST, and not read from a URL", async (t) => {
     const world = await emulator(t);
     const { access_token } = await signIn(world, ada);
     const gone = refusal(
@@ -346,7 +346,7 @@ describe("an access token", () => {
     assert.equal((await userinfo(world, access_token)).status, 401);
   });
 
-  it("that is altered, of another cluster, no access token, or of no one is rejected by the cluster", async (t) => {
+  it("that is altered, foreign, of another type, or without a user is rejected by the cluster", async (t) => {
     const world = await emulator(t);
     const { access_token, id_token } = await signIn(world, ada);
     const [header, claims, signature] = access_token.split(".") as [string, string, string];

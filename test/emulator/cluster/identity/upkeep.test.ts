@@ -13,7 +13,7 @@ const countOf = async ({ ask }: TestEmulator, collection: string) => {
   return rows[collection]?.length ?? 0;
 };
 
-describe("what no one can use any more leaves the state", () => {
+describe("expired rows are removed from the state", () => {
   it("a code ten minutes after it expired, with the next code; until then it reports that it has expired", async (t) => {
     const world = await emulator(t);
     const code = await codeOf(world, ada);

@@ -76,7 +76,7 @@ describe("an installation of chat_a", () => {
     });
   }
 
-  it("is rejected without a state, with any state, and with a code that no one issued", async (t) => {
+  it("is rejected without a state, with an unknown state, and with an unknown code", async (t) => {
     const world = await emulator(t);
     const { state } = await begin(world, "chat_a");
     for (const query of ["", "?code=c0de", "?code=c0de&state=guess", "?error=access_denied", "?state=eu-1_x"]) {
@@ -94,7 +94,7 @@ describe("an installation of chat_a", () => {
     );
   });
 
-  it("that a person denies ends refused, and maps nothing", async (t) => {
+  it("that a person denies ends as denied, and maps nothing", async (t) => {
     const world = await emulator(t);
     // The answer that says why is that of the cluster which began it, not that of the first one.
     const { authorization_url } = await begin(world, "chat_a", { workspace_id: 3 });
@@ -111,7 +111,7 @@ describe("an installation of chat_a", () => {
     assert.deepEqual(await owners(world, "T-NEW"), []);
   });
 
-  it("accepts no code of another provider", async (t) => {
+  it("rejects a code of another provider", async (t) => {
     const world = await emulator(t);
     const theirs = await begin(world, "ProviderA", { approve_as: "ada@northwind.example" });
     const code = new URL(theirs.redirect_url!).searchParams.get("code");
@@ -122,7 +122,7 @@ describe("an installation of chat_a", () => {
     });
   });
 
-  it("goes to a destination that the cluster belongs to", async (t) => {
+  it("uses a destination of the cluster", async (t) => {
     const seed = {
       clusters: [
         { id: "eu-1", label: "eu", destinations: ["europe"] },
@@ -139,7 +139,7 @@ describe("an installation of chat_a", () => {
     assert.match(await submit(world, authorization_url, { team_id: "T1" }), /\/destinations\/europe\/chat_a\//);
   });
 
-  it("moves the team to the cluster that it was installed at last, and goes with the workspace", async (t) => {
+  it("maps the team to the cluster of its last installation, and is removed with the workspace", async (t) => {
     const world = await emulator(t);
     const { id } = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as { id: number };
     for (const workspace_id of [3, 1, id]) {
@@ -158,7 +158,7 @@ describe("an installation of chat_a", () => {
 
 describe("an installation of an external provider", () => {
   for (const app of ["ProviderA", "ProviderB", "ProviderC"]) {
-    it(`connects an account at ${app} to the workspace, once, at the cluster that began it`, async (t) => {
+    it(`connects an account at ${app} to the workspace, once, at the cluster that started it`, async (t) => {
       const world = await emulator(t);
       const { id, state, authorization_url } = await begin(world, app, { workspace_id: 3 });
       assert.match(state, /^us-1_/);
@@ -195,7 +195,7 @@ describe("an installation of an external provider", () => {
 });
 
 describe("beginning an installation on the control plane", () => {
-  it("needs a workspace that exists, and an app that can be installed", async (t) => {
+  it("requires an existing workspace and an installable app", async (t) => {
     const world = await emulator(t);
     await assertRefused(world, () => world.ask("POST", "installations/chat_a", { body: { workspace_id: 99 } }), {
       status: 404,
@@ -210,7 +210,7 @@ describe("beginning an installation on the control plane", () => {
     assert.equal((await world.ask("POST", "installations/chat_b", { body: {} })).status, 400);
   });
 
-  it("shows a page that asks for the team, or for the account, and asks again for one that is none", async (t) => {
+  it("shows a page that asks for the team or the account, and asks again for an invalid one", async (t) => {
     const world = await emulator(t);
     const { authorization_url } = await begin(world, "chat_a");
     const page = String((await world.router("GET", authorization_url.slice(world.routerUrl.length))).body);

@@ -80,7 +80,7 @@ describe("intake.create", () => {
     });
   });
 
-  it("needs a title and a workflow alone; the rest may be null", async (t) => {
+  it("only requires a title and a workflow; the rest may be null", async (t) => {
     const { api } = await emulator(t);
     const { body } = await api("POST", path, {
       body: {
@@ -100,7 +100,7 @@ describe("intake.create", () => {
     );
   });
 
-  it("accepts a file to which no bytes came, with a finding", async (t) => {
+  it("accepts a file without bytes, with a finding", async (t) => {
     const { api, ask } = await emulator(t);
     const { file_id } = await fileOf(api);
     await created(api, { file_ids: [file_id] });
@@ -123,7 +123,7 @@ describe("intake.create", () => {
     }
   });
 
-  it("rejects a workflow that is unpublished, unknown or of another workspace in the same words", async (t) => {
+  it("rejects an unpublished, an unknown and a foreign workflow alike", async (t) => {
     const on = await emulator(t);
     const expected = domain("This workflow has no published version for the workspace");
     for (const workflow_id of [202, 204, 999, -1]) {
@@ -131,7 +131,7 @@ describe("intake.create", () => {
     }
   });
 
-  it("rejects a workflow that is none for intakes", async (t) => {
+  it("rejects a workflow that is not for intakes", async (t) => {
     const on = await emulator(t);
     const body = { title: "Help", workflow_id: 203 };
     await assertRefused(on, () => on.api("POST", path, { body }), domain("This workflow is not an INTAKE_WORKFLOW"));
@@ -206,7 +206,7 @@ describe("intake.create", () => {
     ],
   ];
   for (const [what, body, fields] of malformed) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       await assertRefused(on, () => on.api("POST", path, { body }), { status: 400, body: fields });
     });
@@ -214,7 +214,7 @@ describe("intake.create", () => {
 });
 
 describe("intake.show", () => {
-  it("shows what was created", async (t) => {
+  it("shows the created intake", async (t) => {
     const { api } = await emulator(t);
     const intake = await created(api);
     assert.deepEqual(plain(await api("GET", `${path}${intake.id}/`)), { status: 200, body: intake });
@@ -273,7 +273,7 @@ describe("intake.update", () => {
 });
 
 describe("intake.delete", () => {
-  it("leaves nothing to be found: unknown, deleted and foreign intakes are all 403, not 404", async (t) => {
+  it("reveals nothing: unknown, deleted and foreign intakes are all 403, not 404", async (t) => {
     const on = await emulator(t);
     const own = await created(on.api);
     const other = await apiOf(on, 2);
@@ -309,7 +309,7 @@ describe("intake.list", () => {
     return api;
   }
 
-  it("gives the newest first, a page at a time, without people, tasks and files", async (t) => {
+  it("lists the newest first, in pages, without people, tasks and files", async (t) => {
     const api = await withThree(t);
     const { body } = await api("GET", `${path}?limit=2`);
     const { intakes, ...page } = body as { intakes: Record<string, unknown>[] };
@@ -367,7 +367,7 @@ describe("intake.list", () => {
     });
   }
 
-  it("rejects a field it cannot sort by, and pages that are none", async (t) => {
+  it("rejects an unknown sort field, and invalid pages", async (t) => {
     const { api } = await emulator(t);
     for (const sort of ["size", "toString", "-", "--title"]) {
       assert.deepEqual(plain(await api("GET", `${path}?sort=${sort}`)), {
@@ -384,7 +384,7 @@ describe("intake.list", () => {
     });
   });
 
-  it("shows nothing of another workspace, and nothing that was deleted", async (t) => {
+  it("hides other workspaces and deleted intakes", async (t) => {
     const on = await emulator(t);
     await created(on.api, { title: "mine" });
     const gone = await created(on.api, { title: "gone" });

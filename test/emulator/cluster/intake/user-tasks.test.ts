@@ -28,7 +28,7 @@ const task = {
 };
 
 describe("user-tasks.create", () => {
-  it("gives a task, which the intake shows that it is about", async (t) => {
+  it("returns a task, which the intake also shows", async (t) => {
     const on = await emulator(t);
     await intake(on);
     const given = await give(on, {
@@ -109,7 +109,7 @@ describe("user-tasks.create", () => {
     ],
   ];
   for (const [what, body, problems] of invalid) {
-    it(`refuses ${what} by its fields, and changes nothing`, async (t) => {
+    it(`rejects ${what} with field errors, and changes nothing`, async (t) => {
       const on = await emulator(t);
       await intake(on);
       await assertRefused(on, () => give(on, body), fields(problems));

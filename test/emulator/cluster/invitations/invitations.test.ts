@@ -86,7 +86,7 @@ describe("how a user signs in", () => {
   const login = ({ router }: TestEmulator, email: string) =>
     router("POST", "/api/v1/svc_auth/login_v2/", { body: { email } });
 
-  it("is told of an active member by their cluster, with addresses that begin the sign-in", async (t) => {
+  it("includes an active member of the cluster, with addresses that start the sign-in", async (t) => {
     const on = await emulator(t);
     const { status, body } = await login(on, " ELI@fabrikam.example ");
     const { sign_in, ...rest } = body as { sign_in: { method: string; provider: string; login_url: string }[] };
@@ -125,7 +125,7 @@ describe("how a user signs in", () => {
     });
   }
 
-  it("is rejected by a cluster that is asked without an address", async (t) => {
+  it("requires an address", async (t) => {
     const on = await emulator(t);
     const ask = sender(on.clusters[0]!.url);
     for (const body of ["", "[]", '{"email":1}', "{"]) {
@@ -174,7 +174,7 @@ describe("a sign-up with a provider", () => {
     );
   });
 
-  it("is rejected to whom another cluster has, or who is no longer active", async (t) => {
+  it("is rejected for a person of another cluster, or one who is no longer active", async (t) => {
     const on = await emulator(t);
     const refused = { status: 400, body: { detail: "An account with this e-mail exists" } };
     assert.deepEqual(plain(await withProvider(on, "signup", "eli@fabrikam.example")), refused);

@@ -17,7 +17,7 @@ const pdfs = pdfReader();
 const patient = new PdfReader(new StandingWall());
 after(() => patient.close());
 
-describe("reading a hostile PDF ends with an answer, and the next one is read", () => {
+describe("reading a hostile PDF ends with a result, and the next one is read", () => {
   const tooMuch = "reading it takes more than 512 MiB of memory";
   const tooDeep = "it is nested too deeply";
   const none: readonly string[] = [];
@@ -40,7 +40,7 @@ describe("reading a hostile PDF ends with an answer, and the next one is read", 
     });
   }
 
-  it("one that is cut off anywhere", async () => {
+  it("one that is truncated anywhere", async () => {
     const whole = hostile.operators(20);
     for (let end = 1; end < whole.length; end += Math.ceil(whole.length / 60)) {
       const reading = await readPdfText(whole.subarray(0, end), pdfs);
@@ -64,7 +64,7 @@ describe("reading a hostile PDF ends with an answer, and the next one is read", 
   });
 });
 
-describe("reading takes its time", () => {
+describe("reading is limited", () => {
   const endless: readonly (readonly [string, () => Buffer])[] = [
     ["a cross-reference of 2^31 entries", () => hostile.claimsEntries(2 ** 31)],
     ["forms that double thirty times", () => hostile.doubling(30)],

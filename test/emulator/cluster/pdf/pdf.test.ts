@@ -65,13 +65,13 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
     ["random bytes", async () => Buffer.alloc(5_000, "noise"), noStructure],
   ];
   for (const [what, make, problem] of refused) {
-    it(`refuses ${what}`, async () => {
+    it(`rejects ${what}`, async () => {
       assert.equal(await findPdfProblem(await make(), pdfs), problem);
     });
   }
 
   for (const { name, base64 } of vectors.pdf.invalid) {
-    it(`refuses the vector "${name}"`, async () => {
+    it(`rejects the vector "${name}"`, async () => {
       assert.match((await checkPdf(base64, pdfs, fail)).problem ?? "", /^Input should be a valid PDF: /);
     });
   }
@@ -93,7 +93,7 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
     ["no padding", (text: string) => text.replace(/=*$/, "")],
     ["the URL-safe alphabet", (text: string) => `${text.slice(0, -4)}-_==`],
   ] as const) {
-    it(`refuses base64 with ${what}`, async () => {
+    it(`rejects base64 with ${what}`, async () => {
       // 316 bytes: padded with two signs.
       const { problem } = await checkPdf(wrong(vectors.pdf.minimal_valid_base64), pdfs, fail);
       assert.equal(problem, "Input should be valid base64");
@@ -101,7 +101,7 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
   }
 });
 
-it("a file that comes while the one that waited is read gets its own verdict", async () => {
+it("a file that arrives while another is read gets its own result", async () => {
   const page = Buffer.from("<html></html>");
   const first = findPdfProblem(await pdf(), pdfs);
   const second = findPdfProblem(page, pdfs);
@@ -117,7 +117,7 @@ describe("the PDF of a template contract", () => {
     at: Date.parse("2031-01-02T03:04:05Z"),
   };
 
-  it("is valid, as long as it takes, and the same for the same contract", async () => {
+  it("is valid at any length, and the same for the same contract", async () => {
     const { bytes: file, missing } = await renderPdf(sheet);
     assert.deepEqual(missing, ["漢"]);
     assert.equal(await findPdfProblem(file, pdfs), undefined);
@@ -149,7 +149,7 @@ describe("the PDF of a template contract", () => {
     assert.equal(lines.at(-1), "Café ệ ?? ? 1");
   });
 
-  it("holds the glyphs that it shows alone", async () => {
+  it("only contains the glyphs that it shows", async () => {
     const { bytes } = await renderPdf({ ...sheet, rows: [["Purpose", "Joint project"]] });
     assert.ok(bytes.length < 30_000, `${bytes.length} bytes`);
   });
@@ -165,7 +165,7 @@ describe("the PDF of a template contract", () => {
       { ...sheet, title: "word ".repeat(5_000_000), rows: [["a", "b ".repeat(9e6)]] as const },
     ],
   ] as const) {
-    it(`ends after 100 pages, and lets others have their turn after each: ${what}`, async () => {
+    it(`ends after 100 pages, and yields after each: ${what}`, async () => {
       let turns = 0;
       let isDone = false;
       const count = () => {

@@ -38,13 +38,13 @@ describe("the process of a reader of PDFs", () => {
     assert.equal(started(), 0);
   });
 
-  it("is no one else's before", async (t) => {
+  it("is not shared while it is in use", async (t) => {
     const { started } = await stage(t);
     assert.deepEqual(await readOnce(), { lines: [] });
     assert.equal(started(), 1);
   });
 
-  it("is no one's when the reader is closed amid a file", async (t) => {
+  it("is not reused if the reader is closed while reading", async (t) => {
     const { reader, started } = await stage(t);
     const endless = readPdfText(hostile.doubling(30), reader);
     reader.close();
@@ -53,7 +53,7 @@ describe("the process of a reader of PDFs", () => {
     assert.equal(started(), 1);
   });
 
-  it("is no one's when a file has met a limit in it", async (t) => {
+  it("is not reused after a file that exceeded a limit", async (t) => {
     const { reader, started } = await stage(t);
     assert.deepEqual(await readPdfText(hostile.drawsItself(), reader), { problem: "it is nested too deeply" });
     reader.close();

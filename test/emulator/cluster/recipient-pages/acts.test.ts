@@ -22,7 +22,7 @@ const ordered = {
 const redlining = (on: TestEmulator) => sent(on.api, { contract_template_id: 104, contract_name: "Negotiated" });
 
 describe("a person's page of a contract", () => {
-  it("lets a signatory sign, by the moves of the control plane, and reports that when it is loaded again", async (t) => {
+  it("lets a signatory sign, like the control plane, and shows it after a reload", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
@@ -51,7 +51,7 @@ describe("a person's page of a contract", () => {
     assert.deepEqual(buttonsOn(after), []);
   });
 
-  it("lets a signatory decline with a reason, and says what comes next", async (t) => {
+  it("lets a signatory decline with a reason, and shows the next step", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const link = await signingLink(on, contract, jo);
@@ -68,7 +68,7 @@ describe("a person's page of a contract", () => {
     assert.match((await opened(link)).text, /^NDA with Acme You are Jo Doe\. Contract .* It is your turn to sign/);
   });
 
-  it("asks each signatory when it is their turn, and reports the others whose it is", async (t) => {
+  it("asks each signatory in turn, and shows the others whose turn it is", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, ordered);
     const [adas, jos] = [await signingLink(on, contract, ada), await signingLink(on, contract, jo)];
@@ -83,7 +83,7 @@ describe("a person's page of a contract", () => {
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
   });
 
-  it("lets the other side complete its review, and sign by the same link", async (t) => {
+  it("lets the counterparty complete its review, and sign by the same link", async (t) => {
     const on = await emulator(t);
     const contract = await redlining(on);
     const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string }[] };
@@ -96,7 +96,7 @@ describe("a person's page of a contract", () => {
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
   });
 
-  it("is everybody's to whom the review was sent, but not theirs who got a copy", async (t) => {
+  it("is for all recipients of the review, except those of copies", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_template_id: 104 });
     const body = { to_emails: ["Max@acme.example"], cc_emails: ["copy@acme.example"] };
@@ -110,7 +110,7 @@ describe("a person's page of a contract", () => {
     assert.equal(await statusOf(on.api, contract), "SIGN");
   });
 
-  it("lets members of the workspace review and approve, one after the other", async (t) => {
+  it("lets members of the workspace review and approve, one after another", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
@@ -152,7 +152,7 @@ describe("a person's page of a contract", () => {
     );
   });
 
-  it("accepts comments of whose turn it is, and shows a person their own", async (t) => {
+  it("accepts comments of the people whose turn it is, and shows a person their own", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);

@@ -65,7 +65,7 @@ describe("a form of a person's page", () => {
     await refused(on, () => submitted(link, { act: "sign", form_token: form_token! }), notTheirTurn);
   });
 
-  it("is taken only while the contract is what the page showed, and keeps what was typed", async (t) => {
+  it("is only accepted while the contract is as the page showed it, and keeps the input", async (t) => {
     const { on, contract, link } = await scene(t);
     const { form_token } = hiddenIn((await opened(link)).html);
     const path = `/api/v2.1/public/contracts/${contract.number}/external_metadata`;
@@ -79,14 +79,14 @@ describe("a form of a person's page", () => {
     );
   });
 
-  it("is rejected with another's token, another contract's, or none", async (t) => {
+  it("is rejected with another person's or contract's token, or without one", async (t) => {
     const { on, link } = await scene(t);
     const other = await signingLink(on, await sent(on.api), jo);
     const tokens = [hiddenIn((await opened(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
     for (const form_token of tokens) await refused(on, () => submitted(link, { act: "sign", form_token }), changed);
   });
 
-  it("is rejected whose turn it is not", async (t) => {
+  it("is rejected if it is not the person's turn", async (t) => {
     const { on, contract, link } = await scene(t, ordered);
     const adas = await signingLink(on, contract, ada);
     const { form_token } = hiddenIn((await opened(link)).html);
@@ -127,7 +127,7 @@ describe("a form of a person's page", () => {
     await refused(on, () => submitted(link, { act: "complete-review" }), [400, words]);
   });
 
-  it("is rejected with what is in none of them, and with too much text", async (t) => {
+  it("is rejected with unknown fields, and with too much text", async (t) => {
     const { on, link } = await scene(t);
     for (const act of ["", "void", "__proto__", "constructor", "SIGN"]) {
       await refused(on, () => submitted(link, { act }), otherForm);
@@ -137,7 +137,7 @@ describe("a form of a person's page", () => {
     await refused(on, () => submitted(link, { act: "decline", text: "x".repeat(5_001) }), long);
   });
 
-  it("is rejected from another site, from a frame that hides where it comes from, and from another page of ours", async (t) => {
+  it("is rejected from another site, from a frame without an origin, and from another page of the emulator", async (t) => {
     const { on, link } = await scene(t);
     const { host } = new URL(link);
     for (const headers of [
@@ -160,7 +160,7 @@ describe("a form of a person's page", () => {
     assert.equal(own.status, 303);
   });
 
-  it("of any bytes breaks nothing", async (t) => {
+  it("with arbitrary bytes is handled", async (t) => {
     const { on, link } = await scene(t);
     await quiet(on);
     const before = (await on.ask("GET", "state")).body;

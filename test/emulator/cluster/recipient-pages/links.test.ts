@@ -52,7 +52,7 @@ describe("the links of people", () => {
     assert.match(links[1]!.replace(start, ""), /^[\w-]{43}$/);
   });
 
-  it("stand in no log", async (t) => {
+  it("do not appear in logs", async (t) => {
     const on = await emulator(t);
     const link = await signingLink(on, await sent(on.api), jo);
     await opened(link);
@@ -69,7 +69,7 @@ describe("the links of people", () => {
     assert.equal(await link(), await link());
   });
 
-  it("open nothing with another's name, another's key, or one of another contract", async (t) => {
+  it("are invalid with another name or key, or for another contract", async (t) => {
     const on = await emulator(t);
     const [first, second] = [await sent(on.api, both), await sent(on.api, both)];
     const link = await signingLink(on, first, jo);
@@ -91,7 +91,7 @@ describe("the links of people", () => {
     }
   });
 
-  it("open nothing of contracts that are not there, deleted, or another cluster's", async (t) => {
+  it("are invalid for missing, deleted and foreign contracts", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const link = await signingLink(on, contract, jo);
@@ -110,7 +110,7 @@ describe("the links of people", () => {
     assert.equal((await submitted(link, { act: "sign" })).status, 404);
   });
 
-  it("are given to signatories and to contacts of the other side, and to no one else", async (t) => {
+  it("are only issued to signatories and counterparty contacts", async (t) => {
     const on = await emulator(t);
     const { number } = await sent(on.api);
     const recipient = `/api/v2.1/public/contracts/${number}/recipients/recipient_link/?recipient_email=`;
@@ -130,7 +130,7 @@ describe("the links of people", () => {
 });
 
 describe("contract_link", () => {
-  it("shows the contract to anyone, and acts for no one", async (t) => {
+  it("shows the contract to anyone, without actions", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT"]);
@@ -157,7 +157,7 @@ describe("contract_link", () => {
     ["EXECUTED", "Executed (EXECUTED) Next No pending actions.", ["send", "sign"]],
     ["VOIDED", "Void (VOIDED) Next No pending actions.", ["void"]],
   ] as const) {
-    it(`says whose turn it is in ${status}`, async (t) => {
+    it(`shows whose turn it is in ${status}`, async (t) => {
       const on = await emulator(t);
       const { id } = await draft(on.api);
       const api = (path: string, body = {}) => on.api("POST", `/api/v2.1/public/contracts/${id}/${path}`, { body });
@@ -183,7 +183,7 @@ describe("the document behind a link", () => {
   };
   const inline = (name: string) => [200, "application/pdf", "nosniff", `inline; filename="${name}"`];
 
-  it("of a template contract is what a download gives", async (t) => {
+  it("of a template contract equals a download", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const link = await signingLink(on, contract, jo);
@@ -199,7 +199,7 @@ describe("the document behind a link", () => {
     assert.deepEqual([head.status, await head.text()], [200, ""]);
   });
 
-  it("is the newest version, shown if it is a PDF, else kept", async (t) => {
+  it("is the newest version, which is shown if it is a PDF, and otherwise downloaded", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const url = `${on.clusters[0]!.url}/contracts/T-1`;
@@ -222,7 +222,7 @@ describe("the document behind a link", () => {
     assert.deepEqual(await documentOf(await opened(url), url), { bytes: docx, head });
   });
 
-  it("is not a page, and nothing else lies below a contract", async (t) => {
+  it("is not a page, and there is nothing else below a contract", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const url = `${on.clusters[0]!.url}/contracts/T-1`;

@@ -72,7 +72,7 @@ describe("a report of a cluster, at kill -9", () => {
     await allReported(await start());
   });
 
-  it("is made by the next start, when the router had it and did nothing yet", async (t) => {
+  it("is sent by the next start if the router received it without an effect", async (t) => {
     const { first, start } = await stage(t);
     await faulty(first, { latency_ms: 60_000 });
     await sendAll(first);
@@ -81,7 +81,7 @@ describe("a report of a cluster, at kill -9", () => {
     await allReported(await start());
   });
 
-  it("is made again and doubles nothing, when the router had taken it and the answer was lost", async (t) => {
+  it("is sent again without duplicates if the router's response was lost", async (t) => {
     const { first, start } = await stage(t);
     await faulty(first, { truncated: true });
     await sendAll(first);

@@ -24,7 +24,7 @@ async function reported({ ask }: TestEmulator, operation: string): Promise<strin
   return items.map(({ method, target, status }) => `${method} ${target} ${status}`);
 }
 
-describe("a contract that is sent", () => {
+describe("a sent contract", () => {
   it("makes its signatories and the tokens of the counterparty known to the router, each by one call", async (t) => {
     const on = await emulator(t);
     const signatories = ["ann", "bob", "cy"].map((name) => ({
@@ -42,7 +42,7 @@ describe("a contract that is sent", () => {
     assert.equal((await reported(on, "invite-tokens.map-counterparty")).length, 1);
   });
 
-  it("with ten signatories costs two calls, and a second sending of it reports nothing new", async (t) => {
+  it("with ten signatories costs two requests, and sending it again reports nothing new", async (t) => {
     const on = await emulator(t);
     const signatories = Array.from({ length: 10 }, (_, i) => ({
       name: `S${i}`,
@@ -70,7 +70,7 @@ describe("a contract that is sent", () => {
     ["voided", (on: TestEmulator, id: string) => on.ask("POST", `contracts/${id}/void`, { body: {} })],
     ["deleted", (on: TestEmulator, id: string) => on.ask("POST", `contracts/${id}/delete`, { body: {} })],
   ] as const) {
-    it(`takes the tokens back once it is ${how}; its signatories stay`, async (t) => {
+    it(`ends the tokens once it is ${how}, but keeps its signatories`, async (t) => {
       const on = await emulator(t);
       const { id } = await sent(on.api);
       await quiet(on);

@@ -18,7 +18,7 @@ interface Upload {
 const pdf = { filename: "msa.pdf", content_type: "application/pdf" };
 
 describe("files.initialize", () => {
-  it("gives each file an id and a URL that is good for 15 virtual minutes", async (t) => {
+  it("returns for each file an id and a URL that is valid for 15 virtual minutes", async (t) => {
     const { api, clusters } = await emulator(t);
     const answer = await api("POST", uploads, { body: { files: [pdf, { ...pdf, filename: "nda.pdf" }] } });
     assert.equal(answer.status, 200);
@@ -97,7 +97,7 @@ describe("files.initialize", () => {
     ],
   ];
   for (const [what, body, fields] of malformed) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const on = await emulator(t);
       await assertRefused(on, () => on.api("POST", uploads, { body }), { status: 400, body: fields });
     });
@@ -105,7 +105,7 @@ describe("files.initialize", () => {
 });
 
 describe("files.show", () => {
-  it("gives a URL from which the uploaded bytes come back", async (t) => {
+  it("returns a URL for downloading the uploaded bytes", async (t) => {
     const { api } = await emulator(t);
     const { body } = await api("POST", uploads, {
       body: { files: [{ filename: "ä (1).txt", content_type: "text/plain" }] },
@@ -143,7 +143,7 @@ describe("files.show", () => {
     assert.equal((await api("GET", fileAt(file!.file_id))).status, 200);
   });
 
-  it("does not know a file that was never initialized, nor one of another workspace", async (t) => {
+  it("rejects a file that was never initialized, or that belongs to another workspace", async (t) => {
     const on = await emulator(t);
     await assertRefused(on, () => on.api("GET", fileAt("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")), notFound);
     await assertRefused(on, () => on.api("GET", fileAt("no-uuid")), notFound);

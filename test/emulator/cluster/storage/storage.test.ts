@@ -119,7 +119,7 @@ const expired = answered(403, documents["storage-expired"]);
 const missing = (key: string) => answered(404, documents["storage-no-such-key"].replace("KEY", key));
 
 describe("storage.put", () => {
-  it("accepts the bytes and answers with their MD5 as ETag, and nothing else", async (t) => {
+  it("accepts the bytes and returns only their MD5 as ETag", async (t) => {
     const on = await emulator(t);
     const answer = await put((await initialized(on)).upload_url, "hello");
     assert.deepEqual(
@@ -149,7 +149,7 @@ describe("storage.put", () => {
     assert.equal(streamed.headers.get("etag"), '"5d41402abc4b2a76b9719d911017c592"');
   });
 
-  it("replaces what was there when it is sent again before it expires", async (t) => {
+  it("replaces the object if it is sent again before the URL expires", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     await put(upload_url, "first");
@@ -191,7 +191,7 @@ describe("storage.put", () => {
     ["no query at all", (url) => url.replace(/\?.*/, "")],
   ];
   for (const [what, change] of tampered) {
-    it(`refuses a URL with ${what}`, async (t) => {
+    it(`rejects a URL with ${what}`, async (t) => {
       const on = await emulator(t);
       const { file_id, upload_url } = await initialized(on);
       assert.notEqual(change(upload_url), upload_url);
@@ -205,7 +205,7 @@ describe("storage.put", () => {
     ["the same type with a parameter", { "content-type": "application/pdf; charset=utf-8" }],
   ];
   for (const [what, headers] of types) {
-    it(`refuses ${what} than was given at initialization`, async (t) => {
+    it(`rejects ${what} than at initialization`, async (t) => {
       const on = await emulator(t);
       const { file_id, upload_url } = await initialized(on);
       assert.deepEqual(await error(await put(upload_url, "bytes", headers)), mismatch);
@@ -257,7 +257,7 @@ describe("storage.put", () => {
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
 
-  it("rejects bytes for which the disk has no place, and takes them when it has", async (t) => {
+  it("rejects bytes while the disk is full, and accepts them afterwards", async (t) => {
     const folder = await temporaryFolder(t);
     const on = await emulator(t, { file: join(folder, "emulator.json") });
     const { file_id, upload_url } = await initialized(on);
@@ -299,7 +299,7 @@ describe("storage.get", () => {
     assert.deepEqual(await error(await put(url, "evil")), mismatch);
   });
 
-  it("answers another method, as the upload URL does, like a signature that does not match", async (t) => {
+  it("treats another method like a signature that does not match", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     await put(upload_url, "bytes");
@@ -322,14 +322,14 @@ describe("storage.get", () => {
     assert.equal((await fetch(await downloadUrl(on, file_id))).status, 200);
   });
 
-  it("has nothing to give until bytes have come", async (t) => {
+  it("has no content before the upload", async (t) => {
     const on = await emulator(t);
     const { file_id } = await initialized(on);
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
 });
 
-describe("a path of the storage that names no object", () => {
+describe("a storage path without an object", () => {
   it("is not found, and is not taken for something forwarded", async (t) => {
     const { clusters } = await emulator(t);
     for (const path of ["/_storage", "/_storage/", "/_storage/x", "/_storage/a/b/c"]) {

@@ -33,7 +33,7 @@ async function stage(t: TestContext) {
 
 describe("an upload with a checksum", () => {
   for (const [name, hex] of Object.entries(sums)) {
-    it(`is stored where ${name} fits, and refused where it does not`, async (t) => {
+    it(`is stored if ${name} matches, and rejected if it does not`, async (t) => {
       const upload = await stage(t);
       const wrong = await upload("12345678", { [name]: base64(hex) });
       const label = name.replace(/.*-checksum-/, "").toUpperCase();
@@ -107,7 +107,7 @@ describe("an aws-chunked upload", () => {
     });
   }
 
-  it("is rejected where the checksum of its trailer does not fit", async (t) => {
+  it("is rejected if the checksum of its trailer does not match", async (t) => {
     const upload = await stage(t);
     assert.deepEqual(await upload(`3\r\n123\r\n0\r\nx-amz-checksum-crc32:${crc32}\r\n\r\n`, trailer), {
       status: 400,

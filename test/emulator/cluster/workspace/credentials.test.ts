@@ -20,7 +20,7 @@ describe("client-id and client-secret", () => {
     assert.equal((await api("GET", key)).status, 200);
   });
 
-  it("are both needed; a bearer token does not stand in for them", async (t) => {
+  it("are both required, and a bearer token does not replace them", async (t) => {
     const on = await emulator(t);
     const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
     const incomplete: Record<string, string>[] = [
@@ -35,7 +35,7 @@ describe("client-id and client-secret", () => {
     }
   });
 
-  it("must be a pair that this cluster knows", async (t) => {
+  it("must be a pair that this cluster has", async (t) => {
     const on = await emulator(t);
     const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
     const elsewhere = on.clusters[1]!;
@@ -66,7 +66,7 @@ describe("client-id and client-secret", () => {
 describe("a method that a path does not have", () => {
   const notAllowed = { status: 405, body: { detail: 'Method "PUT" not allowed.' } };
 
-  it("is 405 to who may call, and a matter of credentials to anyone else", async (t) => {
+  it("are checked before the method, so only a valid caller gets a 405", async (t) => {
     const on = await emulator(t);
     const { url, clientId = "" } = on.clusters[0]!;
     assert.deepEqual(plain(await on.api("PUT", intakes, { body: "{" })), notAllowed);
@@ -75,7 +75,7 @@ describe("a method that a path does not have", () => {
     await assertRefused(on, () => sender(url)("PUT", intakes, { headers }), wrong);
   });
 
-  it("is told by the log as what it was refused for", async (t) => {
+  it("are reported in the log with the reason of the rejection", async (t) => {
     const on = await emulator(t);
     await sender(on.clusters[0]!.url)("PUT", intakes);
     const { body } = await on.ask("GET", "requests");
@@ -98,7 +98,7 @@ describe("user-email", () => {
     }
   });
 
-  it("is rejected for anyone but an active member of the key's workspace", async (t) => {
+  it("must belong to an active member of the key's workspace", async (t) => {
     const on = await emulator(t);
     // Cleo was deactivated, Dina is of another workspace.
     for (const email of ["cleo@northwind.example", "dina@contoso.example", "nobody@northwind.example"]) {
@@ -109,7 +109,7 @@ describe("user-email", () => {
 });
 
 describe("SVC_RATE_LIMIT", () => {
-  it("rejects what a workspace asks beyond its share of a second", async (t) => {
+  it("are limited per workspace and second", async (t) => {
     const on = await emulator(t, { rateLimit: 2 });
     const answers = await Promise.all([1, 2, 3, 4].map(() => on.api("GET", key)));
     const refused = answers.filter(({ status }) => status === 429);

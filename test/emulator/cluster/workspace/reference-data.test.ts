@@ -19,7 +19,7 @@ const manyTemplates = {
 };
 
 describe("templates.list", () => {
-  it("gives those of the workspace, by tags, kind of counterparty and archive", async (t) => {
+  it("lists those of the workspace, by tags, kind of counterparty and archive", async (t) => {
     const { api } = await emulator(t, { seed: manyTemplates });
     const found = async (query: string) => {
       const { status, body } = await api("GET", `${base}/templates/${query}`);
@@ -65,7 +65,7 @@ describe("templates.update", () => {
 });
 
 describe("templates.metadata", () => {
-  it("reports what contract_data a template needs", async (t) => {
+  it("shows the contract_data that a template requires", async (t) => {
     const { api } = await emulator(t);
     const none = { attributes: [], counter_party_kind: "Both" };
     assert.deepEqual(plain(await api("GET", `${base}/templates/101/metadata`)), { status: 200, body: none });
@@ -101,7 +101,7 @@ describe("a template or contract type of another workspace", () => {
     ["contract-types.intake-form", "GET", (id) => `/contract_types/${id}/intake_form/questionnaire/`, "304"],
   ];
   for (const [operation, method, path, foreign, body] of reads) {
-    it(`is unknown to ${operation}, like an id that is none`, async (t) => {
+    it(`is unknown to ${operation}, like an invalid id`, async (t) => {
       const on = await emulator(t);
       for (const id of [foreign, "999", "abc"]) {
         await assertRefused(on, () => on.api(method, `${base}${path(id)}`, { body }), notFound);
@@ -168,7 +168,7 @@ const germany = { id: 1, name: "Germany", code2: "DE" };
 const states = { id: 2, name: "United States", code2: "US" };
 
 describe("organizations.entities", () => {
-  it("gives those of the workspace", async (t) => {
+  it("lists those of the workspace", async (t) => {
     const { api } = await emulator(t);
     assert.deepEqual(plain(await api("GET", `${base}/organizations/entities/`)), {
       status: 200,
@@ -211,7 +211,7 @@ describe("organizations.entities", () => {
 });
 
 describe("organizations.types", () => {
-  it("gives the labels that the workspace knows, by jurisdiction", async (t) => {
+  it("lists the labels of the workspace, by jurisdiction", async (t) => {
     const workspaces = demo.workspaces.map((workspace) =>
       workspace.id === 1
         ? {
@@ -252,7 +252,7 @@ describe("users.list", () => {
   };
   const cleo = { id: 13, email: "cleo@northwind.example", name: "Cleo Martin", roles: [], is_active: false };
 
-  it("gives them with their roles, deactivated ones too, by part of name or address", async (t) => {
+  it("lists them with their roles, including deactivated ones, by part of name or address", async (t) => {
     const { api } = await emulator(t);
     const { body } = await api("GET", `${base}/auth/users/`);
     const { results, ...page } = body as { results: { id: number }[] };
@@ -275,7 +275,7 @@ describe("users.list", () => {
 });
 
 describe("users.roles", () => {
-  it("gives the roles of the workspace", async (t) => {
+  it("lists the roles of the workspace", async (t) => {
     const { api } = await emulator(t);
     assert.deepEqual(plain(await api("GET", `${base}/auth/roles/`)), {
       status: 200,

@@ -40,7 +40,7 @@ const createIn = async (api: TestEmulator["api"], body: object = {}) =>
   ((await api("POST", path, { body: { ...hook, ...body } })).body as { id: number }).id;
 
 describe("webhooks.create", () => {
-  it("registers a receiver and says everything about it", async (t) => {
+  it("registers a receiver and returns its data", async (t) => {
     const { api } = await emulator(t);
     const answer = await api("POST", path, {
       body: { ...hook, description: "For the CRM", custom_headers: { " X-Abc-Key ": "v" } },
@@ -81,7 +81,7 @@ describe("webhooks.create", () => {
     "http://2130706433/",
   ];
   for (const url of accepted) {
-    it(`takes ${url}`, async (t) => {
+    it(`accepts ${url}`, async (t) => {
       const { api } = await emulator(t);
       assert.equal((await api("POST", path, { body: { ...hook, url } })).status, 201);
     });
@@ -99,7 +99,7 @@ describe("webhooks.create", () => {
     "https://",
   ];
   for (const url of refused) {
-    it(`refuses ${url}`, async (t) => {
+    it(`rejects ${url}`, async (t) => {
       const on = await emulator(t);
       await assertRefused(on, () => on.api("POST", path, { body: { ...hook, url } }), badUrl);
     });
@@ -122,7 +122,7 @@ describe("webhooks.create", () => {
     );
   });
 
-  it("notes a receiver that is the emulator itself as a finding", async (t) => {
+  it("reports a receiver that is the emulator itself as a finding", async (t) => {
     const { api, ask, routerUrl, clusters } = await emulator(t);
     const port = new URL(routerUrl).port;
     const own = [`${routerUrl}/hook`, `http://localhost:${port}/`, `http://[::1]:${port}/`, `${clusters[0]!.url}/x`];
@@ -161,7 +161,7 @@ describe("webhooks.create", () => {
     ["X-Abc", "😀", "Header values must not contain characters beyond ISO-8859-1."],
   ];
   for (const [name, value, problem] of headers) {
-    it(`refuses the custom header ${JSON.stringify(name)}: ${JSON.stringify(value)}`, async (t) => {
+    it(`rejects the custom header ${JSON.stringify(name)}: ${JSON.stringify(value)}`, async (t) => {
       const on = await emulator(t);
       const body = { ...hook, custom_headers: { "X-Fine": "v", [name]: value } };
       const expected = { status: 400, body: { custom_headers: { [name]: [problem] } } };
@@ -195,7 +195,7 @@ describe("webhooks.create", () => {
     );
   });
 
-  it("needs the permission Developer Settings", async (t) => {
+  it("requires the permission Developer Settings", async (t) => {
     const on = await emulator(t, { seed: withoutSettings });
     await assertRefused(on, () => on.api("POST", path, { body: hook }), noPermission);
   });
@@ -209,7 +209,7 @@ describe("webhooks.delete", () => {
     assert.deepEqual(plain(await api("DELETE", `${path}${id}`)), unknownHook);
   });
 
-  it("does not know a webhook of another workspace", async (t) => {
+  it("rejects a webhook of another workspace", async (t) => {
     const on = await emulator(t);
     const other = await apiOf(on, 2);
     const id = await createIn(other);
@@ -218,7 +218,7 @@ describe("webhooks.delete", () => {
     assert.equal((await other("DELETE", `${path}${id}`)).status, 204);
   });
 
-  it("needs the permission Developer Settings", async (t) => {
+  it("requires the permission Developer Settings", async (t) => {
     const on = await emulator(t, { seed: withoutSettings });
     await assertRefused(on, () => on.api("DELETE", `${path}1`), noPermission);
   });
@@ -278,7 +278,7 @@ describe("webhooks.re-trigger", () => {
     assert.deepEqual(target.received[1]!.body, target.received[0]!.body);
   });
 
-  it("knows only contracts of the workspace, and only such as told anything", async (t) => {
+  it("only accepts contracts of the workspace with activities", async (t) => {
     const on = await emulator(t);
     const untold = await createdContract(on.api);
     for (const contract_ids of [[untold], [999], [untold, 999]]) {
@@ -288,7 +288,7 @@ describe("webhooks.re-trigger", () => {
     await assertRefused(on, () => other("POST", retrigger, { body: { contract_ids: [untold] } }), nothing);
   });
 
-  it("needs at least one integer id", async (t) => {
+  it("requires at least one integer id", async (t) => {
     const on = await emulator(t);
     await assertRefused(on, () => on.api("POST", retrigger, { body: { contract_ids: [] } }), {
       status: 400,

@@ -9,7 +9,7 @@ import { subscribe } from "../../../support/told.ts";
 
 describe("each of the 39 activities", () => {
   for (const activity of activities) {
-    it(`${activity} can be fired, and is delivered signed, about a contract that stays as it is`, async (t) => {
+    it(`${activity} can be triggered, and is delivered signed, without changing its contract`, async (t) => {
       const { api, ask, clusters } = await emulator(t);
       const target = await receiver(t);
       const contract = await draft(api);
@@ -41,8 +41,8 @@ describe("each of the 39 activities", () => {
   }
 });
 
-describe("a payload that differs", () => {
-  it("adds and takes away fields of the payload, or sends another one, and rejects what does not fit", async (t) => {
+describe("a custom payload", () => {
+  it("adds and removes fields, or replaces the payload, and rejects invalid changes", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);

@@ -8,7 +8,7 @@ import { subscribe } from "../../../support/told.ts";
 const at = "2031-01-02T03:04:05.000Z";
 
 describe("emulator-contracts.list", () => {
-  it("lists those of all workspaces, newest first and in parts, the deleted ones, too", async (t) => {
+  it("lists contracts of all workspaces, newest first and in pages, with deleted ones", async (t) => {
     const on = await emulator(t);
     await draft(on.api, { contract_name: "First" });
     await sent(on.api, { contract_name: "Second" });
@@ -34,7 +34,7 @@ describe("emulator-contracts.list", () => {
 });
 
 describe("emulator-contracts.show", () => {
-  it("shows who reviews a contract, by name or by role", async (t) => {
+  it("shows the reviewers of a contract, by name or by role", async (t) => {
     const on = await emulator(t);
     const upload = async (reviewer: object) =>
       made(on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", { body: await paper({ reviewer }) }));
@@ -61,7 +61,7 @@ describe("emulator-contracts.show", () => {
     ]);
   });
 
-  it("shows the entity, and the details that came with the counterparties", async (t) => {
+  it("shows the entity and the details of the counterparties", async (t) => {
     const on = await emulator(t);
     const address = { line_one: "2 High Street", city: "Munich", country_iso_code: "DE", tax_id: "DE 1" };
     const organization_details = { jurisdiction_iso_code: "DE", address };
@@ -96,7 +96,7 @@ describe("emulator-contracts.show", () => {
 });
 
 describe("the entities of a contract", () => {
-  it("emulator-contracts.entity puts another one of ours in its place, and reports it once", async (t) => {
+  it("emulator-contracts.entity replaces the own entity and emits that once", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ENTITY_UPDATED"]);
@@ -116,7 +116,7 @@ describe("the entities of a contract", () => {
     assert.deepEqual(once?.activity_data.performed_by, { name: "Ben Okafor", email: "ben@northwind.example" });
   });
 
-  it("stay where the name is not known, or the contract is out for signature", async (t) => {
+  it("stay if the name is unknown or the contract is out for signature", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     await sent(on.api);
@@ -140,7 +140,7 @@ describe("the entities of a contract", () => {
     });
   });
 
-  it("follow a counterparty that is renamed, while the contract is open, and its signatories do", async (t) => {
+  it("follow a renamed counterparty while the contract is open, and so do its signatories", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     await sent(on.api);

@@ -64,7 +64,7 @@ describe("signing", () => {
     assert.deepEqual(executed?.activity_data.performed_by, { name: "SYSTEM" });
   });
 
-  it("goes in order: anyone who is next signs, the others wait", async (t) => {
+  it("follows the order: only the next signatory can sign", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, bothSign);
     await assertRefused(
@@ -89,7 +89,7 @@ describe("signing", () => {
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
   });
 
-  it("is rejected to strangers, and in other statuses", async (t) => {
+  it("is rejected for other people, and in other statuses", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     await assertRefused(on, () => act(on, contract, "sign"), forbidden("DRAFT", "signed"));
@@ -107,7 +107,7 @@ describe("signing", () => {
     }
   });
 
-  it("happens by itself with autoSignMs, one signatory after the other, and a new hold starts it again", async (t) => {
+  it("happens automatically with autoSignMs, one signatory after another, and a hold restarts the delay", async (t) => {
     const on = await emulator(t, { autoSignMs: 600_000 });
     const contract = await sent(on.api, bothSign);
     const at = async (time: string) => {
@@ -129,7 +129,7 @@ describe("signing", () => {
 });
 
 describe("declining", () => {
-  it("sends a template contract back to DRAFT; sent again, everybody starts again", async (t) => {
+  it("returns a template contract to DRAFT, and all signatories start again", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_DECLINED", "SIGNING_EMAIL_DELIVERED"]);
@@ -149,7 +149,7 @@ describe("declining", () => {
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
   });
 
-  it("is rejected out of order and to those who have signed", async (t) => {
+  it("is rejected out of order and after signing", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, bothSign);
     await assertRefused(
@@ -170,7 +170,7 @@ describe("declining", () => {
 });
 
 describe("reviews and approvals", () => {
-  it("complete in place for our own review, and lead to signature for the counterparty's", async (t) => {
+  it("complete an internal review, and lead to signature after the counterparty's", async (t) => {
     const on = await emulator(t);
     const ours = await uploaded(on);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
@@ -190,7 +190,7 @@ describe("reviews and approvals", () => {
     assert.deepEqual(events[0]?.activity_data.performed_by, { name: "Ben Okafor", email: "ben@northwind.example" });
   });
 
-  it("refuse the end of the counterparty's review when no one could sign", async (t) => {
+  it("cannot end the counterparty's review if there is no signatory", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_template_id: 104, counter_party_details: [] });
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
@@ -201,7 +201,7 @@ describe("reviews and approvals", () => {
     );
   });
 
-  it("approve one after the other, and there is nothing to approve after the last", async (t) => {
+  it("approve one after another, until nothing is left to approve", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
@@ -233,7 +233,7 @@ describe("reviews and approvals", () => {
 });
 
 describe("voiding, holding, deleting", () => {
-  it("voids whatever is not executed", async (t) => {
+  it("voids every contract that is not executed", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
@@ -257,7 +257,7 @@ describe("voiding, holding, deleting", () => {
     });
   });
 
-  it("holds and resumes to where it was, telling no more than that its metrics are others", async (t) => {
+  it("holds, and resumes in the earlier status, emitting only changed metrics", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, [...activities]);
@@ -273,7 +273,7 @@ describe("voiding, holding, deleting", () => {
     ]);
   });
 
-  it("deletes in any status: the contract is 404 from then on, and in no list", async (t) => {
+  it("deletes in any status: the contract is 404 after that, and in no list", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_DELETED"]);
@@ -291,15 +291,15 @@ describe("voiding, holding, deleting", () => {
   });
 });
 
-describe("naming a contract to the control plane", () => {
-  it("takes its number as well as its composite id", async (t) => {
+describe("the contract in a control plane request", () => {
+  it("is named by its number or its composite id", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     assert.equal((await on.ask("POST", "contracts/1/hold")).status, 200);
     assert.equal((await on.ask("POST", "contracts/T-1/resume", { body: {} })).status, 200);
   });
 
-  it("rejects what names none, by every verb", async (t) => {
+  it("is rejected if it does not exist, by every action", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     for (const verb of ["sign", "decline", "complete-review", "approve", "void", "hold", "resume", "delete"]) {
@@ -315,8 +315,8 @@ describe("naming a contract to the control plane", () => {
   });
 });
 
-describe("firing an activity", () => {
-  it("means the newest contract of any workspace where none is named", async (t) => {
+describe("triggering an activity", () => {
+  it("uses the newest contract of any workspace by default", async (t) => {
     const on = await emulator(t);
     const fire = () => on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED" } });
     const about = (contract_id: number) => ({
@@ -344,7 +344,7 @@ describe("firing an activity", () => {
     assert.deepEqual(plain(await fire()), about(first.number));
   });
 
-  it("adds the keys that are given to activity_data", async (t) => {
+  it("adds the given keys to activity_data", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const told = await subscribe(t, on, ["SIGNING_EMAIL_OPENED"]);
@@ -363,7 +363,7 @@ describe("firing an activity", () => {
     });
   });
 
-  it("puts other values over the payload, and rejects a field that the payload does not have", async (t) => {
+  it("overrides fields of the payload, and rejects unknown ones", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);

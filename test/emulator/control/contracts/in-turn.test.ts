@@ -20,8 +20,8 @@ async function approvals({ api }: TestEmulator, { id }: Made): Promise<string[]>
   return results.map(({ approval }) => `${approval.approval_name} ${approval.status}`);
 }
 
-describe("a review or an approval of which no one says who does it", () => {
-  it("is that of a person who was asked, not of the contract's owner", async (t) => {
+describe("a review or an approval without a named user", () => {
+  it("is done by a requested person, not by the contract's owner", async (t) => {
     const on = await emulator(t);
     // The contract type has a role review it, and Ben has that.
     const reviewed = await made(
@@ -40,7 +40,7 @@ describe("a review or an approval of which no one says who does it", () => {
     );
   });
 
-  it("is the contact's where the other side reviews, who has a name there", async (t) => {
+  it("is done by the contact for the counterparty's review, under the contact's name", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
     for (const body of [{}, { email: "JO@acme.example" }]) {
@@ -55,8 +55,8 @@ describe("a review or an approval of which no one says who does it", () => {
   });
 });
 
-describe("an approval that a role is asked for", () => {
-  it("is given by a member with that role, and not that of another user", async (t) => {
+describe("an approval by a role", () => {
+  it("is given by a member with that role, and by no one else", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);

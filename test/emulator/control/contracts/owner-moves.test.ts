@@ -36,7 +36,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     );
   });
 
-  it("takes it out of signature, and marks it for execution again", async (t) => {
+  it("withdraws it from signature, and marks it for execution again", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     assert.equal((await act(on, contract, "unmark")).status, 200);
@@ -46,7 +46,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     assert.equal(await statusOf(on.api, contract), "SIGN");
   });
 
-  it("asks a member for a review and for an approval, without which nothing is sent", async (t) => {
+  it("requests a review and an approval from a member, which block sending", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
@@ -69,7 +69,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
   });
 
-  it("sends and marks nothing that no one signs, while a review is open or an approval pending", async (t) => {
+  it("cannot send or mark a contract without signatories, with an open review or with a pending approval", async (t) => {
     const on = await emulator(t);
     const nobody = await draft(on.api, { counter_party_details: [] });
     const [reviewed, approved] = [await draft(on.api), await draft(on.api)];
@@ -103,7 +103,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     }
   });
 
-  it("asks no one who is not an active member", async (t) => {
+  it("rejects people who are not active members", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     for (const verb of ["request-review", "request-approval"]) {

@@ -36,7 +36,7 @@ describe("billing", () => {
     });
   }
 
-  it("splits a customer id at the longest known cluster id", async (t) => {
+  it("splits a customer id after the longest known cluster id", async (t) => {
     const clusters = ["eu", "eu_west"].map((id) => ({ id, label: id, external_url: "http://127.0.0.1:9" }));
     const apps = { billing: { username: credentials.user, password: credentials.password } };
     const nobodyThere = await routed(t, { seed: { clusters, apps } });
@@ -45,7 +45,7 @@ describe("billing", () => {
     assert.deepEqual(await owner("eu_3"), { detail: "Cluster eu is unreachable" });
   });
 
-  it("rejects an event without a customer, and one of an unknown cluster", async (t) => {
+  it("rejects an event without a customer, and one for an unknown cluster", async (t) => {
     const routedWorld = await world(t);
     const noCustomer = { status: 400, body: { detail: "No customer id in the event" } };
     for (const event of [
@@ -65,7 +65,7 @@ describe("billing", () => {
     assert.deepEqual(routedWorld.reached(), []);
   });
 
-  it("rejects every other credential alike, before the fields and after the syntax", async (t) => {
+  it("rejects all wrong credentials alike, after the syntax check and before the fields", async (t) => {
     const routedWorld = await world(t);
     const event = { content: { customer: { id: "eu-1_1" } } };
     for (const header of [

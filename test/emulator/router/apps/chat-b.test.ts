@@ -40,7 +40,7 @@ const fromNow = (claim: "exp" | "nbf", seconds: number) => ({
 });
 
 describe("chat_b", () => {
-  it("sends an activity to its tenant's cluster, byte for byte, with its token", async (t) => {
+  it("sends an activity to its tenant's cluster unchanged, with its token", async (t) => {
     const { world, issuer: other } = await stage(t);
     const body = '{ "channelId":"msteams","conversation":{"tenantId":"tenant-1"},"text":"caf\\u00e9 é" }';
     const authorization = `Bearer ${await other.token()}`;
@@ -67,7 +67,7 @@ describe("chat_b", () => {
     assert.deepEqual(world.reached(), [`eu POST ${path}`]);
   });
 
-  it("knows no cluster for an unmapped tenant, or for none", async (t) => {
+  it("finds no cluster for an unmapped or a missing tenant", async (t) => {
     const { world, sendSigned } = await stage(t);
     for (const channelData of [{ tenant: { id: "tenant-9" } }, {}, null, "x"]) {
       assert.deepEqual(await sendSigned({}, { ...activity, channelData }), {
@@ -135,7 +135,7 @@ describe("chat_b", () => {
     },
   };
   for (const [name, { token, body, key }] of Object.entries(rejected)) {
-    it(`refuses a token ${name}`, async (t) => {
+    it(`rejects a token ${name}`, async (t) => {
       const { world, issuer: other, sendSigned } = await stage(t);
       if (key) other.publish(key as never);
       assert.deepEqual(await sendSigned(token, body), refused);
@@ -143,7 +143,7 @@ describe("chat_b", () => {
     });
   }
 
-  it("rejects what is no bearer token, and a token that was tampered with or is unsigned", async (t) => {
+  it("rejects a missing, tampered or unsigned bearer token", async (t) => {
     const { world, issuer: other, send } = await stage(t);
     const token = await other.token();
     const [head, claims, signature] = token.split(".") as [string, string, string];
@@ -175,7 +175,7 @@ describe("chat_b", () => {
     }
   });
 
-  it("asks the issuer once, and for a key that it does not know not again at once", async (t) => {
+  it("requests the issuer's keys once, and not again at once for an unknown key", async (t) => {
     const { issuer: other, sendSigned } = await stage(t);
     await sendSigned();
     await sendSigned();
@@ -186,7 +186,7 @@ describe("chat_b", () => {
     );
   });
 
-  it("rejects everything while the issuer says nothing, and asks again", async (t) => {
+  it("rejects everything while the issuer does not respond, and tries again", async (t) => {
     const { issuer: other, sendSigned, world } = await stage(t);
     other.answer(500);
     assert.deepEqual(await sendSigned(), refused);
@@ -195,7 +195,7 @@ describe("chat_b", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("reports the request log why, and no one else", async (t) => {
+  it("gives the reason only to the request log", async (t) => {
     const { world, sendSigned } = await stage(t);
     await sendSigned({ claims: { aud: "else" } });
     const { items } = (await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] };

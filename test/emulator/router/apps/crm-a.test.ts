@@ -51,7 +51,7 @@ const findings = async (world: Routed) =>
     ?.findings;
 
 describe("crm_a", () => {
-  it("is forwarded as it came to the owner of what the query names, else to the first cluster", async (t) => {
+  it("is forwarded unchanged to the owner of the object in the query, or to the first cluster", async (t) => {
     const world = await start(t);
     await world.map("clients", "us-1", ["cli"]);
     await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
@@ -70,7 +70,7 @@ describe("crm_a", () => {
     }
   });
 
-  it("is answered by the cluster: its page, its cards, and where it sends the browser", async (t) => {
+  it("returns the cluster's page, cards and redirects", async (t) => {
     const world = await start(t);
     world.eu.answer((_, response) => response.writeHead(302, { location: "https://eu.example/contracts/T-1" }).end());
     const moved = await open(world, `${iframe}?contract_id=T-1`);
@@ -81,7 +81,7 @@ describe("crm_a", () => {
     assert.deepEqual(plain(await open(world, cards)), { status: 200, body: { results: [] } });
   });
 
-  it("reports that when its cluster cannot be reached", async (t) => {
+  it("reports that its cluster cannot be reached", async (t) => {
     const world = await start(t);
     world.eu.answer((_, response) => response.destroy());
     assert.deepEqual(plain(await open(world, cards)), {
@@ -90,7 +90,7 @@ describe("crm_a", () => {
     });
   });
 
-  it("accepts a signature of every version, over the target as it was sent", async (t) => {
+  it("accepts a signature of every version, over the unchanged target", async (t) => {
     const world = await start(t);
     const target = `${cards}?portalId=62515&name=A%20%26%20B&when=10:30&u=https%3A%2f%2Fx.example%2Fp?a%3D1`;
     for (const version of ["v1", "v2", "v3"] as const) {
@@ -98,14 +98,14 @@ describe("crm_a", () => {
     }
   });
 
-  it("accepts one without a version header for v3 if it has a timestamp, else for v1", async (t) => {
+  it("assumes v3 without a version header if there is a timestamp, otherwise v1", async (t) => {
     const world = await start(t);
     assert.equal((await open(world, cards, { version: "v3", unnamed: true })).status, 200);
     assert.equal((await open(world, cards, { version: "v1", unnamed: true })).status, 200);
     assert.deepEqual(plain(await open(world, cards, { version: "v2", unnamed: true })), refused);
   });
 
-  it("accepts one that is fresh on either clock, and no other", async (t) => {
+  it("accepts only a signature that is fresh by either clock", async (t) => {
     const world = await start(t);
     for (const at of [now, now - 300_000, Date.now()]) assert.equal((await open(world, cards, { at })).status, 200);
     const strict = await start(t, { strict: ["signatures"] });
@@ -113,13 +113,13 @@ describe("crm_a", () => {
     assert.deepEqual(plain(await open(strict, cards, { at: now - 300_001 })), refused);
   });
 
-  it("signs the public URL where that is not the one it listens on", async (t) => {
+  it("signs the public URL if it differs from the listener's", async (t) => {
     const world = await start(t, { publicUrl: "https://router.example" });
     assert.equal((await open(world, `${iframe}?a=1`, { url: `https://router.example${iframe}?a=1` })).status, 200);
     assert.deepEqual(plain(await open(world, `${iframe}?a=1`)), refused);
   });
 
-  it("rejects what is not signed, or not so", async (t) => {
+  it("rejects unsigned and wrongly signed requests", async (t) => {
     const world = await start(t);
     const good = signatureFor(world, cards, {});
     const attempts: Record<string, Record<string, string>> = {
@@ -140,7 +140,7 @@ describe("crm_a", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("notes version 1 as a finding, and rejects it under --strict=signatures", async (t) => {
+  it("reports version 1 as a finding, and rejects it with --strict=signatures", async (t) => {
     const world = await start(t);
     await open(world, cards, { version: "v1" });
     assert.deepEqual(await findings(world), [

@@ -27,7 +27,7 @@ const open = (world: Routed, signedRequest: string, query = "") =>
 const signed = (value: unknown = envelope) => signCrmB(secret, JSON.stringify(value));
 
 describe("crm_b", () => {
-  it("is forwarded as it came to the cluster of the user or the organization, else to the first", async (t) => {
+  it("is forwarded unchanged to the cluster of the user or the organization, or to the first cluster", async (t) => {
     const world = await routed(t, { apps });
     await open(world, signed());
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
@@ -42,19 +42,19 @@ describe("crm_b", () => {
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
   });
 
-  it("needs no context, and no algorithm", async (t) => {
+  it("does not require a context or an algorithm", async (t) => {
     const world = await routed(t, { apps });
     assert.equal((await open(world, signed({ issuedAt: null }))).status, 200);
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
   });
 
-  it("forwards a GET by its query, else to the first cluster", async (t) => {
+  it("forwards a GET by its query, or to the first cluster", async (t) => {
     const world = await routed(t, { apps });
     for (const query of ["", "?cluster_id=us-1"]) await world.router("GET", path + query);
     assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}?cluster_id=us-1`]);
   });
 
-  it("reports that when its cluster cannot be reached", async (t) => {
+  it("reports that its cluster cannot be reached", async (t) => {
     const world = await routed(t, { apps });
     world.eu.answer((_, response) => response.destroy());
     const expected = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
@@ -62,7 +62,7 @@ describe("crm_b", () => {
     assert.deepEqual(plain(await world.router("GET", path)), expected);
   });
 
-  it("rejects a signed request that does not hold", async (t) => {
+  it("rejects a request with an invalid signature", async (t) => {
     const world = await routed(t, { apps });
     const [mac, text] = signed().split(".") as [string, string];
     for (const attempt of [
@@ -80,7 +80,7 @@ describe("crm_b", () => {
     }
   });
 
-  it("asks for the field in FastAPI's words", async (t) => {
+  it("reports the missing field in FastAPI's format", async (t) => {
     const world = await routed(t, { apps });
     for (const text of ["other=1", "signed_request="]) {
       const { status, body } = plain(await world.router("POST", path, { body: text, headers: form }));
@@ -95,7 +95,7 @@ describe("crm_b", () => {
   describe("index_url_override", () => {
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
 
-    it("on the seed's list, or empty, continues to the cluster", async (t) => {
+    it("is forwarded if it is in the seed's list or empty", async (t) => {
       const world = await routed(t, { apps });
       for (const query of [at("https://front.example/app/?v=2"), at("")]) {
         assert.equal((await open(world, signed(), query)).status, 200);
@@ -104,7 +104,7 @@ describe("crm_b", () => {
       }
     });
 
-    it("to any other origin is rejected", async (t) => {
+    it("is rejected for any other origin", async (t) => {
       const world = await routed(t, { apps });
       for (const url of [
         "https://else.example/",

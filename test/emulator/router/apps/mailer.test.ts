@@ -5,7 +5,7 @@ import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts
 import { routed } from "../../../support/routed.ts";
 
 describe("the mailer's blackhole", () => {
-  it("accepts whatever comes, keeps it, and reports no one", async (t) => {
+  it("accepts and stores every mail without a response body", async (t) => {
     const world = await routed(t);
     const path = "/router/v1/mailer/inbound/blackhole";
     const headers = { "content-type": "message/rfc822" };
@@ -34,7 +34,7 @@ async function keptBy({ ask }: Pick<TestEmulator, "ask">): Promise<readonly Kept
 describe("mail that anyone may send", () => {
   const path = "/router/v1/mailer/inbound/blackhole";
 
-  it("is kept up to a number: the oldest leave", async (t) => {
+  it("is limited in number, and the oldest are dropped", async (t) => {
     const world = await emulator(t);
     for (let sent = 0; sent < blackholeLimits.count + 3; sent += 50) {
       const some = Array.from({ length: Math.min(50, blackholeLimits.count + 3 - sent) });
@@ -44,7 +44,7 @@ describe("mail that anyone may send", () => {
     assert.deepEqual([ids.length, ids[0], ids.at(-1)], [blackholeLimits.count, 4, blackholeLimits.count + 3]);
   });
 
-  it("is kept up to a number of bytes, but the newest always", async (t) => {
+  it("is limited in size, but the newest is always stored", async (t) => {
     const world = await emulator(t);
     // A third of it, as base64.
     const third = Buffer.alloc(Math.floor(blackholeLimits.bytes / 4) - 100);

@@ -23,7 +23,7 @@ async function discovered(world: TestEmulator, client_id = "demo-cli") {
 }
 
 describe("the token endpoint of discovery", () => {
-  it("redeems a device code as the other one does, with a finding", async (t) => {
+  it("redeems a device code like the other endpoint, with a finding", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await discovered(world);
     assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
@@ -57,7 +57,7 @@ describe("the token endpoint of discovery", () => {
     ["denied", "DENIED", 1, "access_denied"],
     ["expired", "AUTHORIZED", 900_000, "expired_token"],
   ] as const) {
-    it(`tells that a code was ${what}`, async (t) => {
+    it(`reports that a code was ${what}`, async (t) => {
       const world = await emulator(t);
       const { poll, decide } = await discovered(world);
       await decide(status);
@@ -77,7 +77,7 @@ describe("the token endpoint of discovery", () => {
     ["of another client", { client_id: "demo-web" }, oauthError("invalid_grant")],
     ["with a guess", { device_code: "guess" }, oauthError("invalid_grant")],
   ] as const) {
-    it(`refuses a poll ${what}`, async (t) => {
+    it(`rejects a poll ${what}`, async (t) => {
       const world = await emulator(t);
       const { poll, decide } = await discovered(world);
       await decide("AUTHORIZED");
@@ -86,7 +86,7 @@ describe("the token endpoint of discovery", () => {
     });
   }
 
-  it("wants a confidential client to prove itself", async (t) => {
+  it("requires a confidential client to authenticate", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const [{ client_id, client_secret }] = confidential.oauth_clients;
     const { poll, decide } = await discovered(world, client_id);
@@ -102,7 +102,7 @@ describe("the token endpoint of discovery", () => {
     assert.equal((await poll({ client_id: undefined }, right)).status, 200);
   });
 
-  it("asks the cluster where the specification has it", async (t) => {
+  it("sends the specified path to the cluster", async (t) => {
     const cluster = await receiver(t);
     const world = await emulator(t, {
       seed: {

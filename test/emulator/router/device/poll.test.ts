@@ -56,7 +56,7 @@ describe("a poll for the tokens of a device", () => {
     });
   }
 
-  it("makes the interval longer by 5 s, each time it is early, for good", () => {
+  it("adds 5 s to the interval permanently if it is early", () => {
     const early = { at: 100_001, wall_at: 100_001 };
     const first = checkPoll(grant, "cli", early);
     assert.deepEqual(first, {
@@ -77,7 +77,7 @@ describe("a poll for the tokens of a device", () => {
     });
   });
 
-  it("of another client, or for an unknown code, is rejected and leaves no trace", () => {
+  it("is rejected without a trace for another client or an unknown code", () => {
     const now = { at: 100_001, wall_at: 100_001 };
     assert.deepEqual(checkPoll(grant, "other", now), { kind: "refused", code: "invalid-grant" });
     assert.deepEqual(checkPoll(undefined, "cli", now), { kind: "refused", code: "invalid-grant" });

@@ -33,8 +33,8 @@ const says = (cluster: Receiver, status: number, body: unknown) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
   );
 
-describe("a device that polls", () => {
-  it("waits until a user decides, then gets its tokens once", async (t) => {
+describe("a polling device", () => {
+  it("waits for the decision, then gets its tokens once", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
@@ -52,7 +52,7 @@ describe("a device that polls", () => {
     await assertRefused(world, () => poll(), oauthError("invalid_grant"));
   });
 
-  it("too early is slowed down by 5 s for good, each time", async (t) => {
+  it("is slowed down by 5 s permanently each time it is early", async (t) => {
     const world = await emulator(t);
     const { poll } = await device(world);
     const errorAfter = async (wait: number) => {
@@ -81,14 +81,14 @@ describe("a device that polls", () => {
     );
   });
 
-  it("learns that it was denied", async (t) => {
+  it("gets access_denied after a denial", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     await decide("DENIED");
     assert.deepEqual(plain(await poll()), oauthError("access_denied"));
   });
 
-  it("learns after 15 virtual minutes that its code has expired, approved or not", async (t) => {
+  it("gets expired_token after 15 virtual minutes, approved or not", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     await decide("AUTHORIZED");
@@ -96,7 +96,7 @@ describe("a device that polls", () => {
     await assertRefused(world, () => poll(), oauthError("expired_token"));
   });
 
-  it("needs its own client, a known one, and a known code", async (t) => {
+  it("requires its own client and a known code", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     await decide("AUTHORIZED");
@@ -106,7 +106,7 @@ describe("a device that polls", () => {
     assert.equal((await poll()).status, 200);
   });
 
-  it("must name one of the two grant types", async (t) => {
+  it("requires one of the two grant types", async (t) => {
     const world = await emulator(t);
     const { poll } = await device(world);
     await assertRefused(world, () => poll({ grant_type: "password" }), {
@@ -128,7 +128,7 @@ describe("a device that polls", () => {
     });
   });
 
-  it("must name nothing twice in a form", async (t) => {
+  it("rejects repeated form parameters", async (t) => {
     const world = await emulator(t);
     const { device_code } = await device(world);
     const fields = `client_id=demo-cli&device_code=${device_code}&client_id=demo-web`;
@@ -145,7 +145,7 @@ describe("a device that polls", () => {
     assert.equal(begun.status, 200);
   });
 
-  it("of a confidential client leaves a finding, unless it proves itself", async (t) => {
+  it("leaves a finding if a confidential client does not authenticate", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const [{ client_id, client_secret }] = confidential.oauth_clients;
     const { poll, decide } = await device(world, client_id);
@@ -162,7 +162,7 @@ describe("a device that polls", () => {
     );
   });
 
-  it("by token exchange learns which kind of token it got", async (t) => {
+  it("gets the token type after a token exchange", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     await decide("AUTHORIZED");
@@ -174,7 +174,7 @@ describe("a device that polls", () => {
 });
 
 describe("the tokens of a device", () => {
-  it("come from its cluster, which gets the very request, and what it adds comes through", async (t) => {
+  it("are issued by its cluster, which gets the original request and may add fields", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     says(cluster, 200, tokens);
     const { poll, decide, device_code } = await device(world);
@@ -200,7 +200,7 @@ describe("the tokens of a device", () => {
     );
   });
 
-  it("have an empty scope where their cluster says none, since some clients read it always", async (t) => {
+  it("have an empty scope if their cluster omits it, because some clients always read it", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { scope: _, ...without } = tokens;
     says(cluster, 200, without);
@@ -209,7 +209,7 @@ describe("the tokens of a device", () => {
     assert.deepEqual(plain(await poll()), { status: 200, body: { ...without, scope: "" } });
   });
 
-  it("may come without how long they last, which a cluster need not say", async (t) => {
+  it("may have no lifetime, which a cluster may omit", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { expires_in: _, ...without } = tokens;
     says(cluster, 200, without);
@@ -218,7 +218,7 @@ describe("the tokens of a device", () => {
     assert.deepEqual(plain(await poll()), { status: 200, body: without });
   });
 
-  it("come without the members that do not fit, since the cluster issues them once", async (t) => {
+  it("omit invalid fields, because the cluster issues them only once", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { expires_in: _, ...fitting } = tokens;
     says(cluster, 200, { ...fitting, expires_in: -1, refresh_token: null, scope: null });
@@ -234,7 +234,7 @@ describe("the tokens of a device", () => {
     ]);
   });
 
-  it("are asked for once, anyone who else polls meanwhile", async (t) => {
+  it("are requested once, even with concurrent polls", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { poll, decide } = await device(world);
     await decide("AUTHORIZED");
@@ -263,7 +263,7 @@ describe("the tokens of a device", () => {
     ["breaks off", (cluster) => cluster.answer((_, r) => r.writeHead(200, { "content-length": "9" }).end("{"))],
   ];
   for (const [what, trouble] of troubles) {
-    it(`are for later when the cluster ${what}; the code stays good`, async (t) => {
+    it(`stay available if the cluster ${what}, and the code stays valid`, async (t) => {
       const { world, cluster } = await behindReceiver(t);
       const { poll, decide } = await device(world);
       await decide("AUTHORIZED");
@@ -283,7 +283,7 @@ describe("the tokens of a device", () => {
     ["authorization_pending", "authorization_pending"],
     ["something_else", "invalid_grant"],
   ] as const) {
-    it(`are refused with ${ours} when the cluster says ${theirs}`, async (t) => {
+    it(`are rejected with ${ours} if the cluster returns ${theirs}`, async (t) => {
       const { world, cluster } = await behindReceiver(t);
       const { poll, decide } = await device(world);
       await decide("AUTHORIZED");
@@ -292,7 +292,7 @@ describe("the tokens of a device", () => {
     });
   }
 
-  it("can be asked for again after a crash in the middle", async (t) => {
+  it("can be requested again after a crash", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-device-"));
     t.after(() => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");

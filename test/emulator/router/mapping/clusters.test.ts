@@ -23,7 +23,7 @@ const everything = (ids: string[]) => ({
 });
 
 describe("clusters", () => {
-  it("lists the clusters in the order of the seed, URLs as the service prints them", async (t) => {
+  it("lists the clusters in seed order, with URLs in the service's format", async (t) => {
     const world = await routed(t);
     const info = (cluster_id: string, cluster_label: string, url: string) => ({
       cluster_id,
@@ -39,14 +39,14 @@ describe("clusters", () => {
     });
   });
 
-  it("reports that its store can write", async (t) => {
+  it("reports that its store is writable", async (t) => {
     const world = await routed(t);
     assert.deepEqual(plain(await world.router("GET", "/")), { status: 200, body: { database: true } });
   });
 });
 
 describe("workspace-data deletion", () => {
-  it("deletes in every table the rows of the cluster, and none of another cluster in the same request", async (t) => {
+  it("deletes the cluster's rows in every table, and none of another cluster in the same request", async (t) => {
     const world = await routed(t, { mappings: { user_codes: { "eu-1": ["MINE", "KEPT"], "us-1": ["FOREIGN"] } } });
     for (const table of tables) {
       await world.map(table, "eu-1", ["mine", "kept"]);
@@ -86,7 +86,7 @@ describe("workspace-data deletion", () => {
     assert.deepEqual((await world.ask("GET", "state")).body, after);
   });
 
-  it("rejects without right and changes nothing", async (t) => {
+  it("rejects a request without permission and changes nothing", async (t) => {
     const world = await routed(t, { strict: ["keys"] });
     const key = (value: string) => ({ "x-cluster-key": value });
     const seeded = { body: { email_hash_list: ["a"], cluster_id: "eu-1" }, headers: key(keys["eu-1"]) };
@@ -117,7 +117,7 @@ describe("workspace-data deletion", () => {
     assert.deepEqual((await world.ask("GET", "state")).body, before);
   });
 
-  it("deletes nothing when a deletion in the middle fails", async () => {
+  it("deletes nothing if a deletion in the middle fails", async () => {
     const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWallClock });
     await store.transaction("test", (tx) => {
       for (const table of Object.values(mappingTables)) tx.map(table, "eu-1", ["a"]);

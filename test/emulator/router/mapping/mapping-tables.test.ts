@@ -19,7 +19,7 @@ describe("mapping tables", () => {
   for (const table of tables) {
     const { path, list } = bulk[table];
 
-    it(`maps ${table} to a cluster, moves them, and removes only rows of the given cluster`, async (t) => {
+    it(`maps ${table} to a cluster, moves them, and only removes rows of the given cluster`, async (t) => {
       const world = await routed(t);
       const owner = async (id: string) => {
         const [method, target] = witness[table](id) as [string, string];
@@ -45,7 +45,7 @@ describe("mapping tables", () => {
     });
 
     for (const method of ["POST", "DELETE"]) {
-      it(`refuses ${method} of ${table} without right and changes nothing`, async (t) => {
+      it(`rejects ${method} of ${table} without permission and changes nothing`, async (t) => {
         const world = await routed(t, { strict: ["keys"] });
         const key = (value: string) => ({ "x-cluster-key": value });
         const mapped = { body: bulkBody(table, "eu-1", ["a"]), headers: key(keys["eu-1"]) };
@@ -102,7 +102,7 @@ describe("mapping tables", () => {
     assert.equal((await router("POST", bulk.emails.path, email)).status, 401, "other tables take the header alone");
   });
 
-  it("accepts a missing key as a finding unless it is strict about keys", async (t) => {
+  it("accepts a missing key with a finding, unless keys are strict", async (t) => {
     const world = await routed(t);
     await world.map("emails", "eu-1", ["a"]);
     assert.equal((await world.router("GET", "/router/v1/cluster_emails/email/a")).status, 200);
@@ -112,7 +112,7 @@ describe("mapping tables", () => {
     ["email_hash", (id: string) => `/router/v1/cluster_emails/email/${id}`, "No cluster mapping for this email hash"],
     ["client_id", (id: string) => `/router/v1/cluster_clients/client/${id}`, "No cluster mapping for this client id"],
   ] as const) {
-    it(`looks up a ${name} with any known key`, async (t) => {
+    it(`looks up a ${name} with any valid key`, async (t) => {
       const world = await routed(t);
       const show = async (id: string, headers = {}) => plain(await world.router("GET", path(id), { headers }));
 
@@ -134,7 +134,7 @@ describe("mapping tables", () => {
     });
   }
 
-  it("retains the names of object members apart from members themselves", async (t) => {
+  it("stores keys with the names of object members", async (t) => {
     const world = await routed(t);
     const odd = ["__proto__", "constructor", "toString", "", "a\u0000b", "😀"];
     await world.map("emails", "eu-1", odd);

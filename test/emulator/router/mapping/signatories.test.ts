@@ -12,7 +12,7 @@ const firstRecipient = async (api: TestEmulator["api"], id: string) => {
 const path = "/router/v1/contract_signatories/";
 
 describe("contract signatories", () => {
-  it("adds a list or one alone, and returns the same row for the same hash and cluster", async (t) => {
+  it("adds one or a list, and returns the same row for the same hash and cluster", async (t) => {
     const { router } = await routed(t);
     const add = async (body: unknown) => plain(await router("POST", path, { body }));
     const first = { id: 1, uuid: "u-1", cluster: "eu-1", signatory_hash: "h" };
@@ -33,7 +33,7 @@ describe("contract signatories", () => {
     assert.deepEqual(await add([]), { status: 201, body: [] });
   });
 
-  it("has ids of a sequence of its own, whatever contracts are signed", async (t) => {
+  it("takes ids from a separate sequence, whatever contracts are signed", async (t) => {
     const { api, router } = await emulator(t);
     await draft(api);
     const { body } = await router("POST", path, { body: { signatory_hash: "h", cluster: "eu-1" } });
@@ -43,7 +43,7 @@ describe("contract signatories", () => {
     assert.equal(recipient.id, 2);
   });
 
-  it("rejects an unknown cluster and malformed bodies, and adds none of the list", async (t) => {
+  it("rejects an unknown cluster and malformed bodies without adding any", async (t) => {
     const { router, ask } = await routed(t);
     const before = (await ask("GET", "state")).body;
     const good = { signatory_hash: "h", cluster: "eu-1" };

@@ -41,7 +41,7 @@ describe("an OAuth client in a browser", () => {
     }
   });
 
-  it("may send a token and a type of content, and no cookie", async (t) => {
+  it("may send a token and a content type, but no cookie", async (t) => {
     const { router } = await emulator(t, { seed });
     for (const [method, path] of openPaths) {
       const asks = { "access-control-request-method": method, "access-control-request-headers": "authorization" };
@@ -72,7 +72,7 @@ describe("an OAuth client in a browser", () => {
     "http://127.0.0.1:3000",
     "null",
   ]) {
-    it(`reads nothing from ${origin}, where no redirect URI is registered`, async (t) => {
+    it(`cannot read from ${origin}, where no redirect URI is registered`, async (t) => {
       const { router } = await emulator(t, { seed });
       for (const [method, path, status] of openPaths) {
         const answer = await router(method, path, from(origin));
@@ -87,7 +87,7 @@ describe("an OAuth client in a browser", () => {
     });
   }
 
-  it("reads nothing else", async (t) => {
+  it("cannot read anything else", async (t) => {
     const { router } = await emulator(t, { seed });
     for (const [method, path] of [
       ["GET", "/"],
@@ -100,14 +100,14 @@ describe("an OAuth client in a browser", () => {
     }
   });
 
-  it("reads also what a scripted fault answers", async (t) => {
+  it("can also read the response of a scripted fault", async (t) => {
     const world: TestEmulator = await emulator(t, { seed });
     await world.ask("POST", "faults", { body: { direction: "incoming", operation: "oidc.token", status: 503 } });
     const answer = await world.router("POST", "/api/v1/oauth/token/", from(app));
     assert.deepEqual([answer.status, corsIn(answer)], [503, shownTo(app)]);
   });
 
-  it("gets one answer to whether it may, whatever an external cluster says", async (t) => {
+  it("gets a single CORS response, whatever an external cluster sends", async (t) => {
     const world = await routed(t, { oauth_clients });
     world.eu.answer((_, response) =>
       response

@@ -28,7 +28,7 @@ describe("the key set", () => {
   const eu = { kty: "RSA", kid: "eu", use: "sig", alg: "RS256", n: "AQ", e: "AQAB" };
   const us = { kty: "EC", kid: "us", crv: "P-256", x: "AQ", y: "Ag" };
 
-  it("holds the keys of all clusters, fetched again each time and kept by no one", async (t) => {
+  it("contains the keys of all clusters, without caching", async (t) => {
     const world = await routed(t);
     says(world.eu, { keys: [eu] });
     says(world.us, { keys: [us] });
@@ -43,7 +43,7 @@ describe("the key set", () => {
     );
   });
 
-  it("holds public keys alone, each once", async (t) => {
+  it("contains only public keys, without duplicates", async (t) => {
     const world = await routed(t);
     says(world.eu, { keys: [{ ...eu, d: "secret", p: "secret", q: "secret" }, { kty: "oct", k: "secret" }, 7] });
     says(world.us, { keys: [eu] });
@@ -59,7 +59,7 @@ describe("the key set", () => {
       (cluster: Receiver) => says(cluster, { keys: [us], more: "x".repeat(1 << 20) }),
     ],
   ] as const) {
-    it(`goes without a cluster that ${what}, which the request log tells`, async (t) => {
+    it(`omits a cluster that ${what}, and the request log reports it`, async (t) => {
       const world = await routed(t);
       says(world.eu, { keys: [eu] });
       trouble(world.us);
@@ -86,7 +86,7 @@ describe("the key set", () => {
     });
   }
 
-  it("is a gateway's error when no cluster answers", async (t) => {
+  it("is a gateway error if no cluster responds", async (t) => {
     const world = await routed(t);
     broken(world.eu);
     broken(world.us);
@@ -129,7 +129,7 @@ describe("the OpenID configuration", () => {
     assert.deepEqual(world.reached(), [`eu GET ${configurationPath}`]);
   });
 
-  it("is the next one's when the first has none, and a gateway's error when no one has", async (t) => {
+  it("is the next cluster's if the first has none, and a gateway error if no cluster has one", async (t) => {
     const world = await routed(t);
     says(world.eu, [], 200);
     says(world.us, { issuer: world.us.url, scopes_supported: ["us"] });
@@ -141,7 +141,7 @@ describe("the OpenID configuration", () => {
 });
 
 describe("the metadata of the OAuth server", () => {
-  it("are what the OpenID configuration says of OAuth, and nothing of OpenID", async (t) => {
+  it("is the OAuth part of the OpenID configuration", async (t) => {
     const { router, routerUrl } = await emulator(t);
     const { body: configuration } = await router("GET", configurationPath);
     const answer = await router("GET", metadataPath);
@@ -176,7 +176,7 @@ describe("the metadata of the OAuth server", () => {
     });
   });
 
-  it("come from the next cluster when the first has none, and from a gateway when no one has", async (t) => {
+  it("comes from the next cluster if the first has none, and is a gateway error if no cluster has any", async (t) => {
     const world = await routed(t);
     broken(world.eu);
     says(world.us, { issuer: world.us.url, scopes_supported: ["us"], claims_supported: ["sub"] });
@@ -190,7 +190,7 @@ describe("the metadata of the OAuth server", () => {
 });
 
 describe("a token request", () => {
-  it("goes, unchanged, to the longest cluster id that its code or refresh token begins with", async (t) => {
+  it("is forwarded unchanged to the longest cluster id that prefixes its code or refresh token", async (t) => {
     const [eu, west] = [await receiver(t), await receiver(t)];
     const world = await routed(t, {
       seed: {
@@ -233,7 +233,7 @@ describe("a token request", () => {
     [{ grant_type: "refresh_token", refresh_token: "none" }, { error: "invalid_grant" }],
   ];
   for (const [body, refusal] of refusals) {
-    it(`${JSON.stringify(body)} is refused with ${JSON.stringify(refusal)}`, async (t) => {
+    it(`${JSON.stringify(body)} is rejected with ${JSON.stringify(refusal)}`, async (t) => {
       const world = await routed(t);
       const answer = await world.router("POST", tokenPath, body && { body });
       assert.deepEqual(plain(answer), { status: 400, body: refusal });
@@ -255,7 +255,7 @@ describe("a token request", () => {
     [form["content-type"], "grant_type=refresh_token&resource=a&resource=b", "refresh_token is missing"],
   ];
   for (const [type, body, error_description] of unreadable) {
-    it(`${body} as ${type} is an invalid request: nobody declares a schema for it`, async (t) => {
+    it(`${body} as ${type} is an invalid request, because no schema is declared`, async (t) => {
       const world = await routed(t);
       const answer = await world.router("POST", tokenPath, { body, headers: { "content-type": type } });
       assert.deepEqual(plain(answer), { status: 400, body: { error: "invalid_request", error_description } });
@@ -272,7 +272,7 @@ describe("a token request", () => {
     assert.deepEqual(statuses, ["200", "400", "401", "413", "502", "503", "504", "508", "default"]);
   });
 
-  it("of a cluster that is down or slow is a gateway's error", async (t) => {
+  it("is a gateway error if the cluster is down or slow", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     const send = async () =>
       plain(await world.router("POST", tokenPath, { body: { grant_type: "refresh_token", refresh_token: "us-1_r" } }));
@@ -288,7 +288,7 @@ describe("userinfo", () => {
     ["eyJhbGciOiJub25lIn0", Buffer.from(JSON.stringify(claims)).toString("base64url"), "wrong"].join(".");
 
   for (const token of [jwt({ cluster: "us-1" }), `us-1_${jwt({ cluster: "us-1" })}`]) {
-    it("goes to the cluster that the token claims, unverified and unchanged", async (t) => {
+    it("is forwarded unchanged to the cluster in the unverified token", async (t) => {
       const world = await routed(t);
       says(world.us, { sub: "31" });
       const answer = await world.router("GET", userinfoPath, { headers: { authorization: `Bearer ${token}` } });
@@ -299,7 +299,7 @@ describe("userinfo", () => {
   }
 
   for (const authorization of [undefined, "Bearer", "Bearer ", `Basic ${jwt({ cluster: "us-1" })}`]) {
-    it(`names no error where no token is sent (RFC 6750, 3.1): ${authorization}`, async (t) => {
+    it(`has no error code without a token (RFC 6750, 3.1): ${authorization}`, async (t) => {
       const world = await routed(t);
       const answer = await world.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
       assert.deepEqual(plain(answer), { status: 401, body: { detail: "Not authenticated" } });
@@ -310,7 +310,7 @@ describe("userinfo", () => {
 
   const bad = ["Bearer x", "Bearer x y", `Bearer ${jwt({ cluster: "ap-9" })}`];
   for (const authorization of [...bad, `Bearer ${jwt({})}`, `Bearer ${jwt([])}`, `Bearer us-1_${"x"}`]) {
-    it(`is refused for ${authorization}`, async (t) => {
+    it(`is rejected for ${authorization}`, async (t) => {
       const world = await routed(t);
       const answer = await world.router("GET", userinfoPath, { headers: { authorization } });
       assert.deepEqual(plain(answer), { status: 401, body: { detail: "Invalid access token" } });
@@ -320,7 +320,7 @@ describe("userinfo", () => {
   }
 });
 
-it("notices when a cluster's URL is the router's own", async (t) => {
+it("detects that a cluster's URL is the router's own", async (t) => {
   const front = await receiver(t);
   const world = await routed(t, { seed: { clusters: [{ id: "eu-1", label: "eu", external_url: front.url }] } });
   front.answer(async ({ headers }, response) => {

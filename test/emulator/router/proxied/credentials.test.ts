@@ -37,14 +37,14 @@ describe("credentials of a forwarded request", () => {
     assert.deepEqual(await findings(world), []);
   });
 
-  it("do not reach another one that the request names, and that is a finding", async (t) => {
+  it("do not reach another cluster, which is a finding", async (t) => {
     const world = await withClient(t);
     await world.router("GET", "/x?cluster_id=us-1", { headers: all });
     assert.deepEqual(arrived(world), [[], [["cookie"]]]);
     assert.deepEqual(await findings(world), ["x-cluster-key, client-id, client-secret, authorization: not for us-1"]);
   });
 
-  it("of a client that is mapped nowhere reach the one cluster that the request names, and no several", async (t) => {
+  it("of an unmapped client reach a single named cluster, but not several", async (t) => {
     const world = await routed(t);
     const headers = { "client-id": "app", "client-secret": "s3cret", authorization: "Bearer of-somebody" };
     await world.router("GET", "/x?cluster_id=us-1", { headers });
@@ -56,7 +56,7 @@ describe("credentials of a forwarded request", () => {
     assert.deepEqual(await findings(world), ["client-id, client-secret: not for several clusters"]);
   });
 
-  it("reach no cluster that is asked for keys or for the configuration", async (t) => {
+  it("are not sent with requests for keys or for the configuration", async (t) => {
     const world = await routed(t);
     const headers = { "x-cluster-key": "key-of-eu-1", "client-id": "app", "client-secret": "s" };
     for (const path of ["jwks.json", "openid-configuration"]) {

@@ -26,7 +26,7 @@ async function toEu(t: Parameters<typeof routed>[0], options: Parameters<typeof 
 }
 
 describe("a forwarded request", () => {
-  it("keeps its bytes, target and headers, and reports where it came from", async (t) => {
+  it("keeps its bytes, target and headers, and adds its origin", async (t) => {
     const world = await toEu(t);
     const host = new URL(world.routerUrl).host;
     const body = Buffer.from([0x7b, 0xff, 0x00, 0x0a, 0xc3, 0x28, 0x7d]);
@@ -75,7 +75,7 @@ describe("a forwarded request", () => {
     assert.equal(got?.headers["content-length"], "7");
   });
 
-  it("brings back status, headers and bytes of the cluster", async (t) => {
+  it("returns status, headers and bytes of the cluster", async (t) => {
     const world = await toEu(t);
     const body = Buffer.from([0xff, 0xfe, 0x00]);
     world.eu.answer((_, response) => {
@@ -102,7 +102,7 @@ describe("a forwarded request", () => {
     );
   });
 
-  it("lets a browser show pages of the cluster in an origin of their own, by one policy more; JSON is as it came", async (t) => {
+  it("isolates pages of the cluster with an additional policy, and leaves JSON unchanged", async (t) => {
     const world = await toEu(t);
     const policiesFor = async (...types: readonly string[]) => {
       const own = ["Content-Security-Policy", "script-src 'none'"] as const;
@@ -123,7 +123,7 @@ describe("a forwarded request", () => {
     assert.deepEqual(await policiesFor("application/json; charset=utf-8"), both.slice(0, 1));
   });
 
-  it("passes redirects on and never follows them", async (t) => {
+  it("returns redirects and never follows them", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => response.writeHead(302, { location: `${world.us.url}/elsewhere` }).end());
     const answer = await world.router("GET", "/x?client_id=app");
@@ -131,7 +131,7 @@ describe("a forwarded request", () => {
     assert.deepEqual(world.reached(), ["eu GET /x?client_id=app"]);
   });
 
-  it("carries 20 MB there and back unchanged", async (t) => {
+  it("transfers 20 MB in both directions unchanged", async (t) => {
     const world = await toEu(t);
     world.eu.answer((request, response) => response.end(request.body));
     const body = randomBytes(20_000_000);
@@ -140,7 +140,7 @@ describe("a forwarded request", () => {
     assert.equal(sha(new Uint8Array(await answer.arrayBuffer())), sha(body));
   });
 
-  it("is answered while the cluster still writes", async (t) => {
+  it("is answered while the cluster is still writing", async (t) => {
     const world = await toEu(t);
     let end = () => {};
     world.eu.answer((_, response) => {
@@ -155,8 +155,8 @@ describe("a forwarded request", () => {
   });
 });
 
-describe("fields that steer the emulator", () => {
-  it("are taken off requests and answers, like those of one connection", async (t) => {
+describe("headers that control the emulator", () => {
+  it("are removed from requests and responses, like those of a connection", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => {
       response.writeHead(200, [
@@ -175,14 +175,14 @@ describe("fields that steer the emulator", () => {
       ["x-svc-webhook-content-hash"],
     );
     assert.deepEqual(names(answer.rawHeaders), [
-      ...["x-svc-webhook-content-hash", "X-Stays", "Content-Length", "Date", "content-security-policy"],
-      ...["x-svc-matched", "x-svc-time", "Connection", "Keep-Alive"],
+      ...["x-svc-webhook-content-hash", "X-Stays", "Date", "content-security-policy", "x-svc-matched"],
+      ...["content-length", "x-svc-time", "Connection", "Keep-Alive"],
     ]);
   });
 });
 
-describe("a cluster in trouble", () => {
-  it("answers 502 when it rejects the connection", async (t) => {
+describe("a failing cluster", () => {
+  it("causes a 502 if it refuses the connection", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => response.destroy());
     assert.deepEqual(plain(await world.router("GET", "/x?client_id=app")), {
@@ -191,7 +191,7 @@ describe("a cluster in trouble", () => {
     });
   });
 
-  it("answers 504 when it is slower than the time allowed", async (t) => {
+  it("causes a 504 if it exceeds the timeout", async (t) => {
     const world = await toEu(t, { upstreamTimeoutMs: 1_000 });
     let closed: Promise<unknown> | undefined;
     world.eu.answer((_, response) => {
@@ -204,7 +204,7 @@ describe("a cluster in trouble", () => {
     await closed;
   });
 
-  it("ends the caller's connection when it breaks off in the middle", async (t) => {
+  it("closes the client's connection if it breaks off", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => {
       response.writeHead(200, { "content-length": "100" });
@@ -215,7 +215,7 @@ describe("a cluster in trouble", () => {
     await assert.rejects(answer.text());
   });
 
-  it("learns that the caller went away", { timeout: 20_000 }, async (t) => {
+  it("notices a disconnected client", { timeout: 20_000 }, async (t) => {
     const world = await toEu(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
     const gone = new Promise<void>((resolve) => {
@@ -228,7 +228,7 @@ describe("a cluster in trouble", () => {
     await gone;
   });
 
-  it("learns that the caller went away who asked all of them", { timeout: 20_000 }, async (t) => {
+  it("notices a disconnected client of a broadcast", { timeout: 20_000 }, async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
     let asked = 0;
@@ -246,7 +246,7 @@ describe("a cluster in trouble", () => {
     await Promise.all(gone);
   });
 
-  it("learns that the caller went away for whom the router asks it itself", { timeout: 20_000 }, async (t) => {
+  it("notices a disconnected client of the router's own request", { timeout: 20_000 }, async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 600_000 });
     const begun = { email: "zoe@newco.example", captcha: "yes" };
     const { token } = (await world.router("POST", "/router/v1/trial/signup", { body: begun })).body as {
@@ -271,7 +271,7 @@ describe("a cluster in trouble", () => {
     await gone;
   });
 
-  it("is rejected with 508 when its URL leads back to the router", async (t) => {
+  it("causes a 508 if its URL leads back to the router", async (t) => {
     const world = await toEu(t);
     world.eu.answer(async ({ url, headers }, response) => {
       const again = await fetch(`${world.routerUrl}${url}`, { headers: { via: headers.via ?? "" } });
@@ -288,7 +288,7 @@ describe("a cluster in trouble", () => {
 describe("a request without an owner", () => {
   const body = { hello: "all" };
 
-  it("reaches every cluster whole, and seed order decides on a manual clock", async (t) => {
+  it("reaches every cluster, and seed order decides on a manual clock", async (t) => {
     const world = await routed(t);
     let answerLast = () => {};
     world.eu.answer((_, response) => {
@@ -308,7 +308,7 @@ describe("a request without an owner", () => {
     }
   });
 
-  it("gets the first success, and the others run out unaborted", { timeout: 20_000 }, async (t) => {
+  it("gets the first success, and the others finish unaborted", { timeout: 20_000 }, async (t) => {
     const world = await routed(t, { clock: { mode: "real" }, upstreamTimeoutMs: 600_000 });
     let finish = () => {};
     const finished = new Promise<boolean>((resolve) => {
@@ -344,7 +344,7 @@ describe("a request without an owner", () => {
     });
   }
 
-  it("is answered by those who can be reached", async (t) => {
+  it("gets the response of a reachable cluster", async (t) => {
     const world = await routed(t, { clock: { mode: "real" } });
     world.eu.answer((_, response) => response.destroy());
     world.us.answer((_, response) => response.writeHead(404).end("us"));
@@ -356,7 +356,7 @@ describe("a request without an owner", () => {
     });
   });
 
-  it("does not wait for a cluster that is late, and does not abort it either", async (t) => {
+  it("does not wait for a slow cluster, and does not abort it either", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     let finish = () => {};
     const finished = new Promise<boolean>((resolve) => {
@@ -379,7 +379,7 @@ describe("a request without an owner", () => {
   });
 });
 
-it("forwards to a back end whose URL has a path of its own", async (t) => {
+it("is forwarded to a back end with a path in its URL", async (t) => {
   const backend = await receiver(t);
   const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: `${backend.url}/base` }] };
   const world = await routed(t, { seed });
@@ -390,7 +390,7 @@ it("forwards to a back end whose URL has a path of its own", async (t) => {
   );
 });
 
-it("sends the virtual time once, where the cluster sends it too", async (t) => {
+it("gets the virtual time once if the cluster sends it, too", async (t) => {
   const world = await emulator(t);
   const { clientId = "", clientSecret = "" } = world.clusters[0]!;
   const headers = { "client-id": clientId, "client-secret": clientSecret };

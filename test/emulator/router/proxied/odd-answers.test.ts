@@ -64,9 +64,9 @@ const answers: Readonly<Record<string, readonly [pieces: readonly string[], ...g
   ],
 };
 
-describe("An answer of a cluster that is as HTTP allows, or nearly", () => {
+describe("a cluster's valid or nearly valid HTTP response", () => {
   for (const [name, [pieces, status, headers, body]] of Object.entries(answers)) {
-    it(`is handed on: ${name}`, async (t) => {
+    it(`is forwarded: ${name}`, async (t) => {
       const cluster = await rawServer(t, ...pieces);
       const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }] };
       const world = await emulator(t, { seed });

@@ -58,20 +58,20 @@ describe("proxied routes", () => {
     });
   }
 
-  it("hands the caller's address on", async (t) => {
+  it("forwards the client's address", async (t) => {
     const world = await routed(t);
     await world.router("GET", "/api/v1/auth/captcha-config", { headers: { "x-forwarded-for": "203.0.113.9" } });
     assert.equal(world.eu.received[0]?.headers["x-forwarded-for"], "203.0.113.9, 127.0.0.1");
   });
 
-  it("passes the fields on that the mailer adds, untouched", async (t) => {
+  it("forwards the mailer's additional fields unchanged", async (t) => {
     const world = await routed(t);
     const body = '{ "Metadata": {"cluster_id":"us-1"}, "MessageID": 1.0, "Tag": "caf\\u00e9" }';
     await world.router("POST", events, { body, headers: { "content-type": "application/json" } });
     assert.equal(world.us.received[0]?.body.toString(), body);
   });
 
-  it("rejects input that is not as declared, and asks no one", async (t) => {
+  it("rejects invalid input without requesting a cluster", async (t) => {
     const world = await routed(t);
     const status = async (...request: Parameters<typeof world.router>) => (await world.router(...request)).status;
     assert.equal(await status("GET", "/auth/v3/invite_info/"), 422);
@@ -83,7 +83,7 @@ describe("proxied routes", () => {
   });
 
   for (const path of ["/auth/v3/invite_info/?token=creator", "/organization/user-invite/by_token/creator"]) {
-    it(`${path} answers as its cluster does, in trouble too`, async (t) => {
+    it(`${path} responds like its cluster, also with errors`, async (t) => {
       const world = await routed(t);
       await world.map("creators", "us-1", ["creator"]);
       world.us.answer((_, response) => response.writeHead(410).end("gone"));
@@ -97,7 +97,7 @@ describe("proxied routes", () => {
   }
 });
 
-it("reports by the caller's own address who gets the test captcha, with emulated clusters too", async (t) => {
+it("offers the test captcha by the client's own address, also with emulated clusters", async (t) => {
   const world = await emulator(t);
   const show = async (headers = {}) => plain(await world.router("GET", "/api/v1/auth/captcha-config", { headers }));
   assert.deepEqual(await show(), { status: 200, body: { use_test_captcha: true } });

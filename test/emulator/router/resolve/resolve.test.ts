@@ -74,7 +74,7 @@ describe("the catch-all finds the owner by", () => {
   }
 });
 
-describe("the catch-all asks all clusters when", () => {
+describe("the catch-all requests all clusters if", () => {
   const everywhere: Record<string, [string, Sent?]> = {
     "nothing identifies the request": ["/x"],
     "what looks like a query is part of the path": ["/x&client_id=app"],
@@ -109,7 +109,7 @@ it("serves the contract API under the router's own URL, by the client-id of the 
   });
 });
 
-it("lets the earlier kind of identifier decide", async (t) => {
+it("gives precedence to the earlier kind of identifier", async (t) => {
   const world = await owned(t);
   await world.map("teams", "eu-1", ["T2"]);
   await world.router("POST", "/x?team_id=T2", { headers: { "client-id": "app" } });
@@ -120,7 +120,7 @@ it("lets the earlier kind of identifier decide", async (t) => {
   assert.deepEqual(world.reached(), ["us POST /x?client_id=other"]);
 });
 
-it("asks every cluster that knows a signatory", async (t) => {
+it("requests every cluster with a signatory", async (t) => {
   const world = await owned(t);
   const add = (cluster: string) =>
     world.router("POST", "/router/v1/contract_signatories/", { body: { signatory_hash: "sig", cluster } });
@@ -129,7 +129,7 @@ it("asks every cluster that knows a signatory", async (t) => {
   assert.deepEqual(world.reached(), ["eu GET /x?signatory_hash=sig", "us GET /x?signatory_hash=sig"]);
 });
 
-it("gives paths that nearly match to the catch-all, and 405 for other methods", async (t) => {
+it("sends paths that nearly match to the catch-all, and rejects other methods with 405", async (t) => {
   const world = await owned(t);
   for (const [method, path] of [
     ["GET", "/router/v1/cluster_emails/bulk"],

@@ -53,7 +53,7 @@ async function wayBack({ router, ask }: World, email: string): Promise<string> {
 const homeOf = async ({ router }: World) =>
   (await router("GET", `/router/v1/cluster_emails/email/${hashEmail(zoe)}`)).body as { cluster_id?: string };
 
-describe("a person whose e-mail is mapped", () => {
+describe("a person with a mapped address", () => {
   for (const spelling of spellings) {
     it(`cannot sign up for a trial as ${JSON.stringify(spelling)}`, async (t) => {
       const world = await routed(t);
@@ -64,7 +64,7 @@ describe("a person whose e-mail is mapped", () => {
     });
   }
 
-  it("stays where they are when they were mapped after the signup began", async (t) => {
+  it("stays at their cluster if they were mapped after the signup started", async (t) => {
     const world = await routed(t);
     const token = await pending(world, zoe);
     await world.map("emails", "us-1", [hashEmail(zoe)]);
@@ -74,7 +74,7 @@ describe("a person whose e-mail is mapped", () => {
     await assertRefused(world, () => begin(world, zoe), exists);
   });
 
-  it("stays where they are when they were mapped while a cluster was asked, and the workspace is no one's", async (t) => {
+  it("stays at their cluster if they were mapped during the request to a cluster, and the workspace has no owner", async (t) => {
     const world = await routed(t);
     const token = await pending(world, zoe);
     world.eu.answer(async (_, response) => {
@@ -97,7 +97,7 @@ describe("a person whose e-mail is mapped", () => {
 });
 
 describe("a user of a workspace", () => {
-  it("cannot sign up, even if no one mapped them", async (t) => {
+  it("cannot sign up, even if they are not mapped", async (t) => {
     const world = await emulator(t);
     const users = (await world.api("GET", "/api/v2.1/public/auth/users/")).body as { results: { email: string }[] };
     const { email } = users.results[0]!;
@@ -108,7 +108,7 @@ describe("a user of a workspace", () => {
     await assertRefused(world, () => begin(world, ` ${email.toUpperCase()}`), exists);
   });
 
-  it("whose workspace a cluster made just before the router was stopped gets it when they ask again", async (t) => {
+  it("gets the workspace that was created just before a restart by repeating the request", async (t) => {
     const world = await emulator(t);
     const token = await pending(world, zoe);
     const eu = world.clusters[0]!;
@@ -126,8 +126,8 @@ describe("a user of a workspace", () => {
   });
 });
 
-describe("signups of one e-mail that race", () => {
-  it("are one signup, and one of their completions makes one workspace", async (t) => {
+describe("concurrent signups of one address", () => {
+  it("are one signup, and only one completion creates a workspace", async (t) => {
     const world = await emulator(t);
     const [backs, tokens] = [
       await wayBack(world, zoe),

@@ -16,7 +16,7 @@ async function pending({ router }: Pick<TestEmulator, "router">, email = person.
 }
 
 describe("a trial signup", () => {
-  it("by e-mail is pending, and the same one when it comes again", async (t) => {
+  it("by e-mail is pending, and stays the same if it is repeated", async (t) => {
     const { router } = await emulator(t);
     const first = await router("POST", signup, { body: person });
     const { token, ...rest } = first.body as { token: string };
@@ -57,7 +57,7 @@ describe("a trial signup", () => {
 });
 
 describe("completing a signup", () => {
-  it("creates a workspace whose API key works, and maps its people", async (t) => {
+  it("creates a workspace with a working API key, and maps its people", async (t) => {
     const world = await emulator(t);
     const token = await pending(world);
     const invited_users = [
@@ -108,7 +108,7 @@ describe("completing a signup", () => {
     ["us", "us-1"],
     ["eu-1", "eu-1"],
   ] as const) {
-    it(`with the location ${cluster_location} happens at ${cluster}`, async (t) => {
+    it(`with the location ${cluster_location} uses ${cluster}`, async (t) => {
       const world = await emulator(t);
       const token = await pending(world);
       const { status, body } = await world.router("POST", complete, {
@@ -118,7 +118,7 @@ describe("completing a signup", () => {
     });
   }
 
-  it("needs a token that is known and unused, and a location that exists", async (t) => {
+  it("requires a known and unused token, and an existing location", async (t) => {
     const world = await emulator(t);
     const token = await pending(world);
     const send = (body: object) => () => world.router("POST", complete, { body: { ...trialAnswers, ...body } });
@@ -136,7 +136,7 @@ describe("completing a signup", () => {
     });
   });
 
-  it("hands a back end of your own the request as it came, once, while no one else can use the token", async (t) => {
+  it("forwards the request unchanged to an external back end once, while the token is claimed", async (t) => {
     const world = await routed(t);
     const token = await pending(world);
     let answer = () => {};
@@ -171,7 +171,7 @@ describe("completing a signup", () => {
   });
 
   for (const told of ["", "made", "[]", '{"workspace_id":"seventy","client_id":7,"creator_tokens":"ct"}']) {
-    it(`takes the 2xx of a back end that tells ${told || "nothing"} for a workspace, and maps the person`, async (t) => {
+    it(`accepts a 2xx of a back end with ${told || "nothing"} as a workspace, and maps the person`, async (t) => {
       const world = await routed(t);
       const token = await pending(world);
       world.eu.answer((_, response) => response.writeHead(201).end(told));
@@ -184,7 +184,7 @@ describe("completing a signup", () => {
     });
   }
 
-  it("leaves the signup as good as it was when the cluster is down, slow, or rejects in its own words", async (t) => {
+  it("keeps the signup valid if the cluster is down, slow, or rejects it", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     const token = await pending(world);
     const taken = { takesBack: true };
@@ -200,7 +200,7 @@ describe("completing a signup", () => {
     assert.equal((await send()).status, 200);
   });
 
-  it("asked of a cluster again for the same signup gives the same workspace, and to strangers none", async (t) => {
+  it("repeated at a cluster returns the same workspace, but only with the token", async (t) => {
     const world = await emulator(t);
     const [eu] = world.clusters;
     const asked = { signup_token: "t", email: "z@n.example", ...trialAnswers, invited_users: [] };

@@ -34,7 +34,7 @@ interface Named {
 }
 
 describe("a trial workspace", () => {
-  it("is one in which a contract goes from an uploaded file to its execution, with nothing added by hand", async (t) => {
+  it("supports a contract from an uploaded file to its execution without further setup", async (t) => {
     const world = await emulator(t);
     const workspace = await trial(world);
     const api = await apiOf(world, workspace.id);
@@ -88,7 +88,7 @@ describe("a trial workspace", () => {
     }
   });
 
-  it("has the standard set, whatever the seed has, and rows of its own where the seed has some", async (t) => {
+  it("has the standard set, whatever the seed contains, and separate rows", async (t) => {
     const names = async (world: TestEmulator, id: number) => {
       const api = await apiOf(world, id);
       const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: Named[] };
@@ -103,7 +103,7 @@ describe("a trial workspace", () => {
     assert.deepEqual(await names(bare, (await trial(bare)).id), first);
   });
 
-  it("invites each address once, and its owner not at all", async (t) => {
+  it("invites each address once, and never its owner", async (t) => {
     const world = await emulator(t);
     const emails = ["ann@newco.example", " ANN@newco.example", "Zoe@newco.example", "bob@newco.example"];
     const invited_users = emails.map((email) => ({ email, first_name: email }));

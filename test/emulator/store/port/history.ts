@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { Commit, HistoryStart } from "../../../../emulator/store/history.ts";
-import type { History, Store } from "../../../../emulator/store/port.ts";
+import type { Commit, History, HistoryStart, Store } from "../../../../emulator/store/port.ts";
 import { type Content, contentOf, exported, owners, people, person } from "../../../support/store.ts";
 import type { Open, Opened } from "./open.ts";
 

@@ -8,7 +8,7 @@ import { intervalSeconds, slowDownSeconds } from "./scenarios.ts";
 const intervalSlackMs = 900;
 /** The same of one wait of several seconds. */
 const waitSlackMs = 750;
-/** Beyond it, times say nothing about the client. */
+/** Beyond it, times prove nothing about the client. */
 const maxDelayMs = 1_500;
 
 /** The longest time that can have passed between the arrivals of two requests. */
@@ -42,10 +42,10 @@ export function assessInterval(result: ScenarioResult): Assessment {
   return { result: "failed", detail, fix: "Wait for `interval` seconds (5 if it is missing) before each poll." };
 }
 
-/** The pace of the client before the first slow_down: slower than asked for is allowed. */
+/** The pace of the client before the first slow_down: slower than requested is allowed. */
 function paceMs(result: ScenarioResult): number {
   const [first = 0] = waits(result);
-  // It may have been late, by a busy machine, and is then as fast as asked for.
+  // It may have been late, by a busy machine, and is then as fast as requested.
   return Math.min(first, Math.max(intervalSeconds * 1_000, first - 2_000));
 }
 

@@ -16,7 +16,7 @@ export interface CheckOutcome extends Assessment, Pick<Check, "scenario" | "basi
   readonly seconds: number;
 }
 
-/** What came of all checks; and why none was made, where the client never asked for a sign-in: all have failed then. */
+/** Results of all checks; and why all have failed, if the client requested no sign-in. */
 export interface CheckOutcomes {
   readonly outcomes: readonly CheckOutcome[];
   readonly failure: CommandFailedError | undefined;

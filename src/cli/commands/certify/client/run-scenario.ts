@@ -99,7 +99,7 @@ interface ClientProcess {
   readonly output: () => string;
   /** Undefined while it runs; 128 + n when a signal ended it. */
   readonly exitCode: () => number | undefined;
-  /** Resolves when it has ended; rejects where it cannot be run. */
+  /** Resolves when it has ended; rejects if it cannot be run. */
   readonly ended: Promise<void>;
   /** Signals its whole group. */
   kill(signal: "SIGTERM" | "SIGKILL"): void;

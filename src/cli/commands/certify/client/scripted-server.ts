@@ -22,7 +22,7 @@ export interface Observation {
   /** When the last request of the flow arrived. */
   lastAt?: number;
   hasTokens: boolean;
-  /** The command line that held a secret; null if none did, undefined if the machine does not say. */
+  /** The command line that held a secret; null if none did, undefined if the system does not show it. */
   exposedIn?: string | null;
 }
 

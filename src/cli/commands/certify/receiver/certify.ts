@@ -138,8 +138,8 @@ async function openReceiver(
 }
 
 /**
- * The checks that were asked for, in addition a wrong one on which all of them depend: it is the reason why none of
- * them shows anything.
+ * The requested checks. If all of them depend on a check that failed, that check is shown, too: it is why they show
+ * nothing.
  */
 const selectShownItems = (items: readonly CheckedItem[], checks: readonly Check[]): readonly CheckedItem[] =>
   items.filter(

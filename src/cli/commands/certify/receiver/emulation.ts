@@ -7,8 +7,9 @@ import type { EmulatorAccess } from "../../../connection/emulator/emulator-acces
 import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
 import type { CheckRun, Exchange } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
+import { type Reply, responseTimeoutMs } from "./sender.ts";
 
-/** The emulator of a run: where the events come from, and what the receiver gets as environment. */
+/** The emulator of a run: the source of its events and of the variables of the receiver. */
 export interface Emulation {
   readonly access: EmulatorAccess;
   readonly deliveries: Deliveries;
@@ -41,6 +42,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
     clock: { mode: "manual" },
     seed: seedWith(key),
     webhookAllow: [new URL(url).host],
+    webhookResponseTimeoutMs: responseTimeoutMs,
   }).catch((error: Error) => {
     throw toStartError(error, {});
   });
@@ -79,7 +81,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
     return webhook;
   }
 
-  /** Subscribes the receiver to the emulator, drops the first attempts, and lets the time of all of them pass. */
+  /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all of them. */
   const retryLate: CheckRun["retryLate"] = (number) =>
     withClient(async (client) => {
       // They are recorded at the virtual time at which they were made.
@@ -100,8 +102,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
         delivery: deliveries.signed(sent.request_body),
         reply: {
           status: last?.status ?? undefined,
-          error:
-            last?.error || !last ? { code: "unreachable", message: last?.error?.message ?? sent.standing } : undefined,
+          error: last?.error === null ? undefined : replyError(last?.error ?? undefined, sent.standing),
           durationMs: last?.duration_ms ?? 0,
           body: last?.response_body ?? "",
         },
@@ -142,6 +143,15 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
     });
   return { access: emulator, deliveries, retryLate, record, openConsole };
 }
+
+/** The error of an attempt of the emulator; `standing` is why there was no attempt. */
+const replyError = (
+  error: { readonly code: string; readonly message: string } | undefined,
+  standing: string,
+): NonNullable<Reply["error"]> => ({
+  code: error?.code === "response_timeout" ? "timeout" : "unreachable",
+  message: error?.message ?? standing,
+});
 
 /** One workspace with everything that a contract needs; its key is created unless it is given. */
 const seedWith = (hmac_key: string | undefined): object => ({

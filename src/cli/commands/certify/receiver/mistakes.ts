@@ -83,12 +83,12 @@ export const mistakes = lookupTable<Mistake>({
   },
   "signature-unchecked": {
     title: "The signature is not checked",
-    fix: "Compare the header with the HMAC of the body, and respond with 401 where they differ.",
+    fix: "Compare the header with the HMAC of the body, and respond with 401 if they differ.",
     code: compare,
   },
   "missing-accepted": {
     title: "A delivery without a signature is accepted",
-    fix: "Respond with 401 where the header is missing or empty.",
+    fix: "Respond with 401 if the header is missing or empty.",
   },
   "prefix-comparison": {
     title: "Only a part of the signature is compared",

@@ -7,7 +7,15 @@ import { genuineCheck } from "./genuine-checks.ts";
 import type { Probe } from "./probe.ts";
 import { probeCheck } from "./probe-checks.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
-import { createSender, type Delivery, hasSucceeded, hasTimedOut, isAccepted, type Reply } from "./sender.ts";
+import {
+  createSender,
+  type Delivery,
+  hasSucceeded,
+  hasTimedOut,
+  isAccepted,
+  type Reply,
+  responseTimeoutMs,
+} from "./sender.ts";
 
 /** Result of one check. */
 export interface CheckedItem extends CheckFinding {
@@ -39,8 +47,7 @@ export interface RunOptions {
   readonly onChecked: (item: CheckedItem) => Promise<void>;
 }
 
-/** One response may take so long, and a slow receiver is sent this many deliveries at once. */
-const responseTimeoutMs = 5_000;
+/** A slow receiver is sent this many deliveries at once. */
 const slowerMs = 150;
 const concurrencyOfSlow = 16;
 /** Duration of a check with a probe, if the receiver is slow. */
@@ -159,7 +166,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
 
 const unmade = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
 
-/** A response is no success where the receiver has ended with it. */
+/** A response is not a success if the receiver has ended with it. */
 const withEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
   ...item,
   result: "failed",

@@ -44,6 +44,8 @@ interface SenderOptions {
   readonly onReply?: ((delivery: Delivery, reply: Reply) => void) | undefined;
 }
 
+/** Maximum time for one response. */
+export const responseTimeoutMs = 5_000;
 /** How long a body pauses, so that its parts arrive one by one. */
 const pauseMs = 30;
 const maxResponseBytes = 1024 * 1024;

@@ -6,7 +6,7 @@ import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
 
 interface Forgery extends Pick<Check, "id" | "summary"> {
   readonly build: (run: CheckRun) => Delivery;
-  /** Accepting it is no danger, and not what the specification says either. */
+  /** Accepting it is harmless, although the specification does not allow it. */
   readonly isHarmless?: boolean;
 }
 

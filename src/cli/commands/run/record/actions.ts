@@ -32,7 +32,7 @@ export interface RequestHistory {
 }
 
 /** Read-only and housekeeping operations: a story begins with a fresh emulator, and advances time itself. */
-const leftOut =
+const skippedOperations =
   /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
 
 /** Reads the log of an emulator, and its deliveries. */
@@ -43,13 +43,13 @@ export async function readRecording(client: Client, operations: readonly Operati
   // The router forwards calls of the contract API: the cluster then gets the request of the program.
   const passedOn = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
   const isInner = (cause?: string): boolean => cause !== undefined && !passedOn.has(cause);
-  const asked = items.filter(
-    ({ left, cause, operation }) => !left && !isInner(cause) && !leftOut.test(operation ?? "catch-all"),
+  const ownRequests = items.filter(
+    ({ left, cause, operation }) => !left && !isInner(cause) && !skippedOperations.test(operation ?? "catch-all"),
   );
-  asked.sort((one, other) => one.id - other.id);
+  ownRequests.sort((one, other) => one.id - other.id);
   const actions: Action[] = [];
   let created = 0;
-  for (const one of asked) {
+  for (const one of ownRequests) {
     const operation = operations.find(({ id }) => id === one.operation);
     const action = operation && actionOf(one, operation);
     if (!action) continue;
@@ -62,7 +62,7 @@ export async function readRecording(client: Client, operations: readonly Operati
     const id = webhooks.length === 0 ? created : Math.min(...webhooks, 1) + created - 1;
     actions.push({ ...action, webhook: { id, answers: answersOf(id, deliveries) } });
   }
-  return { actions, deliveries, requests: asked.length };
+  return { actions, deliveries, requests: ownRequests.length };
 }
 
 function actionOf({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation): Action | undefined {

@@ -26,7 +26,7 @@ interface RecordSettings {
 export async function recordStory({ path, about, seed: given }: RecordSettings, context: Context): Promise<void> {
   const { host, output } = context;
   const isFile = given !== undefined && given !== "demo" && given !== "empty";
-  // A scenario names it from where it lies.
+  // A scenario names its seed relative to its own folder.
   const seed = isFile ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, given)) : given;
   const { registry: operations } = await import("../../../../api/registry.ts");
   const client = await context.client("emulator");

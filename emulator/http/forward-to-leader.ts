@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, request as requestTo, type ServerResponse } from "node:http";
-import type { WallClock } from "../../../src/base/clock.ts";
-import { hasBody } from "../bodies/body-limits.ts";
-import { keepEndToEndHeaders } from "../hop-by-hop.ts";
-import type { RequestBodyReader } from "../request-body-reader.ts";
-import type { ResponseWriter } from "../sending/response-writer.ts";
-import { noSniffHeader } from "../sending/send.ts";
-import type { ForwardedInfo } from "../trusted-proxies.ts";
+import type { WallClock } from "../../src/base/clock.ts";
+import { hasBody, type RequestBodyReader } from "./bodies/request-body-reader.ts";
+import { changeHeader, keepEndToEndHeaders } from "./hop-by-hop.ts";
+import { errorBody, type HttpResponse, jsonResponse } from "./reply.ts";
+import { noSniffHeader } from "./respond.ts";
+import type { ForwardedInfo } from "./trusted-proxies.ts";
 
 /*
  * A standby forwards everything to the leader: byte for byte, bodies and responses as they come. In a moment without a
@@ -38,8 +37,9 @@ interface Options {
   readonly wall: WallClock;
   /** `router`, or the id of the cluster whose listener it is. */
   readonly name: string;
-  readonly arrivals: RequestBodyReader;
-  readonly departures: ResponseWriter;
+  readonly bodies: RequestBodyReader;
+  /** Whether connections end with their responses. */
+  readonly isClosing: () => boolean;
   /** A trusted proxy's headers about the request. */
   readonly proxyInfo: ForwardedInfo | undefined;
   /** The leader's listener of that name; undefined: there is no leader. */
@@ -52,8 +52,8 @@ export async function forwardToLeader(
   response: ServerResponse,
   options: Options,
 ): Promise<void> {
-  const { wall, name, arrivals, leader } = options;
-  const body = new Body(hasBody(request) ? arrivals.pieces(request) : undefined);
+  const { wall, name, bodies, leader } = options;
+  const body = new Body(hasBody(request) ? bodies.pieces(request) : undefined);
   // Ends what reads the body, which ends the connection: not before the response is sent.
   response.once("close", () => body.discard());
   try {
@@ -66,11 +66,11 @@ export async function forwardToLeader(
     const target = leader();
     const outcome = target === undefined ? "again" : await attempt(target, request, response, body, options);
     if (outcome === "done") return;
-    if (outcome === "uncertain") return respondOutcomeUnknown(request, response, name);
+    if (outcome === "uncertain") return send(response, outcomeUnknownResponse(name, request.url!));
     if ((target !== undefined && !body.isWhole) || wall.monotonicNow() > until) break;
     await wall.sleep(lookMs);
   }
-  respondNotLeading(request, response, name);
+  send(response, notLeadingResponse(name, request.url!));
 }
 
 /** A body whose start is stored, so that it can be sent again; the rest is read once, as it comes. */
@@ -119,7 +119,7 @@ function attempt(
   from: IncomingMessage,
   to: ServerResponse,
   body: Body,
-  { proxyInfo, departures }: Options,
+  { proxyInfo, isClosing }: Options,
 ): Promise<Outcome> {
   const { hostname, port } = new URL(url);
   const isHarmless = from.method === "GET" || from.method === "HEAD" || from.method === "OPTIONS";
@@ -159,12 +159,12 @@ function attempt(
         response.resume();
         return end("again");
       }
-      if (departures.isLast) to.shouldKeepAlive = false;
+      if (isClosing()) to.shouldKeepAlive = false;
       response.once("error", () => {});
       response.once("close", () => {
         if (!response.complete) broken(false);
       });
-      if (Number(response.headers["content-length"]) <= replayBytes) passWhole(response, to, departures);
+      if (Number(response.headers["content-length"]) <= replayBytes) passWhole(response, to);
       else pass(response, to);
       response.once("end", () => end("done"));
     });
@@ -183,13 +183,13 @@ function pass(response: IncomingMessage, to: ServerResponse): void {
 }
 
 /** Once all of it is there: until then it may be asked for again. */
-function passWhole(response: IncomingMessage, to: ServerResponse, departures: ResponseWriter): void {
+function passWhole(response: IncomingMessage, to: ServerResponse): void {
   const pieces: Buffer[] = [];
   response.on("data", (piece: Buffer) => pieces.push(piece));
   response.once("end", () => {
     if (to.destroyed) return;
     writeHead(response, to);
-    departures.end(to, Buffer.concat(pieces));
+    to.end(Buffer.concat(pieces));
   });
 }
 
@@ -225,15 +225,10 @@ const formatForwardedHeader = ({ key, remoteAddress, proxyInfo }: ForwardedReque
   `${key}.${Buffer.from(JSON.stringify([remoteAddress, proxyInfo ?? null])).toString("base64url")}`;
 
 /** Takes the internal headers off a request; undefined: a client sent it. */
-export function extractForwarded({ headers, rawHeaders }: IncomingMessage): ForwardedRequest | undefined {
-  const value = headers[forwardedHeader];
-  if (value === undefined && headers[notLeadingHeader] === undefined) return undefined;
-  for (const name of [forwardedHeader, notLeadingHeader]) {
-    delete headers[name];
-    for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
-      if (rawHeaders[i]!.toLowerCase() === name) rawHeaders.splice(i, 2);
-    }
-  }
+export function extractForwarded(request: IncomingMessage): ForwardedRequest | undefined {
+  const { [forwardedHeader]: value, [notLeadingHeader]: mark } = request.headers;
+  if (value === undefined && mark === undefined) return undefined;
+  for (const name of [forwardedHeader, notLeadingHeader]) changeHeader(request, name);
   const [, key, about] = form.exec(String(value)) ?? [];
   if (key === undefined || about === undefined) return undefined;
   try {
@@ -247,38 +242,29 @@ export function extractForwarded({ headers, rawHeaders }: IncomingMessage): Forw
   }
 }
 
-/** Answers that nothing was done, since another process leads, or will in a moment. `name`: that of the listener. */
-export function respondNotLeading(
-  request: IncomingMessage,
-  response: ServerResponse,
-  name: string,
-  forwarded?: ForwardedRequest,
-): void {
+/** The response when nothing was done, since another process leads, or will in a moment. `name`: of the listener. */
+export function notLeadingResponse(name: string, target: string, forwarded?: ForwardedRequest): HttpResponse {
   const message = "Another process leads this state, or is about to. Nothing was changed. Retry the request.";
   const headers = [notLeadingHeader, forwarded?.key ?? "1", "retry-after", "1"];
-  refuse(request, response, { name, code: "not_leading", message, headers });
+  return unavailable(name, target, "not_leading", message, headers);
 }
 
-/** Answers that the leader ended before it had answered. Sent again, it might be done twice. */
-function respondOutcomeUnknown(request: IncomingMessage, response: ServerResponse, name: string): void {
+/** The response when the leader ended before it had answered. Sent again, the request might be done twice. */
+function outcomeUnknownResponse(name: string, target: string): HttpResponse {
   const message = "The leader of this state ended before it responded. The outcome is unknown. Check before you retry.";
-  refuse(request, response, { name, code: "uncertain", message, headers: [] });
-}
-
-interface Refusal {
-  readonly name: string;
-  readonly code: string;
-  readonly message: string;
-  readonly headers: readonly string[];
+  return unavailable(name, target, "uncertain", message);
 }
 
 /** As the listener words its failures: both services have them in one form, the control plane in its own. */
-function refuse(request: IncomingMessage, response: ServerResponse, { name, code, message, headers }: Refusal): void {
+function unavailable(name: string, target: string, code: string, message: string, headers: readonly string[] = []) {
+  const isControl = name === "router" && target.startsWith("/_emulator/");
+  return jsonResponse(503, errorBody(isControl, code, message), headers);
+}
+
+function send(response: ServerResponse, { status, headers, body }: HttpResponse): void {
   if (response.destroyed) return;
-  const isControl = name === "router" && request.url?.startsWith("/_emulator/");
-  const body = JSON.stringify(isControl ? { error: { code, message } } : { detail: message });
-  const json = ["content-type", "application/json", "content-length", String(Buffer.byteLength(body))];
-  response.writeHead(503, [...noSniffHeader, ...headers, ...json]).end(body);
+  const length = String(Buffer.byteLength(body as string));
+  response.writeHead(status, [...noSniffHeader, ...headers, "content-length", length]).end(body);
 }
 
 /** `expect` is answered by this process; a length is counted or repeated. */

@@ -1,9 +1,9 @@
 import { dirname, join } from "node:path";
-import type { Disk } from "../../../../src/files/disk.ts";
-import { makeFolderDurably } from "../../../../src/files/folders.ts";
-import type { Commit, Moment } from "../../history.ts";
-import type { Change } from "../../live/state.ts";
-import { journalPath } from "../journal/journal-file.ts";
+import type { Disk } from "../../../src/files/disk.ts";
+import { makeFolderDurably } from "../../../src/files/folders.ts";
+import type { Change } from "../live/state.ts";
+import type { Commit, Moment } from "../port.ts";
+import { journalPath } from "./journal.ts";
 
 /** The folder next to a state in which its history lies. */
 export const historyFolder = (statePath: string): string => `${statePath}.history`;

@@ -1,5 +1,5 @@
-import { ByteBoundedLog } from "../byte-bounded-log.ts";
-import { EventFrames } from "../reply.ts";
+import { ByteBoundedLog } from "./byte-bounded-log.ts";
+import { EventFrames } from "./reply.ts";
 
 /** Replaces this many events in a stream whose reader was too slow: the reader has to read the state again. */
 export class Resync {

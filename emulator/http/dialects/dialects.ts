@@ -1,11 +1,12 @@
-import type { Operation } from "../../../src/api/operation.ts";
+import { isOAuthRequest, type Operation } from "../../../src/api/operation.ts";
+import type { Service } from "../../../src/api/services.ts";
 import type { DecodeProblem } from "../bodies/decode.ts";
 import { failureResponse, type HttpResponse, jsonResponse } from "../reply.ts";
 import { type Dialect, formatBugMessage, formatOperation, type ValidationProblem, valueAt } from "./dialect.ts";
 import { fastapi, pydanticErrors } from "./pydantic.ts";
 
 /** The contract API: shapes A and C (DECISIONS.md, F4, C1). */
-export const platform: Dialect = {
+const platform: Dialect = {
   invalid: (problems, operation) =>
     isUnknownPath(problems, operation)
       ? failureResponse("not-found", undefined)
@@ -86,7 +87,7 @@ function reasonOf(problem: DecodeProblem): string {
  * The routing service, where the specification declares no schema for a request of OAuth: an unreadable request is
  * `invalid_request` (RFC 6749, 5.2; DECISIONS.md, P1).
  */
-export const oauth: Dialect = {
+const oauth: Dialect = {
   ...fastapi,
   invalid: ([first]) => invalidRequest(wrongIn(first!)),
   unreadable: (problem) => (problem.why === "repeated" ? fastapi.unreadable(problem) : invalidRequest(noParameters)),
@@ -105,7 +106,7 @@ const error = (code: string, message: string, hint?: string) => ({
 });
 
 /** The emulator's own control plane: problems in words. */
-export const control: Dialect = {
+const control: Dialect = {
   invalid: (problems) => failureResponse("invalid-control-input", { problems: problems.flatMap(wordsOf) }),
   unreadable: (problem) => failureResponse("invalid-control-input", { problems: [unreadableWords(problem)] }),
   tooLarge: () => jsonResponse(413, error("body_too_large", "The body is larger than the limit of the emulator.")),
@@ -148,3 +149,9 @@ function unreadableWords(problem: DecodeProblem): string {
       return "body: cannot be decoded";
   }
 }
+
+export const dialects: Readonly<Record<Service["dialect"], Dialect>> = { fastapi, platform, control };
+
+/** How what an operation rejects is worded. */
+export const dialectOf = ({ service, request: { body } }: Operation): Dialect =>
+  isOAuthRequest(body) ? oauth : dialects[service.dialect];

@@ -1,18 +1,17 @@
 import { crc32 } from "node:zlib";
 import type { Adapter } from "lowdb";
 import * as z from "zod";
-import { writeFileAtomic } from "../../../../src/files/atomic-write.ts";
-import { type Disk, isMissing } from "../../../../src/files/disk.ts";
-import { type LogPosition, startPosition, toHex } from "../../../../src/files/log-line.ts";
-import { readLines } from "../../../../src/files/read-lines.ts";
-import type { Moment } from "../../history.ts";
-import { consistentSnapshot } from "../../live/compaction.ts";
-import type { State } from "../../live/state.ts";
-import type { Upgrade } from "../../live/versions.ts";
-import { type Collection, StateFormatError } from "../../port.ts";
-import { lastMember, readChecksummedInto, withClosedMark } from "../checksummed-document.ts";
-import { documentSlices } from "../document.ts";
-import { DocumentReader } from "../document-reader.ts";
+import { writeFileAtomic } from "../../../src/files/atomic-write.ts";
+import { type Disk, isMissing } from "../../../src/files/disk.ts";
+import { type LogPosition, startPosition, toHex } from "../../../src/files/log-line.ts";
+import { readLines } from "../../../src/files/read-lines.ts";
+import { consistentSnapshot } from "../live/compaction.ts";
+import type { State } from "../live/state.ts";
+import type { Upgrade } from "../live/versions.ts";
+import { type Collection, type Moment, StateFormatError } from "../port.ts";
+import { lastMember, readChecksummedInto, withClosedMark } from "./checksummed-document.ts";
+import { documentSlices } from "./document.ts";
+import { DocumentReader } from "./document-reader.ts";
 
 /**
  * A whole state in a file, from which the journals continue: the state file itself is one. Its number is that of the

@@ -1,17 +1,22 @@
-import type { WallClock } from "../../../../src/base/clock.ts";
-import { type Disk, isMissing } from "../../../../src/files/disk.ts";
-import type { LogPosition } from "../../../../src/files/log-line.ts";
-import { readLines } from "../../../../src/files/read-lines.ts";
-import { readLog } from "../../../../src/files/read-log.ts";
-import type { Commit, HistoryStart } from "../../history.ts";
-import { LiveStore } from "../../live/live-store.ts";
-import { type Collection, type History, StateFormatError, type Store } from "../../port.ts";
-import { type CheckpointHead, findCheckpointHead, maxHeadLength } from "../base/checkpoint-file.ts";
-import { readChecksummedInto } from "../checksummed-document.ts";
-import { DocumentReader } from "../document-reader.ts";
-import { journalGenerations, journalPath } from "../journal/journal-file.ts";
-import { Replay } from "../journal/journal-reader.ts";
+import type { WallClock } from "../../../src/base/clock.ts";
+import { type Disk, isMissing } from "../../../src/files/disk.ts";
+import type { LogPosition } from "../../../src/files/log-line.ts";
+import { readLines } from "../../../src/files/read-lines.ts";
+import { readLog } from "../../../src/files/read-log.ts";
+import { LiveStore } from "../live/live-store.ts";
+import {
+  type Collection,
+  type Commit,
+  type History,
+  type HistoryStart,
+  StateFormatError,
+  type Store,
+} from "../port.ts";
+import { type CheckpointHead, findCheckpointHead, maxHeadLength } from "./checkpoint-file.ts";
+import { readChecksummedInto } from "./checksummed-document.ts";
+import { DocumentReader } from "./document-reader.ts";
 import { type HistoryFiles, parseCommitLine } from "./history-files.ts";
+import { journalGenerations, journalPath, Replay } from "./journal.ts";
 
 /** A checkpoint with the lines that follow it, up to the next checkpoint. */
 export interface Segment {

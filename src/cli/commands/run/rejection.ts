@@ -26,33 +26,33 @@ const harmless: ReadonlySet<string> = new Set([
   "router jobs undo",
 ]);
 
-/** Commands with an operation that do something else beside it. */
-const refusedCommands = lookupTable<string>({
+/** Commands that do more than call their operation. */
+const rejectedCommands = lookupTable<string>({
   "emulator open": "It starts a browser.",
   "emulator stop": "It ends an emulator that a state file names.",
 });
 
-const elsewhere = "A step runs against the emulator of its scenario.";
+const ownEmulatorOnly = "A step runs against the emulator of its scenario.";
 
-const refusedFlags = lookupTable<string>({
-  profile: elsewhere,
-  "base-url": elsewhere,
-  emulator: elsewhere,
+const rejectedFlags = lookupTable<string>({
+  profile: ownEmulatorOnly,
+  "base-url": ownEmulatorOnly,
+  emulator: ownEmulatorOnly,
   follow: "It never ends.",
   edit: "It starts an editor.",
 });
 
 /**
- * Why a step does not run a command line; undefined where it does. A scenario may come with a cloned repository: it
+ * Why a step does not run a command line; undefined if it does. A scenario may come with a cloned repository: it
  * reaches its own emulator and its own files, and nothing else of the user who runs it.
  */
-export function explainRefusal({ declaration, input, globals }: InterpretedLine): string | undefined {
+export function explainRejection({ declaration, input, globals }: InterpretedLine): string | undefined {
   const command = declaration.words.join(" ");
   const why = explainCommand(command, declaration);
   if (why !== undefined) return `svc ${command} cannot be run by a scenario. ${why}`;
   for (const [flag, value] of Object.entries({ ...globals, ...input.flags })) {
     const spec = declaration.flags.find((one) => one.flag === flag);
-    const reason = refusedFlags[flag] ?? (spec && isStateFile(spec) ? elsewhere : undefined);
+    const reason = rejectedFlags[flag] ?? (spec && isStateFile(spec) ? ownEmulatorOnly : undefined);
     if (reason !== undefined) return `--${flag} cannot be used in a scenario. ${reason}`;
     const outside = spec && filesOf(spec, value).find(isOutside);
     if (outside !== undefined) return explainOutside(`--${flag}`, outside);
@@ -68,7 +68,7 @@ function explainCommand(command: string, declaration: DeclaredCommand): string |
   if (harmless.has(command)) return undefined;
   if ("operation" in declaration && declaration.output === "events") return "It never ends.";
   const { operation } = getUnderlyingOperation(declaration);
-  return refusedCommands[command] ?? explainPersonal({ command, operation });
+  return rejectedCommands[command] ?? explainPersonal({ command, operation });
 }
 
 /** That of another emulator. Files to send are called PATH. */

@@ -1,14 +1,60 @@
-import { tryParseJson } from "../../../../src/base/object.ts";
-import { svcVersion } from "../../../../src/base/version.ts";
-import type { Disk } from "../../../../src/files/disk.ts";
-import type { LogPosition } from "../../../../src/files/log-line.ts";
-import { type LogEnd, readLog } from "../../../../src/files/read-log.ts";
-import { type Change, parseChanges, type State } from "../../live/state.ts";
-import { SchemaMismatchError, type Upgrade } from "../../live/versions.ts";
-import { StateFormatError } from "../../port.ts";
-import type { CheckpointHead } from "../base/checkpoint-file.ts";
-import { requireFormat, validateRow } from "../document.ts";
-import type { Header } from "./journal-file.ts";
+import { basename, dirname } from "node:path";
+import { tryParseJson } from "../../../src/base/object.ts";
+import { svcVersion } from "../../../src/base/version.ts";
+import type { Disk, DiskFile } from "../../../src/files/disk.ts";
+import { firstLine, type LogPosition } from "../../../src/files/log-line.ts";
+import { type LogEnd, readLog } from "../../../src/files/read-log.ts";
+import { type Change, parseChanges, type State } from "../live/state.ts";
+import { SchemaMismatchError, type Upgrade } from "../live/versions.ts";
+import { StateFormatError } from "../port.ts";
+import type { CheckpointHead } from "./checkpoint-file.ts";
+import { formatVersion, requireFormat, validateRow } from "./document.ts";
+
+/**
+ * The first line of a journal. `after` is the generation whose lines come before its own. The versions of its rows are
+ * those of the checkpoint that it follows: a state of other versions gets a new checkpoint before anything is written.
+ */
+interface Header {
+  readonly svc_journal: number;
+  readonly written_by?: string;
+  readonly generation: number;
+  readonly after: number;
+}
+
+export const journalPath = (statePath: string, generation: number): string => `${statePath}.journal.${generation}`;
+
+/** The generations of the journals that lie next to a state file, ascending. */
+export async function journalGenerations(disk: Disk, statePath: string): Promise<number[]> {
+  const prefix = `${basename(statePath)}.journal.`;
+  const names = await disk.list(dirname(statePath));
+  return names
+    .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
+    .map((name) => Number(name.slice(prefix.length)))
+    .sort((a, b) => a - b);
+}
+
+/** Creates an empty journal, durably; the file is open for writing at `length`. */
+export async function createJournal(
+  disk: Disk,
+  statePath: string,
+  generation: number,
+  after: number,
+): Promise<{ readonly file: DiskFile; readonly length: number }> {
+  const path = journalPath(statePath, generation);
+  const header: Header = { svc_journal: formatVersion, written_by: svcVersion, generation, after };
+  const bytes = firstLine(JSON.stringify(header));
+  const file = await disk.create(path);
+  try {
+    await file.write(bytes, 0);
+    await file.sync();
+    await disk.syncFolder(dirname(path));
+  } catch (cause) {
+    await file.close().catch(() => {});
+    await disk.remove(path).catch(() => {});
+    throw cause;
+  }
+  return { file, length: bytes.byteLength };
+}
 
 /*
  * If the last group of a journal is lost as a whole, its own file does not show it, and neither does a last journal
@@ -28,7 +74,7 @@ export interface JournalContent extends Omit<LogEnd, "damage"> {
 }
 
 /** Receivers of the contents of a journal, in order. Both may reject with StateFormatError. */
-export interface JournalVisitor {
+interface JournalVisitor {
   /** Returns the position that the first line has to follow; undefined when any will do. */
   begin(header: Header): LogPosition | undefined;
   /** `number`: of the line. */
@@ -36,7 +82,7 @@ export interface JournalVisitor {
 }
 
 /** Reads a journal. Damage fails with StateFormatError, which names file and line. */
-export async function readJournal(disk: Disk, path: string, taker: JournalVisitor): Promise<JournalContent> {
+async function readJournal(disk: Disk, path: string, taker: JournalVisitor): Promise<JournalContent> {
   let lines = 0;
   let header: Header | undefined;
   let transactions = 0;

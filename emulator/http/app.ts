@@ -1,0 +1,334 @@
+import { once } from "node:events";
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  type onRequestHookHandler,
+} from "fastify";
+import { EmulatorBugError } from "../../src/base/errors.ts";
+import { nextTurn } from "../../src/base/timing.ts";
+import { Exchange, type ListenerContext, type Served } from "./exchange.ts";
+import type { ForwardedRequest } from "./forward-to-leader.ts";
+import { createPreflightResponse, isPreflight, rejectForbidden, useAuthority } from "./guard.ts";
+import type { RequestFault } from "./parts.ts";
+import { ambiguousTargetResponse, type HttpResponse, jsonResponse, notReadyResponse } from "./reply.ts";
+import { noSniffHeader, respond, sandboxHeader, setHeaders } from "./respond.ts";
+import { hasDotSegments, removeDotSegments } from "./routing/path.ts";
+import { serve, toErrorResponse } from "./serve.ts";
+import { respondUnmatched } from "./unmatched-request.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Undefined: the request is not served. */
+    exchange: Exchange | undefined;
+  }
+}
+
+/** What serves a request. */
+export interface Admission {
+  readonly served: Served;
+  /** A standby's description of the request, which the standby has let in. */
+  readonly forwarded?: ForwardedRequest | undefined;
+}
+
+export interface AppOptions extends ListenerContext {
+  /** Names that the Host header may have next to those of this machine; without port. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** How long the head of a request may take to come. */
+  readonly headMs: number;
+  /** How long a caller may take nothing of its response. */
+  readonly unreadMs: number;
+  /** Decides what serves a request; undefined: the request has been answered. */
+  readonly admit: (
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) => Promise<Admission | undefined> | Admission | undefined;
+  /** Whether connections end with their responses. */
+  readonly isClosing: () => boolean;
+}
+
+/** How long a connection stays open that nothing comes on: as Fastify has it, since Node's 5 s race with clients. */
+const keptOpenMs = 72_000;
+
+/**
+ * The Fastify application of one listener. One route accepts everything: Fastify's own table of operations would take
+ * longer to build than most listeners live, and does not match as the services do (DECISIONS.md, P16).
+ */
+export function createApp(options: AppOptions): FastifyInstance {
+  const { headMs, unreadMs } = options;
+  const app = fastify({
+    http: {
+      headersTimeout: headMs,
+      // Node looks twice in the time that a head may take.
+      connectionsCheckingInterval: headMs / 2,
+      // Node's own answer to a request without a host goes past everything here; the guard rejects it.
+      requireHostHeader: false,
+    },
+    // Bodies have limits of their own: an upload may take as long as it needs.
+    requestTimeout: 0,
+    connectionTimeout: unreadMs,
+    keepAliveTimeout: keptOpenMs,
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    clientErrorHandler: rejectUnreadable,
+    // Our matcher decodes targets. Fastify's would reject some that the services accept.
+    rewriteUrl: () => "/",
+    // Without these options Fastify loads schema compilers that are never used.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+  });
+  app.server.on("connect", (_, socket) => socket.end(noTunnel));
+  app.server.on("checkExpectation", rejectExpectation);
+
+  app.decorateRequest("exchange", undefined);
+  app.decorateReply("response", undefined);
+  app.addHook("onRequest", waitForPipelineTurn);
+  app.addHook("onRequest", beginExchange(options));
+  app.addHook("onRequest", guard(options));
+  app.addHook("onRequest", allowOrigin);
+  app.addHook("onRequest", applyFault(options));
+  app.addHook("onSend", setHeaders);
+  app.addHook("onSend", (_request, reply, payload, done) => {
+    if (options.isClosing()) reply.header("connection", "close");
+    done(null, payload);
+  });
+
+  // Handlers read bodies: a service may reject a request before its body is read, and limits are the operation's.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+
+  const deliver = createDelivery(options);
+  /** Serves the operation of a request, or says why it has none. */
+  const answer = async ({ exchange }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { match } = exchange!;
+    await deliver(exchange!, reply, await (match ? serve(exchange!, match) : respondUnmatched(exchange!)));
+  };
+  const answerError = (error: Error, { exchange }: FastifyRequest, reply: FastifyReply): Promise<void> | void => {
+    const response = exchange && toErrorResponse(error, exchange);
+    if (!response || reply.raw.headersSent) {
+      reply.hijack().raw.destroy();
+      return exchange?.end(0, undefined);
+    }
+    if (!reply.response) return deliver(exchange, reply, response);
+    // A response that cannot be sent, such as one with a line break in a header.
+    removeAllHeaders(reply);
+    return respond(reply, response);
+  };
+  app.all("/", (request, reply) => (request.exchange!.match ? answer(request, reply) : reply.callNotFound()));
+  app.setNotFoundHandler(answer);
+  app.setErrorHandler((error: Error & { readonly code?: string }, request, reply) =>
+    error.code && rejectedByFastify.has(error.code)
+      ? // The services word this themselves.
+        answer(request, reply).catch((own) => answerError(own, request, reply))
+      : answerError(error, request, reply),
+  );
+  return app;
+}
+
+/** Fastify fails so before it runs the handler: of content types that are none, and of a QUERY without one. */
+const rejectedByFastify = new Set(["FST_ERR_CTP_INVALID_MEDIA_TYPE", "FST_ERR_ROUTE_MISSING_CONTENT_TYPE"]);
+
+function removeAllHeaders(reply: FastifyReply): void {
+  for (const name of Object.keys(reply.getHeaders())) {
+    reply.removeHeader(name);
+    reply.raw.removeHeader(name);
+  }
+}
+
+function noSchemas(): never {
+  throw new EmulatorBugError("Fastify was handed a schema");
+}
+
+/** How many requests of a connection wait for the answers to those before them. */
+const waiting = new WeakMap<Socket, number>();
+
+/**
+ * Node resumes a connection whenever a response is taken, and whenever a body is read: while requests wait, it stays
+ * paused.
+ */
+function pauseAgain(this: Socket): void {
+  this.pause();
+}
+
+/**
+ * Continues when a request is the first on its connection that has no response yet. Of those that were sent ahead,
+ * answers would be made and kept. No more is read until none of them waits, so no more wait than one read of the socket
+ * brings.
+ */
+const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
+  const { raw } = reply;
+  request.raw.url = request.originalUrl;
+  raw.on("timeout", endUnread);
+  if (raw.socket) return done();
+  const { socket } = request.raw;
+  const before = waiting.get(socket) ?? 0;
+  waiting.set(socket, before + 1);
+  if (before === 0) socket.on("resume", pauseAgain).pause();
+  // Node gives a response its socket when all before it are sent.
+  void once(raw, "socket").then(() => {
+    const left = waiting.get(socket)! - 1;
+    waiting.set(socket, left);
+    if (left === 0) socket.off("resume", pauseAgain).resume();
+    done();
+  });
+};
+
+/** Nothing happened on a connection for long: an unread response would be held in memory for as long as its caller waits. */
+function endUnread(socket: Socket): void {
+  if (socket.writableLength > 0) socket.destroy();
+}
+
+const beginExchange = (options: AppOptions): onRequestHookHandler => {
+  const { admit, links, proxies } = options;
+  const begin = (request: FastifyRequest, reply: FastifyReply, admission: Admission): void => {
+    const { served, forwarded } = admission;
+    const { raw } = request;
+    raw.url = removeDotSegments(raw.url!);
+    const link = links?.extractLink(raw);
+    useAuthority(raw);
+    const from = forwarded
+      ? { ...forwarded, isForwarded: true }
+      : // The other listener has checked requests that it sent on.
+        { link, isForwarded: false, proxyInfo: link ? undefined : proxies.applyForwardedHeaders(raw) };
+    request.exchange = new Exchange(options, served, raw, reply.raw, from);
+  };
+  return (request, reply, done) => {
+    const next = (admission: Admission | undefined) => {
+      if (!admission) return;
+      // The caller no longer waits for the response, and its changes would be to another state.
+      if (links?.isAbandoned(request.raw)) return void reply.hijack().raw.destroy();
+      begin(request, reply, admission);
+      done();
+    };
+    const admission = admit(request, reply);
+    if (admission instanceof Promise) admission.then(next).catch(done);
+    else next(admission);
+  };
+};
+
+/** Checks before an operation is served. */
+const guard = (options: AppOptions): onRequestHookHandler => {
+  const forbid = rejectForbidden(options);
+  return (request, reply, done) => {
+    const exchange = request.exchange!;
+    const { served, match, raw, bodies } = exchange;
+    const rejection = forbid(exchange) ?? (served.isStarting && !match ? notReadyResponse : rejectAmbiguous(exchange));
+    if (rejection) return respond(reply, rejection);
+    if (match || !served.forward) return done();
+    reply.hijack();
+    void served.forward(exchange, reply.raw).finally(() => bodies.discard(raw));
+  };
+};
+
+/** A request that is forwarded, or might be, must mean the same to its receiver. */
+const rejectAmbiguous = ({ match, isControlled, parsedTarget: { path } }: Exchange): HttpResponse | undefined =>
+  !isControlled && (!match || match.bound.steps.isCatchAll) && hasDotSegments(path)
+    ? ambiguousTargetResponse
+    : undefined;
+
+/** Reports to browsers whether pages of other sites may read the response. */
+const allowOrigin: onRequestHookHandler = (request, reply, done) => {
+  const exchange = request.exchange!;
+  const { origin } = exchange.raw.headers;
+  const asked = origin && exchange.served.allowsOrigin?.(exchange.parsedTarget.path, origin);
+  if (!asked) return done();
+  const decide = (isAllowed: boolean) => {
+    if (isAllowed && isPreflight(exchange.raw)) return respond(reply, createPreflightResponse(origin));
+    exchange.cors = { origin: isAllowed ? origin : undefined };
+    done();
+  };
+  asked.then(decide).catch(done);
+};
+
+/** Applies a scripted fault. */
+const applyFault =
+  ({ wall }: AppOptions): onRequestHookHandler =>
+  (request, reply, done) => {
+    const exchange = request.exchange!;
+    const fault = exchange.served.faultFor?.(exchange, exchange.match?.bound.operation);
+    if (!fault) return done();
+    exchange.fault = fault;
+    const act = () => {
+      if (fault.reset) {
+        reply.hijack().raw.socket?.resetAndDestroy();
+        exchange.end(0, undefined);
+      } else if (fault.status !== undefined) respond(reply, faultResponse(fault, fault.status));
+      else done();
+    };
+    // Until the caller goes away.
+    if (fault.latencyMs) wall.sleep(fault.latencyMs, exchange.signal).then(act).catch(done);
+    else act();
+  };
+
+function faultResponse(fault: RequestFault, status: number): HttpResponse {
+  const body = fault.body ?? { detail: "This is a scripted fault of the control plane." };
+  const headers = Object.entries(fault.headers ?? {});
+  const isJson = headers.every(([name]) => name.toLowerCase() !== "content-type");
+  const answer = jsonResponse(status, body, headers.flat());
+  // Policies add up: none of its own lets it out of the sandbox.
+  return isJson ? answer : { ...answer, headers: [...headers.flat(), ...sandboxHeader] };
+}
+
+/** Sends the response of an operation, or of an error of it. */
+function createDelivery({ observe }: AppOptions) {
+  let turn: Promise<void> | undefined;
+  /**
+   * The end of this turn of the event loop. Waking a reader costs the system more than a short response costs us, and a
+   * program that is awake reads the next one, too.
+   */
+  const endOfTurn = () => {
+    turn ??= nextTurn().then(() => {
+      turn = undefined;
+    });
+    return turn;
+  };
+  return async (exchange: Exchange, reply: FastifyReply, made: HttpResponse): Promise<void> => {
+    const { match, atPath, isControlled, served } = exchange;
+    const observed =
+      observe && !isControlled ? atPath.map(({ operation }) => observe(operation, made)).find(Boolean) : undefined;
+    if (observed) exchange.finding("observed", observed.finding);
+    const response = observed?.answer ?? made;
+    const waiting = served.beforeAnswer?.(exchange);
+    if (waiting) await waiting;
+    await endOfTurn();
+    respond(reply, match?.bound.steps.isCatchAll ? markCatchAll(response) : response);
+  };
+}
+
+/** DECISIONS.md, R2: so that a caller learns that it missed the operation it meant. */
+const markCatchAll = (answer: HttpResponse): HttpResponse => ({
+  ...answer,
+  headers: [...answer.headers, "x-svc-matched", "catch-all"],
+});
+
+/** For CONNECT: this server is not a proxy. */
+const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+const statuses: ReadonlyMap<string | undefined, number> = new Map([
+  ["ERR_HTTP_REQUEST_TIMEOUT", 408],
+  ["HPE_HEADER_OVERFLOW", 431],
+]);
+
+/** Answers unreadable requests on the bare socket. */
+function rejectUnreadable(error: Error & { readonly code?: string }, socket: Socket): void {
+  // There is no connection to answer on.
+  if (error.code === "ECONNRESET" || socket.destroyed) return;
+  const status = statuses.get(error.code) ?? 400;
+  const body = JSON.stringify({ detail: STATUS_CODES[status] });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "content-type: application/json",
+    `content-length: ${body.length}`,
+    noSniffHeader.join(": "),
+    "connection: close",
+  ];
+  if (socket.writable) socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  socket.destroy(error);
+}
+
+/** Answers a request that expects something else than `100-continue`. */
+function rejectExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(417, [...noSniffHeader, "content-length", "0"]).end();
+}
