@@ -55,12 +55,12 @@ const run = defineCommand({
   async run({ positionals, flags }, context) {
     const { output, host } = context;
     if (flags.schema) {
-      const [{ scenarioSchema }, { registry }] = await Promise.all([
+      const [{ createScenarioSchema }, { registry }] = await Promise.all([
         import("./run/schema.ts"),
         import("../../api/registry.ts"),
       ]);
       const ids = registry.map(({ id }) => id).sort();
-      await output.document(scenarioSchema(ids), 2);
+      await output.document(createScenarioSchema(ids), 2);
       return undefined;
     }
     const files = positionals.file ?? [];

@@ -98,7 +98,7 @@ export const actions = lookupTable<Action>({
 });
 
 /** `c create a contract`, one line for each key. */
-export const keyLines = (): readonly string[] => [
+export const formatKeyLines = (): readonly string[] => [
   ...Object.entries(actions).map(([key, { summary }]) => `  ${key}  ${summary}`),
   "  ?  show the keys",
   "  q  quit",
@@ -110,19 +110,19 @@ export function createTools(
   context: Context,
   print: (...lines: readonly StyledLine[]) => Promise<void>,
 ): ActionTools {
-  const announce = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
+  const announceCommand = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
   return {
     state,
     print,
     async run(argv) {
-      await announce(argv);
+      await announceCommand(argv);
       const done = await context.svc([...argv, "--json", "--yes"]);
       if (done.exit === 0) return readAnswer(done.out);
-      await print([red(errorIn(done))]);
+      await print([red(findErrorMessage(done))]);
       return undefined;
     },
     async show(argv) {
-      await announce(argv);
+      await announceCommand(argv);
       const { out, err } = await context.svc([...argv, "--yes"]);
       const lines = `${out}${err}`.split("\n").filter((line) => line !== "");
       await print(...lines);
@@ -139,7 +139,7 @@ function readAnswer(out: string): Readonly<Record<string, unknown>> {
 }
 
 /** The message of a failed command, or its last line. */
-function errorIn({ err, exit }: CapturedRun): string {
+function findErrorMessage({ err, exit }: CapturedRun): string {
   const last = err.trim().split("\n").at(-1) ?? "";
   try {
     const { message, hint } = toFields(toFields(JSON.parse(last)).error);

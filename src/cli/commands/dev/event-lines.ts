@@ -12,7 +12,7 @@ export const requestLine = ({ findings, ...request }: RequestOf, columns: number
   formatActivityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
 
 /** How an attempt went, and when the next one comes; undefined while none was made and nothing has ended. */
-export function attemptLine(at: string, delivery: DeliveryOf, columns: number | undefined): StyledLine {
+export function formatAttemptLine(at: string, delivery: DeliveryOf, columns: number | undefined): StyledLine {
   const { id, webhook_id, activity, contract_id, composite_id, attempt, outcome, next_attempt_at } = delivery;
   return formatActivityLine(
     {
@@ -42,7 +42,7 @@ const reasons = {
 } as const;
 
 /** `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
-export function deliveryLine(
+export function formatDeliveryLine(
   { at, activity, composite_id, verified, reason, forwarded }: ListenedDelivery,
   columns: number | undefined,
 ): StyledLine {
@@ -77,7 +77,7 @@ export const requestEvent = ({
   duration_ms,
 });
 
-export const attemptEvent = (at: string, delivery: DeliveryOf) => ({
+export const toAttemptEvent = (at: string, delivery: DeliveryOf) => ({
   type: "attempt",
   at,
   delivery_id: delivery.id,

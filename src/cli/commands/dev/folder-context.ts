@@ -24,7 +24,7 @@ export const otherServices = lookupTable<undefined>({
 /**
  * The same run, for which the services are always those of the emulator of this folder, wherever it listens at that moment.
  */
-export function contextOfFolder(context: Context, output: Output): Context {
+export function createFolderContext(context: Context, output: Output): Context {
   const { globals, atEnd } = context;
   const host = { ...context.host, env: { ...context.host.env, ...otherServices } };
   // Which emulator is used was reported at the start.

@@ -45,7 +45,7 @@ export class Screen {
    * Reports what has happened to the session, but not twice in a row: several parts of it may notice the same thing.
    * Programs get documents on standard output, and this on standard error.
    */
-  notice(line: StyledLine): Promise<void> {
+  showNotice(line: StyledLine): Promise<void> {
     const text = stripStyles(line);
     if (text === this.#last) return this.#queue;
     this.#last = text;
@@ -149,14 +149,14 @@ export interface SeenClock extends Clock {
 }
 
 /** Virtual milliseconds at a monotonic time of this machine. */
-function virtualNow({ now, mode, speed, seenAt }: SeenClock, at: number): number {
+function getVirtualNow({ now, mode, speed, seenAt }: SeenClock, at: number): number {
   return Date.parse(now) + (mode === "real" ? (at - seenAt) * speed : 0);
 }
 
 /** Parts of the status line, the most important first: a narrow window shows only that. */
-export function statusParts(clock: SeenClock | undefined, webhooks: Webhooks, isAppDown: boolean, at: number) {
+export function formatStatusParts(clock: SeenClock | undefined, webhooks: Webhooks, isAppDown: boolean, at: number) {
   if (clock === undefined) return ["? keys", "q quits"];
-  const now = virtualNow(clock, at);
+  const now = getVirtualNow(clock, at);
   const failing = webhooks.filter(({ status, failure_count }) => status !== "ACTIVE" || failure_count > 0).length;
   const dueMs = clock.next_due === null ? undefined : Math.max(0, Date.parse(clock.next_due) - now);
   const due = dueMs === undefined ? "nothing due" : `next due in ${describeDuration(Math.ceil(dueMs / 1_000) * 1_000)}`;

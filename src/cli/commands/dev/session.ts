@@ -6,17 +6,17 @@ import type { StyledLine } from "../../output/styled.ts";
 import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
-import { type ActionState, actions, createTools, keyLines } from "./actions.ts";
+import { type ActionState, actions, createTools, formatKeyLines } from "./actions.ts";
 import {
-  attemptEvent,
-  attemptLine,
   createDeliveryEvent,
-  deliveryLine,
+  formatAttemptLine,
+  formatDeliveryLine,
   requestEvent,
   requestLine,
+  toAttemptEvent,
 } from "./event-lines.ts";
 import { followEmulator, type SessionEvent } from "./follow-emulator.ts";
-import { readKeys, type Screen, type SeenClock, statusParts, type Webhooks } from "./screen.ts";
+import { formatStatusParts, readKeys, type Screen, type SeenClock, type Webhooks } from "./screen.ts";
 
 export interface SessionOptions {
   readonly forwardTo: string | undefined;
@@ -62,18 +62,18 @@ export class Session {
   }
 
   readonly #reportApp = (type: string, line: string): void => {
-    void this.#screen.notice(line);
-    void this.#document({ type, forward_to: this.#options.forwardTo });
+    void this.#screen.showNotice(line);
+    void this.#printDocument({ type, forward_to: this.#options.forwardTo });
     void this.#drawStatus();
   };
 
   readonly #isJson = (): boolean => this.#context.output.format !== "table";
 
-  async #document(value: object): Promise<void> {
+  async #printDocument(value: object): Promise<void> {
     if (this.#isJson()) await this.#context.output.document(value);
   }
 
-  async #event(value: object, line: StyledLine): Promise<void> {
+  async #showEvent(value: object, line: StyledLine): Promise<void> {
     if (this.#isJson()) await this.#context.output.document(value);
     else await this.#screen.print(line);
   }
@@ -93,8 +93,8 @@ export class Session {
     while (!this.#hasEnded && !signal.aborted) {
       try {
         await this.subscribe(receiver);
-        await this.#screen.notice(`Webhook ${this.#state.webhookId} is subscribed.`);
-        return await this.#document({ type: "subscribed", webhook_id: this.#state.webhookId });
+        await this.#screen.showNotice(`Webhook ${this.#state.webhookId} is subscribed.`);
+        return await this.#printDocument({ type: "subscribed", webhook_id: this.#state.webhookId });
       } catch {
         await host.wall.sleep(resubscribeMs, signal);
       }
@@ -102,7 +102,7 @@ export class Session {
   }
 
   async onDelivery(delivery: ListenedDelivery): Promise<void> {
-    await this.#event(createDeliveryEvent(delivery), deliveryLine(delivery, this.#columns));
+    await this.#showEvent(createDeliveryEvent(delivery), formatDeliveryLine(delivery, this.#columns));
     if (delivery.forwarded && "error" in delivery.forwarded) await this.#app?.check();
   }
 
@@ -117,7 +117,7 @@ export class Session {
     try {
       await this.#refresh().catch(() => {});
       if (this.#options.isInteractive) await readKeys(context, (key) => this.#onKey(key));
-      else await untilAborted(signal);
+      else await waitUntilAborted(signal);
     } finally {
       this.#hasEnded = true;
       ended.abort();
@@ -126,7 +126,7 @@ export class Session {
   }
 
   #onKey(key: string): void {
-    if (key === "?") return void this.#screen.print(...keyLines());
+    if (key === "?") return void this.#screen.print(...formatKeyLines());
     const action = actions[key];
     if (!action) return;
     const tools = createTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
@@ -147,7 +147,7 @@ export class Session {
       this.#state.contractStatus = event.contract.contract_status;
     }
     if (event.event === "request" && event.request.service !== "emulator") {
-      void this.#event(requestEvent(event.request), requestLine(event.request, columns));
+      void this.#showEvent(requestEvent(event.request), requestLine(event.request, columns));
     }
     if (event.event === "delivery") this.#onAttempt(event, columns);
     if (["delivery", "state", "resync", "begin"].includes(event.event)) void this.#refresh().catch(() => {});
@@ -160,7 +160,7 @@ export class Session {
     const hasArrived = delivery.outcome === "delivered";
     const isNew = delivery.attempt === null && delivery.outcome === "waiting";
     if (isNew || (isOwn && hasArrived && !this.#isJson())) return;
-    void this.#event(attemptEvent(at, delivery), attemptLine(at, delivery, columns));
+    void this.#showEvent(toAttemptEvent(at, delivery), formatAttemptLine(at, delivery, columns));
   }
 
   async #refresh(): Promise<void> {
@@ -184,11 +184,11 @@ export class Session {
   async #drawStatus(): Promise<void> {
     if (!this.#options.isInteractive || this.#hasEnded) return;
     const now = this.#context.host.wall.monotonicNow();
-    await this.#screen.setStatus(statusParts(this.#clock, this.#webhooks, this.#app?.isDown === true, now));
+    await this.#screen.setStatus(formatStatusParts(this.#clock, this.#webhooks, this.#app?.isDown === true, now));
   }
 }
 
-const untilAborted = (signal: AbortSignal): Promise<void> =>
+const waitUntilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });

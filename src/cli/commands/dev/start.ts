@@ -22,12 +22,13 @@ export interface SessionEmulator extends EmulatorAccess {
 }
 
 const startMs = 10_000;
-const codeOf = (error: unknown): string | undefined => (error instanceof CommandFailedError ? error.code : undefined);
+const getErrorCode = (error: unknown): string | undefined =>
+  error instanceof CommandFailedError ? error.code : undefined;
 
 /** Joins the emulator of this folder, or starts it: on the default ports, or on free ones if those are taken. */
 export async function startOrJoin(port: number | undefined, context: Context): Promise<SessionEmulator> {
   const here = await findLocalEmulator(context.host).catch((error: unknown) => {
-    if (codeOf(error) !== "emulator_silent") throw error;
+    if (getErrorCode(error) !== "emulator_silent") throw error;
     return waitForEmulator(context);
   });
   if (here) return { ...here, isOwn: false };
@@ -36,11 +37,11 @@ export async function startOrJoin(port: number | undefined, context: Context): P
   const log = (line: string) => void context.output.warn(line);
   const open = (at: number) => openEmulator({ port: at, file: state }, context, { toldAt: state, log });
   const opened = open(port ?? defaultPort).catch((error: unknown) => {
-    if (port !== undefined || codeOf(error) !== "port_taken") throw error;
+    if (port !== undefined || getErrorCode(error) !== "port_taken") throw error;
     return open(0);
   });
   const emulator = await opened.catch((error: unknown) => {
-    if (codeOf(error) !== "already_running") throw error;
+    if (getErrorCode(error) !== "already_running") throw error;
   });
   // Another session of this folder was faster.
   if (!emulator) return { ...(await waitForEmulator(context)), isOwn: false };
@@ -52,7 +53,7 @@ export async function startOrJoin(port: number | undefined, context: Context): P
 const waitForEmulator = (context: Context): Promise<LocalEmulator> =>
   pollUntil(context, startMs, "the emulator of this folder", () =>
     findLocalEmulator(context.host).catch((error: unknown) => {
-      if (codeOf(error) !== "emulator_silent") throw error;
+      if (getErrorCode(error) !== "emulator_silent") throw error;
       return undefined;
     }),
   );
@@ -65,7 +66,7 @@ interface Ready {
 }
 
 /** The first line for programs. The keys are those of an emulator, which protect nothing. */
-export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: Ready) {
+export function toReadyDocument({ emulator, receiverUrl, webhookId, forwardTo }: Ready) {
   const cluster = getMainCluster(emulator);
   return {
     type: "ready",
@@ -85,7 +86,7 @@ export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: R
   };
 }
 
-export function readyLines(
+export function formatReadyLines(
   { emulator, webhookId, forwardTo }: Ready,
   hasKeys: boolean,
   host: Host,

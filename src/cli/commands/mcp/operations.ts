@@ -38,7 +38,7 @@ const personal: ReadonlySet<string> = new Set([
 const withheldOperations: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
 
 /** The command of that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
-export function namedCommand(commands: Commands, name: string): ListedCommand {
+export function findCommand(commands: Commands, name: string): ListedCommand {
   const wanted = name.trim().replace(/^svc /, "");
   const found =
     commands.find(({ command }) => command === wanted) ?? commands.find(({ operation }) => operation === wanted);
@@ -53,7 +53,7 @@ export function findCommands(commands: Commands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
   const scored = commands
     .filter(({ operation }) => operation !== undefined)
-    .map((one) => ({ one, score: scoreOf(one, words) }))
+    .map((one) => ({ one, score: scoreCommand(one, words) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
   return scored
@@ -62,7 +62,10 @@ export function findCommands(commands: Commands, query: string) {
 }
 
 /** A word of the command counts most; its plural and its beginning count as the word. */
-function scoreOf({ command, summary, description = "", path = "" }: ListedCommand, words: readonly string[]): number {
+function scoreCommand(
+  { command, summary, description = "", path = "" }: ListedCommand,
+  words: readonly string[],
+): number {
   const places = [
     [command, 4],
     [summary.toLowerCase(), 2],
@@ -85,13 +88,13 @@ export interface CallInput {
 
 /** The command line of one call, and its standard input. Throws UsageError if an agent may not run it. */
 export function callLine(commands: Commands, input: CallInput, allowWrites: boolean) {
-  const listed = namedCommand(commands, input.operation);
+  const listed = findCommand(commands, input.operation);
   requireCallable(listed, allowWrites);
   const { params = {}, query = {}, body } = input;
   const argv = [
     ...listed.command.split(" "),
-    ...positionalsOf(listed, params),
-    ...Object.entries(query).flatMap(([name, value]) => flagOf(listed, name, value)),
+    ...readPositionals(listed, params),
+    ...Object.entries(query).flatMap(([name, value]) => formatFlag(listed, name, value)),
     ...(body === undefined ? [] : ["--data", "-"]),
     ...(listed.confirm === undefined ? [] : ["--yes"]),
   ];
@@ -106,14 +109,16 @@ export function explainPersonal({ command, operation }: Pick<ListedCommand, "com
 
 function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
   const { command, operation, response, method, confirm, body } = listed;
-  const byHand = (hint: string) => new UsageError(`svc ${command} cannot be called by an agent`, { hint });
+  const createManualOnlyError = (hint: string) =>
+    new UsageError(`svc ${command} cannot be called by an agent`, { hint });
   const personalReason = explainPersonal(listed);
-  if (personalReason !== undefined) throw byHand(personalReason);
-  if (operation !== undefined && withheldOperations.has(operation)) throw byHand("Its response holds secrets.");
+  if (personalReason !== undefined) throw createManualOnlyError(personalReason);
+  if (operation !== undefined && withheldOperations.has(operation))
+    throw createManualOnlyError("Its response holds secrets.");
   if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream") {
-    throw byHand("It sends or returns something else than JSON. Run it in a shell.");
+    throw createManualOnlyError("It sends or returns something else than JSON. Run it in a shell.");
   }
-  if (confirm === "name") throw byHand("A person has to confirm it by name.");
+  if (confirm === "name") throw createManualOnlyError("A person has to confirm it by name.");
   if (method !== "GET" && !allowWrites) {
     throw new UsageError(`svc ${command} changes something, and this server only reads`, {
       hint: "A person may start it with svc mcp --allow-writes.",
@@ -121,7 +126,7 @@ function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
   }
 }
 
-function positionalsOf({ positionals }: ListedCommand, params: NonNullable<CallInput["params"]>): string[] {
+function readPositionals({ positionals }: ListedCommand, params: NonNullable<CallInput["params"]>): string[] {
   const left = new Map(Object.entries(params).map(([name, value]) => [name.replaceAll("-", "_"), String(value)]));
   const given = positionals.flatMap(({ name, optional }) => {
     const value = left.get(name.replaceAll("-", "_"));
@@ -137,7 +142,7 @@ function positionalsOf({ positionals }: ListedCommand, params: NonNullable<CallI
 }
 
 /** Only flags of the request: other flags choose services, files and formats. */
-function flagOf({ flags }: ListedCommand, name: string, value: unknown): string[] {
+function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
   const spelt = name.replaceAll("_", "-");
   const found = flags.find(({ flag, in: place }) => flag === spelt && (place === "query" || place === "headers"));
   if (!found || found.isBase64) throw new UsageError(`query has no field "${name}"`);

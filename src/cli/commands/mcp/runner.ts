@@ -23,7 +23,7 @@ export class Runner {
   }
 
   /** Every command, as `svc help --json` lists it. */
-  commands(): Promise<readonly ListedCommand[]> {
+  listCommands(): Promise<readonly ListedCommand[]> {
     this.#commands ??= this.#context.svc(["help", "--json"]).then(({ out }) => JSON.parse(out).commands);
     return this.#commands;
   }
@@ -41,11 +41,11 @@ export class Runner {
     // In their order: of two that change something, the second may build on the first.
     const ran = this.#last.then(() => svc(line, stdin === undefined ? {} : { stdin }));
     this.#last = ran.catch(() => {});
-    return answerOf(await ran, secretsIn(host.env));
+    return answerOf(await ran, collectSecrets(host.env));
   }
 
   /** Resolves once no command line runs. */
-  async idle(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     await this.#last;
   }
 }
@@ -58,12 +58,15 @@ function answerOf({ exit, out, err }: CapturedRun, secrets: readonly string[]): 
 }
 
 /** The command line's message about it. */
-export const errorAnswer = (error: unknown): Answer => ({
+export const toErrorAnswer = (error: unknown): Answer => ({
   text: `${JSON.stringify(toExplanationJson(redactExplanation(explainError(error))))}\n`,
   isError: true,
 });
 
-export const dataAnswer = (value: unknown): Answer => ({ text: `${JSON.stringify(value, null, 2)}\n`, isError: false });
+export const toDataAnswer = (value: unknown): Answer => ({
+  text: `${JSON.stringify(value, null, 2)}\n`,
+  isError: false,
+});
 
 /** As the control plane hides secrets: hidden values stay as they are. */
 const mask = "[redacted]";
@@ -83,7 +86,7 @@ const secretVariables =
 const shortestSecret = 6;
 
 /** The secrets of an environment; those of each cluster are in a document. */
-function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] {
+function collectSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
   const own = Object.entries(env).flatMap(([name, value]) =>
     secretVariables.test(name) && value !== undefined ? [value] : [],
   );

@@ -48,7 +48,7 @@ export class LineTransport implements Transport {
   }
 
   /** Resolves once each request that was not cancelled has its answer. */
-  async answered(): Promise<void> {
+  async waitForAnswers(): Promise<void> {
     if (this.#open.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#onAnswered = resolve;
@@ -146,10 +146,10 @@ function readMessage(line: string): JSONRPCMessage {
   }
   if (!isJSONRPCRequest(data)) return data;
   const problem = requestSchemas.find(({ shape }) => shape.method.value === data.method)?.safeParse(data).error;
-  if (problem) throw new InvalidMessageError(ErrorCode.InvalidParams, problemsOf(problem), data);
+  if (problem) throw new InvalidMessageError(ErrorCode.InvalidParams, formatIssues(problem), data);
   return data;
 }
 
 /** The problems of an input, in one line. */
-export const problemsOf = ({ issues }: z.ZodError): string =>
+export const formatIssues = ({ issues }: z.ZodError): string =>
   issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`)).join("; ");

@@ -9,7 +9,7 @@ import { type Path, ScenarioError } from "./problem.ts";
 import { fillReferences } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 import type { Step } from "./schema.ts";
-import { wordsOf } from "./steps.ts";
+import { getWords } from "./steps.ts";
 
 /** Reads and checks scenario files. Throws UsageError, with a sentence for each file that is wrong. */
 export async function loadScenarios(
@@ -47,9 +47,10 @@ async function checkLines(
     const at = [...path, i];
     if ("for each" in step) await checkLines(step.steps, [...at, "steps"], parsed, read);
     if (!("svc" in step)) continue;
-    const line = await read(wordsOf(step.svc).map(fillReferences));
+    const line = await read(getWords(step.svc).map(fillReferences));
     const rejection = line && explainRejection(line);
-    if (rejection !== undefined) throw new ScenarioError(parsed.file, parsed.positions.of([...at, "svc"]), rejection);
+    if (rejection !== undefined)
+      throw new ScenarioError(parsed.file, parsed.positions.locate([...at, "svc"]), rejection);
   }
 }
 
@@ -75,5 +76,5 @@ export class WrongScenarios extends UsageError {
 }
 
 /** The folder of a scenario file, from which its seed is found. */
-export const folderOf = ({ file }: Pick<ParsedScenario, "file">, host: Host): string =>
+export const getFolder = ({ file }: Pick<ParsedScenario, "file">, host: Host): string =>
   dirname(resolve(host.cwd, file));

@@ -24,10 +24,10 @@ export async function listSeenDeliveries(stage: Stage): Promise<readonly SeenDel
   const { client, signal } = stage;
   const names = new Map((await listWebhooks(stage)).map(({ name, id }) => [id, name]));
   const { items } = await client.call(listDeliveries, { query: { limit: 500 } }, { signal });
-  return [...items].reverse().map((one) => seenDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
+  return [...items].reverse().map((one) => toSeenDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
 }
 
-function seenDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string): SeenDelivery {
+function toSeenDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string): SeenDelivery {
   const start = Date.parse(attempts[0]?.at ?? "");
   return {
     to,

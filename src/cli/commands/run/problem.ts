@@ -36,23 +36,23 @@ export class Positions {
   }
 
   /** Of the value at a path; if there is none, of the nearest part that it would be in. */
-  of(path: Path): Position {
+  locate(path: Path): Position {
     for (let length = path.length; length >= 0; length -= 1) {
       const node = length === 0 ? this.#document.contents : this.#document.getIn(path.slice(0, length), true);
-      if (isNode(node) && node.range) return this.#at(node.range[0]);
+      if (isNode(node) && node.range) return this.#toPosition(node.range[0]);
     }
     return { line: 1, column: 1 };
   }
 
   /** Of a name in the map at a path. */
-  ofKey(path: Path, key: string): Position {
+  locateKey(path: Path, key: string): Position {
     const map = path.length === 0 ? this.#document.contents : this.#document.getIn(path, true);
     const pair = isMap(map) ? map.items.find((one) => isScalar(one.key) && String(one.key.value) === key) : undefined;
     const range = isScalar(pair?.key) ? pair.key.range : undefined;
-    return range ? this.#at(range[0]) : this.of(path);
+    return range ? this.#toPosition(range[0]) : this.locate(path);
   }
 
-  #at(offset: number): Position {
+  #toPosition(offset: number): Position {
     const { line, col } = this.#lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }

@@ -15,7 +15,7 @@ export class UnsavedValueError extends Error {
 }
 
 /** The names that a value refers to, each with the path of its text. */
-export function* referencesIn(
+export function* findReferences(
   value: unknown,
   path: readonly (string | number)[] = [],
 ): Generator<{ readonly name: string; readonly path: readonly (string | number)[] }> {
@@ -25,9 +25,9 @@ export function* referencesIn(
       if (found !== undefined) yield { name: found.trim(), path };
     }
   } else if (Array.isArray(value)) {
-    for (const [i, one] of value.entries()) yield* referencesIn(one, [...path, i]);
+    for (const [i, one] of value.entries()) yield* findReferences(one, [...path, i]);
   } else if (isObject(value)) {
-    for (const [key, one] of Object.entries(value)) yield* referencesIn(one, [...path, key]);
+    for (const [key, one] of Object.entries(value)) yield* findReferences(one, [...path, key]);
   }
 }
 
@@ -72,20 +72,20 @@ export function replaceLeaves(
 export function restoreReferences(value: unknown, written: unknown, values: Values): unknown {
   const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];
   replaceLeaves(written, (path, text) => {
-    if (typeof text === "string" && !referencesIn(text).next().done) {
-      references.push({ field: fieldOf(path), text, value: resolveText(text, values) });
+    if (typeof text === "string" && !findReferences(text).next().done) {
+      references.push({ field: getFieldPath(path), text, value: resolveText(text, values) });
     }
     return text;
   });
   return replaceLeaves(
     value,
     (path, leaf) =>
-      references.find((one) => one.field === fieldOf(path) && one.value === leaf)?.text ?? escapeReferences(leaf),
+      references.find((one) => one.field === getFieldPath(path) && one.value === leaf)?.text ?? escapeReferences(leaf),
   );
 }
 
 /** `to` for `0.to` and for `3.to`: observations may have other positions than expectations. */
-const fieldOf = (path: string): string =>
+const getFieldPath = (path: string): string =>
   path
     .split(".")
     .filter((name) => !/^\d+$/.test(name))
@@ -97,29 +97,30 @@ function resolveText(text: string, values: Values): unknown {
   return text.replace(pattern, (whole, inBraces?: string, plainName?: string) => {
     if (whole === "$$") return "$";
     const found = lookUp((inBraces ?? plainName)!, values);
-    return textOf(found);
+    return formatValue(found);
   });
 }
 
 /** A value within a text. */
-export const textOf = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+export const formatValue = (value: unknown): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value);
 
 function lookUp(written: string, values: Values): unknown {
   const [name = "", ...path] = written.trim().split(".");
   if (!values.has(name)) throw new UnsavedValueError(`$${name} has no value yet`);
-  const found = path.length === 0 ? values.get(name) : valueAt(values.get(name), path.join("."));
+  const found = path.length === 0 ? values.get(name) : getValueAt(values.get(name), path.join("."));
   if (found === undefined) throw new UnsavedValueError(`$${name} has no ${path.join(".")}`);
   return found;
 }
 
 /** A field by its path (`items.0.id`); a field whose name has dots is found as well. Undefined: it is not there. */
-export function valueAt(value: unknown, path: string): unknown {
+export function getValueAt(value: unknown, path: string): unknown {
   if (path === "") return value;
   if (typeof value !== "object" || value === null) return undefined;
   if (Object.hasOwn(value, path)) return (value as Record<string, unknown>)[path];
   const [first = "", ...rest] = path.split(".");
   if (rest.length === 0 || !Object.hasOwn(value, first)) return undefined;
-  return valueAt((value as Record<string, unknown>)[first], rest.join("."));
+  return getValueAt((value as Record<string, unknown>)[first], rest.join("."));
 }
 
 /**

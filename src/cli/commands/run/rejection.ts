@@ -54,7 +54,7 @@ export function explainRejection({ declaration, input, globals }: InterpretedLin
     const spec = declaration.flags.find((one) => one.flag === flag);
     const reason = rejectedFlags[flag] ?? (spec && isStateFile(spec) ? ownEmulatorOnly : undefined);
     if (reason !== undefined) return `--${flag} cannot be used in a scenario. ${reason}`;
-    const outside = spec && filesOf(spec, value).find(isOutside);
+    const outside = spec && listFiles(spec, value).find(isOutside);
     if (outside !== undefined) return explainOutside(`--${flag}`, outside);
   }
   for (const [name, value] of Object.entries(input.positionals)) {
@@ -75,7 +75,7 @@ function explainCommand(command: string, declaration: DeclaredCommand): string |
 const isStateFile = ({ flag, placeholder }: FlagSpec): boolean => flag === "file" && placeholder === "FILE";
 
 /** The files that the value of a flag names. */
-function filesOf({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknown): readonly unknown[] {
+function listFiles({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknown): readonly unknown[] {
   if (isBase64) return [value].flat().flatMap((one) => (/^@/.test(String(one)) ? [String(one).slice(1)] : []));
   const isFile = /\b(?:FILE|DIR|FOLDER)\b/.test(placeholder) || flag === "file" || flag === "received";
   return isFile ? [value].flat() : [];

@@ -7,7 +7,7 @@ import { checkExpectations } from "./check-expectations.ts";
 import { listSeenDeliveries } from "./observed.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { Path } from "./problem.ts";
-import { resolveReferences, restoreReferences, valueAt } from "./references.ts";
+import { getValueAt, resolveReferences, restoreReferences } from "./references.ts";
 import type { Mismatch, ScenarioResult, SeenValue, StepResult } from "./result.ts";
 import { type ForEach, type Step, type StepKind, stepKinds } from "./schema.ts";
 import type { Stage } from "./stage.ts";
@@ -56,7 +56,7 @@ class ScenarioRun {
       file,
       name: scenario.name ?? "",
       ok,
-      seconds: secondsSince(startedAt, wall),
+      seconds: getSecondsSince(startedAt, wall),
       steps: this.#steps,
       skipped: ok ? 0 : Math.max(0, scenario.steps.length - Math.max(done, 1)),
       ...(hint === undefined ? {} : { hint }),
@@ -82,7 +82,7 @@ class ScenarioRun {
     const { values } = this.#stage;
     const list = resolveReferences(given, values) as unknown;
     if (!Array.isArray(list)) {
-      const { line, column } = this.#parsed.positions.of([...path, "for each", name]);
+      const { line, column } = this.#parsed.positions.locate([...path, "for each", name]);
       const problems = [{ message: `${name}: expected a list to run over`, line, column }];
       await this.#add("for each", step, number, path, { title: `for each ${name}`, outcome: "" }, problems, 0);
       return false;
@@ -103,15 +103,15 @@ class ScenarioRun {
     const done = await runStep(kind, step, this.#stage, this.#options.operations);
     // A command line that was interrupted is not a failure of the story.
     this.#stage.signal.throwIfAborted();
-    this.#stage.secrets.learn(done.value);
+    this.#stage.secrets.recordSecrets(done.value);
     this.#follow(step, done);
-    const problems = await this.#problemsOf(step, path, kind, done, number.split(".").length > 1);
+    const problems = await this.#findProblems(step, path, kind, done, number.split(".").length > 1);
     if (problems.length === 0) problems.push(...this.#save(step, done, path));
-    await this.#add(kind, step, number, path, done, problems, secondsSince(startedAt, this.#options.wall));
+    await this.#add(kind, step, number, path, done, problems, getSecondsSince(startedAt, this.#options.wall));
     return problems.length === 0;
   }
 
-  async #problemsOf(
+  async #findProblems(
     step: Exclude<Step, ForEach>,
     path: Path,
     kind: StepKind,
@@ -124,25 +124,25 @@ class ScenarioRun {
       expect === null || (expect !== undefined && ("status" in expect || "failure" in expect || "exit" in expect));
     if (done.error !== undefined && !(isFailureExpected && (done.status ?? done.exit) !== undefined)) {
       const key = kind === "as" ? "as" : kind;
-      return [{ message: done.error, ...positions.ofKey(path, key) }];
+      return [{ message: done.error, ...positions.locateKey(path, key) }];
     }
-    if (this.#options.update && expect === null && !isInLoop) this.#seeAll(path, done);
+    if (this.#options.update && expect === null && !isInLoop) this.#compareAll(path, done);
     if (!expect) return [];
     const differences = await checkExpectations(expect, done, this.#stage);
-    const where = (below: Path) => [...path, "expect", ...below] as (string | number)[];
+    const getPath = (below: Path) => [...path, "expect", ...below] as (string | number)[];
     if (this.#options.update && !isInLoop) {
       for (const { path: below, seen } of differences) {
-        const written = valueAt(expect, below.join("."));
+        const written = getValueAt(expect, below.join("."));
         const value = restoreReferences(seen ?? null, written, this.#stage.known);
-        this.#seen.push({ path: where(below), value });
+        this.#seen.push({ path: getPath(below), value });
       }
       return [];
     }
-    return differences.map(({ path: below, message }) => ({ message, ...positions.of(where(below)) }));
+    return differences.map(({ path: below, message }) => ({ message, ...positions.locate(getPath(below)) }));
   }
 
   /** An expectation without a word: writes how the step ended. */
-  #seeAll(path: Path, { status, failures, exit }: Observation): void {
+  #compareAll(path: Path, { status, failures, exit }: Observation): void {
     const value = {
       ...(status === undefined ? {} : { status }),
       ...(failures?.[0] === undefined ? {} : { failure: failures[0] }),
@@ -157,12 +157,12 @@ class ScenarioRun {
     const { values, secrets } = this.#stage;
     const wanted = typeof save === "string" ? { [save]: "" } : save;
     return Object.entries(wanted).flatMap(([name, below]) => {
-      const value = valueAt(done.value, below);
+      const value = getValueAt(done.value, below);
       if (value === undefined) {
         const message = `${name} cannot be saved: the result has no ${below || "value"}`;
-        return [{ message, ...this.#parsed.positions.of([...path, "save", name]) }];
+        return [{ message, ...this.#parsed.positions.locate([...path, "save", name]) }];
       }
-      secrets.learn(value, name);
+      secrets.recordSecrets(value, name);
       values.set(name, value);
       return [];
     });
@@ -195,7 +195,7 @@ class ScenarioRun {
       kind,
       title: step.title ?? title,
       outcome,
-      line: this.#parsed.positions.of(path).line,
+      line: this.#parsed.positions.locate(path).line,
       ok: problems.length === 0,
       problems,
       at: toIsoMillis(this.#stage.emulator.clock.now()),
@@ -253,5 +253,5 @@ function resolveLoosely(step: object, { known }: Stage): unknown {
   }
 }
 
-const secondsSince = (startedAt: number, wall: WallClock): number =>
+const getSecondsSince = (startedAt: number, wall: WallClock): number =>
   Math.round(wall.monotonicNow() - startedAt) / 1_000;

@@ -51,12 +51,12 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
   if (settings.update) await updateExpectations(scenarios, done, jobs, context);
   const seconds = (host.wall.monotonicNow() - startedAt) / 1_000;
   const ok = done.every((result) => result.ok);
-  if (settings.report !== undefined) await writeText(settings.report, junitOf(done), context);
+  if (settings.report !== undefined) await writeText(settings.report, formatJunit(done), context);
   if (settings.html !== undefined) {
-    const { htmlReport } = await import("./html.ts");
-    await writeText(settings.html, htmlReport(done, seconds), context);
+    const { formatHtmlReport } = await import("./html.ts");
+    await writeText(settings.html, formatHtmlReport(done, seconds), context);
   }
-  if (isText) await output.print(summaryLine(done, seconds.toFixed(1)));
+  if (isText) await output.print(formatSummary(done, seconds.toFixed(1)));
   else if (output.format !== "ndjson")
     await output.show({ ok, seconds, scenarios: done }, { rows: "scenarios", columns });
   return ok;
@@ -90,7 +90,7 @@ async function* runHere(
   context.atEnd(() => emulators.close());
   for (const parsed of scenarios) {
     context.signal.throwIfAborted();
-    if (printsSteps) await output.print(headingLine(parsed.file, parsed.scenario.name ?? ""));
+    if (printsSteps) await output.print(formatHeading(parsed.file, parsed.scenario.name ?? ""));
     const result = await emulators.withStage(parsed, (stage) =>
       runScenario(parsed, stage, {
         operations,
@@ -109,7 +109,7 @@ async function* runHere(
 
 async function printSteps(result: ScenarioResult, { output }: Context): Promise<void> {
   const steps = result.steps.flatMap((step) => stepLines(result.file, step));
-  await output.print(headingLine(result.file, result.name), ...steps, ...endLines(result));
+  await output.print(formatHeading(result.file, result.name), ...steps, ...endLines(result));
 }
 
 async function annotateFailures({ file, steps }: ScenarioResult, { host, argv }: Context): Promise<void> {
@@ -121,7 +121,7 @@ async function annotateFailures({ file, steps }: ScenarioResult, { host, argv }:
 }
 
 /** A case for each scenario, as CI servers list them. */
-const junitOf = (results: readonly ScenarioResult[]): string =>
+const formatJunit = (results: readonly ScenarioResult[]): string =>
   formatJUnit(
     "svc run",
     results.map((result) => {
@@ -154,7 +154,7 @@ const writeText = (path: string, text: string, { host }: Context): Promise<void>
   writeOutput(host, path, [Buffer.from(text)]);
 
 /** The heading of a scenario. */
-const headingLine = (file: string, name: string): StyledLine =>
+const formatHeading = (file: string, name: string): StyledLine =>
   name === "" ? [bold(file)] : [bold(file), `  ${name}`];
 
 /** A step, and what is wrong with it. */
@@ -180,7 +180,7 @@ function endLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledL
 }
 
 /** The last line of a run. */
-function summaryLine(results: readonly ScenarioResult[], seconds: string): StyledLine {
+function formatSummary(results: readonly ScenarioResult[], seconds: string): StyledLine {
   const failed = results.filter(({ ok }) => !ok).length;
   const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
   return [failed === 0 ? green(counts) : red(counts), dim(`, ${seconds} s`)];

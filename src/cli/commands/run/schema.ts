@@ -6,7 +6,7 @@ import { dictionary } from "../../../api/shapes.ts";
 import { durationPattern, parseDuration } from "../../../base/duration.ts";
 
 /** A map whose names fit a pattern. */
-const named = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
+const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
   dictionary(value)
     .superRefine((map, context) => {
       const wrong = Object.keys(map).find((key) => !pattern.test(key));
@@ -29,7 +29,7 @@ export const notSaved = "must be a saved value ($name)";
 /** A saved value: `$contract`, or `${app.url}` within a string. */
 const reference = z.string().regex(/\$/, { error: notSaved, abort: true }).describe("A saved value: $name");
 
-const saved = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
+const allowReference = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
 
 /** With its offset, as RFC 3339 has it: another machine may be in another zone. */
 const isTime = (text: string): boolean =>
@@ -48,7 +48,7 @@ const subset = z.union([dictionary(z.unknown()), z.array(z.unknown())]);
 
 const ExpectedDelivery = z.strictObject({
   to: z.string().optional().describe("Name of the receiver"),
-  activity: saved(z.enum(activities)).optional(),
+  activity: allowReference(z.enum(activities)).optional(),
   contract: z.string().optional().describe("T-1, or a saved value"),
   outcome: z.enum(deliveryOutcomes).optional(),
   attempts: z.int().min(0).optional().describe("Number of attempts until now"),
@@ -60,9 +60,9 @@ const ExpectedDelivery = z.strictObject({
 });
 
 export const Expectations = z.strictObject({
-  status: saved(z.int().min(100).max(599)).nullable().optional().describe("HTTP status of the response"),
+  status: allowReference(z.int().min(100).max(599)).nullable().optional().describe("HTTP status of the response"),
   failure: z.string().nullable().optional().describe("Code of the failure: forbidden-move"),
-  exit: saved(z.int().min(0).max(255)).nullable().optional().describe("Exit code of the command line"),
+  exit: allowReference(z.int().min(0).max(255)).nullable().optional().describe("Exit code of the command line"),
   json: subset.nullable().optional().describe("Fields of the result, by path: items.0.status"),
   text: z
     .union([z.string(), z.array(z.string())])
@@ -70,7 +70,7 @@ export const Expectations = z.strictObject({
     .optional()
     .describe("What the command line prints, in part"),
   activities: z
-    .array(saved(z.enum(activities)))
+    .array(allowReference(z.enum(activities)))
     .nullable()
     .optional()
     .describe("Activities since the beginning, in this order; others may come between them"),
@@ -89,7 +89,7 @@ const shared = {
   title: z.string().optional().describe("What the step is for, in the output"),
   expect: Expectations.nullable().optional().describe("What must have come of it; null: whatever comes of it"),
   save: z
-    .union([name, named(namePattern, nameMessage, z.string())])
+    .union([name, createNamedMap(namePattern, nameMessage, z.string())])
     .optional()
     .describe("Saves the result, or fields of it by their paths, for later steps"),
 };
@@ -154,7 +154,7 @@ function buildFaultFields(): Record<string, z.ZodType> {
   return Object.fromEntries(
     Object.entries(addFault.request.body.schema.shape).map(([field, schema]) => [
       field,
-      field === "direction" ? schema : saved(schema as z.ZodType),
+      field === "direction" ? schema : allowReference(schema as z.ZodType),
     ]),
   );
 }
@@ -183,7 +183,7 @@ const ExpectStep = z
 
 const ForEachStep = z
   .strictObject({
-    "for each": named(namePattern, nameMessage, z.union([z.array(z.unknown()).min(1), reference]))
+    "for each": createNamedMap(namePattern, nameMessage, z.union([z.array(z.unknown()).min(1), reference]))
       .refine((loop) => Object.keys(loop).length === 1, "must have one name with its list")
       .describe("A name, and the list of its values"),
     get steps() {
@@ -234,7 +234,7 @@ export const Scenario = z.strictObject({
     .meta({ format: "date-time" })
     .optional()
     .describe("Virtual time of the beginning (default: that of the seed)"),
-  files: named(fileNamePattern, "must be the name of a file, without a folder", z.unknown())
+  files: createNamedMap(fileNamePattern, "must be the name of a file, without a folder", z.unknown())
     .optional()
     .describe("Files of the folder in which command lines run: a text, JSON, or { base64: … }"),
   steps: z.array(Step).min(1),
@@ -243,7 +243,7 @@ export const Scenario = z.strictObject({
 export type Scenario = z.output<typeof Scenario>;
 
 /** The JSON Schema of scenario files, for editors, which offer the ids of operations by it. */
-export const scenarioSchema = (operations: readonly string[]): object => ({
+export const createScenarioSchema = (operations: readonly string[]): object => ({
   ...z.toJSONSchema(Scenario, {
     io: "input",
     unrepresentable: "any",

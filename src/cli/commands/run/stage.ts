@@ -78,7 +78,11 @@ export class Stage {
     const rejection = line && explainRejection(line);
     if (rejection !== undefined) throw new UsageError(rejection);
     return this.#context.svc(argv, {
-      env: { ...withoutUser(this.#context.host.env), ...createEmulatorVariables(this.emulator), ...folders(this.#cwd) },
+      env: {
+        ...clearUserVariables(this.#context.host.env),
+        ...createEmulatorVariables(this.emulator),
+        ...createFolderVariables(this.#cwd),
+      },
       cwd: this.#cwd,
       ...(stdin === undefined ? {} : { stdin }),
     });
@@ -86,7 +90,7 @@ export class Stage {
 
   /** Opens a built-in receiver, or takes the address of a program for one. */
   async openReceiver(name: string, url: string | undefined, answers: Answers): Promise<StoryReceiver> {
-    let receiver = url === undefined ? undefined : receiverAt(url, { isProgram: true });
+    let receiver = url === undefined ? undefined : createReceiver(url, { isProgram: true });
     if (!receiver) {
       const opened = await openStoryReceiver(answers);
       this.#closers.push(opened.close);
@@ -109,7 +113,7 @@ export class Stage {
 }
 
 /** Removes the variables of the user's services, and those by which a CI server would be addressed. */
-const withoutUser = (env: Context["host"]["env"]): Readonly<Record<string, undefined>> =>
+const clearUserVariables = (env: Context["host"]["env"]): Readonly<Record<string, undefined>> =>
   Object.fromEntries(
     Object.keys(env)
       .filter((name) => /^(?:SVC|GITHUB)_/i.test(name))
@@ -117,7 +121,10 @@ const withoutUser = (env: Context["host"]["env"]): Readonly<Record<string, undef
   );
 
 /** Profiles, tokens and jobs of the command lines of a story. */
-const folders = (cwd: string) => ({ SVC_CONFIG_DIR: join(cwd, ".config"), SVC_STATE_DIR: join(cwd, ".state") });
+const createFolderVariables = (cwd: string) => ({
+  SVC_CONFIG_DIR: join(cwd, ".config"),
+  SVC_STATE_DIR: join(cwd, ".state"),
+});
 
 /** A receiver of webhooks in a story, as its steps refer to it: `$app.url`. */
 interface StoryReceiver {
@@ -139,7 +146,7 @@ const closedAddress = "http://127.0.0.1:9/hooks";
 async function openStoryReceiver(
   answers: readonly Answer[],
 ): Promise<{ readonly receiver: StoryReceiver; close(): Promise<void> }> {
-  if (answers[0] === "down") return { receiver: receiverAt(closedAddress), close: async () => {} };
+  if (answers[0] === "down") return { receiver: createReceiver(closedAddress), close: async () => {} };
   const received: ReceivedPost[] = [];
   const opened: Receiver = await openReceiver({
     async answer(post) {
@@ -150,11 +157,11 @@ async function openStoryReceiver(
       return { status: code, body: code < 300 ? "ok" : "no" };
     },
   });
-  return { receiver: receiverAt(`${opened.url}/hooks`, { received }), close: () => opened.close() };
+  return { receiver: createReceiver(`${opened.url}/hooks`, { received }), close: () => opened.close() };
 }
 
 /** A receiver at an address. Of a program nothing is known that it received. */
-const receiverAt = (
+const createReceiver = (
   url: string,
   {
     received = [],
@@ -189,12 +196,12 @@ class Secrets {
   }
 
   /** Adds what goes by the name of a secret in a result, or under the name by which a story saves it. */
-  learn(value: unknown, name = ""): void {
+  recordSecrets(value: unknown, name = ""): void {
     if (typeof value === "string") {
       if (isSecretName(name) && !isWord(value)) this.#add(value);
     } else if (typeof value === "object" && value !== null) {
       const isList = Array.isArray(value);
-      for (const [key, inner] of Object.entries(value)) this.learn(inner, isList ? name : key);
+      for (const [key, inner] of Object.entries(value)) this.recordSecrets(inner, isList ? name : key);
     }
   }
 

@@ -10,7 +10,7 @@ import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts
 import { ServiceError } from "../../../client/errors.ts";
 import { UsageError } from "../../process/failure.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
-import { resolveReferences, splitWords, textOf, UnsavedValueError } from "./references.ts";
+import { formatValue, resolveReferences, splitWords, UnsavedValueError } from "./references.ts";
 import { acts, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 
@@ -147,14 +147,14 @@ export async function runStep(
 }
 
 /** The words of a command line as they are written: a reference within one is never split. */
-export const wordsOf = (svc: StepOf<"svc">["svc"]): readonly string[] =>
+export const getWords = (svc: StepOf<"svc">["svc"]): readonly string[] =>
   typeof svc === "string" ? splitWords(svc)! : svc.map(String);
 
 /** The same with values in the place of references. What a service answered is never taken for an option. */
 function resolveLine({ svc }: Partial<StepOf<"svc">>, { known }: Stage): Partial<StepOf<"svc">> {
   if (svc === undefined) return {};
-  const words = wordsOf(svc).map((word) => {
-    const resolved = textOf(resolveReferences<unknown>(word, known));
+  const words = getWords(svc).map((word) => {
+    const resolved = formatValue(resolveReferences<unknown>(word, known));
     if (!word.startsWith("-") && resolved.startsWith("-"))
       throw new UsageError(`${word} must not begin with a hyphen, got "${resolved}". Use --flag=${word} for a value.`);
     return resolved;
@@ -170,7 +170,7 @@ async function settleFor(step: object, stage: Stage): Promise<void> {
 }
 
 /** Without its schemas: the service validates the input. */
-function outlineOf({
+function createOutline({
   id,
   service,
   method,
@@ -195,9 +195,9 @@ function outlineOf({
 async function send(stage: Stage, operation: Operation, args: CallArguments): Promise<Omit<Observation, "title">> {
   const { client, signal } = stage;
   try {
-    const { status, value } = await client.send(CheckedCall.check(outlineOf(operation), args), { signal });
+    const { status, value } = await client.send(CheckedCall.check(createOutline(operation), args), { signal });
     const plain = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
-    return { status, outcome: [status, nameOf(plain)].join(" ").trim(), value: plain, output: printed(plain) };
+    return { status, outcome: [status, getName(plain)].join(" ").trim(), value: plain, output: formatJson(plain) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { status, problem, body } = error;
@@ -209,16 +209,16 @@ async function send(stage: Stage, operation: Operation, args: CallArguments): Pr
       failures,
       value: body,
       outcome: `${status}${code}`,
-      output: printed(body),
+      output: formatJson(body),
       error: `${operation.id} answered ${status}${code}: ${problem.message}`,
     };
   }
 }
 
-const printed = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
+const formatJson = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
 
 /** Name of a result in lines for people. */
-function nameOf(value: unknown): string {
+function getName(value: unknown): string {
   const { composite_id, id, contract_status } = toFields(value);
   const name = composite_id ?? id;
   return [name, contract_status].filter((one) => typeof one === "string" || typeof one === "number").join(" ");

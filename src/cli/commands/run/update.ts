@@ -31,12 +31,12 @@ function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]
       const blanks = before.slice(before.trimEnd().length);
       // An omitted value leaves no blank behind the colon.
       const space = now[start - 1] === ":" ? " " : "";
-      return now.slice(0, start) + space + written(value) + blanks + now.slice(end);
+      return now.slice(0, start) + space + formatYaml(value) + blanks + now.slice(end);
     }, text);
 }
 
 /** A value in one line, as it may be at any place. */
-function written(value: unknown): string {
+function formatYaml(value: unknown): string {
   const document = new Document([value]);
   if (isCollection(document.contents)) document.contents.flow = true;
   const list = document.toString({ lineWidth: 0, flowCollectionPadding: true }).trim();

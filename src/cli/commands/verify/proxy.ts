@@ -48,13 +48,13 @@ export const verifyProxy = defineCommand({
     const { output, signal, host, atEnd } = context;
     const { out, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = given;
     if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
-    const to = given.to === undefined ? await serviceUrl() : parseBaseUrlFlag(given.to, "--to");
+    const to = given.to === undefined ? await getServiceUrl() : parseBaseUrlFlag(given.to, "--to");
     const { openProxy } = await import("../../../verify/proxy.ts");
     const { recorder, end, continued } = await openRecording(context, out, "--out");
     const stored: Promise<unknown>[] = [];
-    let enough = () => {};
+    let stop = () => {};
     const ended = new Promise<void>((done) => {
-      enough = done;
+      stop = done;
       signal.addEventListener("abort", () => done(), { once: true });
     });
     const store = async (exchange: Parameters<typeof recorder.add>[0]): Promise<void> => {
@@ -80,10 +80,10 @@ export const verifyProxy = defineCommand({
         stored.push(
           store(exchange).catch((error: unknown) => {
             failure ??= error;
-            enough();
+            stop();
           }),
         );
-        if (seen === count) enough();
+        if (seen === count) stop();
       },
       onSkipped(reason) {
         skipped += 1;
@@ -121,7 +121,7 @@ export const verifyProxy = defineCommand({
     signal.throwIfAborted();
     return undefined;
 
-    async function serviceUrl(): Promise<string> {
+    async function getServiceUrl(): Promise<string> {
       const { baseUrls } = await context.target("contracts");
       if (baseUrls.contracts === undefined)
         throw new InputRequiredError("to", "--to is required: the base URL of the service");

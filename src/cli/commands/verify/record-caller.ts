@@ -54,11 +54,11 @@ export class RecordCaller {
   /** Whether the service of an operation has an address, and its credentials are known. */
   canCall(id: string): boolean {
     const operation = findOperationById(id);
-    if (!operation || this.#baseOf(operation) === undefined) return false;
+    if (!operation || this.#getBaseUrl(operation) === undefined) return false;
     return findCredentials(operation, this.#target.credentials) !== undefined;
   }
 
-  #baseOf({ service }: Operation): string | undefined {
+  #getBaseUrl({ service }: Operation): string | undefined {
     return service.name === "router"
       ? this.#target.router
       : service.name === "contracts"
@@ -80,7 +80,7 @@ export class RecordCaller {
 
   #call(id: string, { params = {}, query, body, method, headers = {} }: PlannedCall) {
     const operation = findOperationById(id)!;
-    const base = this.#baseOf(operation)!.replace(/\/$/, "");
+    const base = this.#getBaseUrl(operation)!.replace(/\/$/, "");
     const search = query ? `?${new URLSearchParams(query)}` : "";
     const cluster = (params.cluster_id ?? (body as { cluster_id?: unknown } | undefined)?.cluster_id) as
       | string

@@ -28,13 +28,13 @@ export class Journey {
   async run(): Promise<void> {
     const caller = this.#caller;
     if (caller.canCall("contracts.create")) {
-      await this.#mistakes();
+      await this.#recordMistakes();
       await this.#upload();
-      await this.#webhook();
-      await this.#intake();
-      await this.#contract();
+      await this.#recordWebhook();
+      await this.#recordIntake();
+      await this.#recordContract();
     }
-    if (caller.canCall("cluster-emails.map")) await this.#mapping();
+    if (caller.canCall("cluster-emails.map")) await this.#recordMapping();
   }
 
   /** Removes what is left, newest first. Resolves with what could not be removed. */
@@ -48,7 +48,7 @@ export class Journey {
     return failed;
   }
 
-  async #mistakes(): Promise<void> {
+  async #recordMistakes(): Promise<void> {
     await this.#caller.call("contracts.create", { body: {} });
     await this.#caller.call("contracts.create", {
       body: { contract_template_id: "first", contract_data: [], counter_party_details: {} },
@@ -68,7 +68,7 @@ export class Journey {
     if (typeof file.file_id === "string") await this.#caller.call("files.show", { params: { file_id: file.file_id } });
   }
 
-  async #webhook(): Promise<void> {
+  async #recordWebhook(): Promise<void> {
     const body = {
       title: this.#prefix,
       url: "https://example.com/svc-verify",
@@ -76,13 +76,13 @@ export class Journey {
     };
     const { id } = toFields(await this.#caller.call("webhooks.create", { body }));
     if (typeof id === "number")
-      await this.#removedAgain(`webhook ${id}`, () =>
+      await this.#removeAgain(`webhook ${id}`, () =>
         this.#caller.require("webhooks.delete", { params: { webhook_id: id } }),
       );
   }
 
   /** There is no list of workflows: an intake that is there names one. */
-  async #intake(): Promise<void> {
+  async #recordIntake(): Promise<void> {
     const listed = toFields(await this.#caller.call("intake.list"));
     const workflow = JSON.stringify(listed).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
     if (workflow === undefined) return;
@@ -92,12 +92,12 @@ export class Journey {
       }),
     );
     if (typeof id === "number" || typeof id === "string")
-      await this.#removedAgain(`intake ${id}`, () =>
+      await this.#removeAgain(`intake ${id}`, () =>
         this.#caller.require("intake.delete", { params: { intake_id: id } }),
       );
   }
 
-  async #contract(): Promise<void> {
+  async #recordContract(): Promise<void> {
     const { items } = toFields(await this.#caller.call("templates.list"));
     const [template] = (Array.isArray(items) ? items : []).filter(isObject);
     if (typeof template?.id !== "number") return;
@@ -129,7 +129,7 @@ export class Journey {
     await this.#caller.call("contracts.status", { params });
   }
 
-  async #mapping(): Promise<void> {
+  async #recordMapping(): Promise<void> {
     const clusters = JSON.stringify((await this.#caller.call("clusters.list")) ?? {}).match(
       /"cluster_id":\s*"([^"]+)"/,
     )?.[1];
@@ -144,7 +144,7 @@ export class Journey {
     await this.#caller.call("cluster-emails.show", { params: { email_hash: email_hash_list[0]! } });
   }
 
-  async #removedAgain(what: string, run: CleanUp): Promise<void> {
+  async #removeAgain(what: string, run: CleanUp): Promise<void> {
     this.#cleanUps.push({ what, run });
     await this.#cleanUpLast();
   }

@@ -31,7 +31,7 @@ export const formatSummary = ({
 
 /** A case for each claim that was seen: refuted ones fail, those that cannot be compared are skipped. */
 export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
-  const ofClaim = ({ differences }: ClaimReport) =>
+  const listNotAccepted = ({ differences }: ClaimReport) =>
     report.differences.filter(({ id, accepted }) => differences.includes(id) && accepted === null);
   const reasons = report.incomparable.map(({ reason, exchanges }) => `${exchanges}: ${reason}`).join("\n");
   const nothing = { name: "corpus", seconds: 0, failure: { message: "nothing was compared", text: reasons } };
@@ -42,8 +42,8 @@ export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
       seconds: 0,
       ...(claim.verdict === "refuted" && {
         failure: {
-          message: pluralize(ofClaim(claim).length, "difference"),
-          text: ofClaim(claim)
+          message: pluralize(listNotAccepted(claim).length, "difference"),
+          text: listNotAccepted(claim)
             .map((one) => `${one.id}\n  ${describeDifference(one, sides)}`)
             .join("\n"),
         },
@@ -60,7 +60,7 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides):
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
   const accepted = differences.filter(({ accepted: reason }) => reason !== null);
   const refuting = differences.filter(({ accepted: reason }) => reason === null);
-  const row = ({ id, basis, recorded, replayed }: ReportedDifference, last: string) =>
+  const formatRow = ({ id, basis, recorded, replayed }: ReportedDifference, last: string) =>
     `| ${formatCell(id)} | ${formatCell(basis)} | ${formatCell(shorten(recorded))} | ${formatCell(shorten(replayed))} | ${last} |`;
   return [
     `### svc verify: ${drift > 0 ? pluralize(drift, "difference") : compared === 0 ? "nothing was compared" : "no drift"}`,
@@ -75,7 +75,7 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides):
           "",
           `| difference | basis | ${one} | ${formatCell(other)} | times |`,
           "|---|---|---|---|---|",
-          ...refuting.map((found) => row(found, String(found.count))),
+          ...refuting.map((found) => formatRow(found, String(found.count))),
         ]),
     ...(accepted.length === 0
       ? []
@@ -83,7 +83,7 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides):
           "",
           `| accepted | basis | ${one} | ${formatCell(other)} | reason |`,
           "|---|---|---|---|---|",
-          ...accepted.map((known) => row(known, formatCell(known.accepted!))),
+          ...accepted.map((known) => formatRow(known, formatCell(known.accepted!))),
         ]),
     "",
   ].join("\n");

@@ -169,19 +169,19 @@ const webhooksCertify = defineCommand({
       await output.show(rows, { columns, fields: ["id", "summary", "basis", "reason", "requires"] });
       return undefined;
     }
-    const given = await flagsOf(input.flags, context);
+    const given = await resolveFlags(input.flags, context);
     const plan = await planOf(given, context);
-    const [{ certify }, { buildChildEnvironment }] = await Promise.all([
+    const [{ runCertification }, { buildChildEnvironment }] = await Promise.all([
       import("../certify/receiver/certify.ts"),
       import("../emulator/exec.ts"),
     ]);
     await storeLastRun(context.host, given);
-    return certify(plan, (access) => buildChildEnvironment(access, context.host), context);
+    return runCertification(plan, (access) => buildChildEnvironment(access, context.host), context);
   },
 });
 
 /** The flags of the run: those of the last one, with what is given now. */
-async function flagsOf({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
+async function resolveFlags({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
   if (!last) return given;
   return { ...(await readLastRun(host)), ...given };
 }
@@ -212,7 +212,7 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
     maxMs,
     readyTimeoutMs: parseDurationFlag(flags["ready-timeout"] ?? "30s", "--ready-timeout"),
     language: (flags.language as Language | undefined) ?? guessLanguage(command ?? ""),
-    key: await givenKey(flags, context),
+    key: await resolveGivenKey(flags, context),
     command,
     probe,
     keep,
@@ -222,7 +222,7 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
 }
 
 /** The key that the receiver has already; undefined: it gets one. */
-async function givenKey(flags: CertifyFlags, { host }: Context): Promise<string | undefined> {
+async function resolveGivenKey(flags: CertifyFlags, { host }: Context): Promise<string | undefined> {
   const file = flags["hmac-key-file"];
   if (file !== undefined) return readKeyFile(host, file, "--hmac-key-file");
   return flags.command === undefined ? findKeyVariable(host) : undefined;
@@ -235,7 +235,7 @@ type Flags = Readonly<Record<string, unknown>>;
  * must not choose a command that --last runs.
  */
 async function readLastRun(host: Host): Promise<Flags> {
-  const found = await readPrivateFile<Flags>(pathOf(host), checkFlags);
+  const found = await readPrivateFile<Flags>(getLastRunPath(host), checkFlags);
   if (found) return found;
   throw new UsageError("--last: no run in this folder", { next: ["webhooks", "certify", "--to", "URL"] });
 }
@@ -243,7 +243,7 @@ async function readLastRun(host: Host): Promise<Flags> {
 /** A run that cannot be stored is a run all the same. */
 async function storeLastRun(host: Host, flags: Flags): Promise<void> {
   try {
-    const path = pathOf(host);
+    const path = getLastRunPath(host);
     await makeFolder(dirname(path));
     await writeFileAtomic(path, `${JSON.stringify(flags)}\n`, { mode: 0o600, durable: false });
   } catch {
@@ -259,7 +259,7 @@ const checkFlags = (flags: Flags): string | undefined => {
   return name === undefined ? undefined : `--${name} must be a string, a number, a boolean or a list`;
 };
 
-const pathOf = ({ env, cwd }: Host): string =>
+const getLastRunPath = ({ env, cwd }: Host): string =>
   join(getStateFolder(env), "certify", `${createHash("sha256").update(cwd).digest("hex").slice(0, 16)}.json`);
 
 export const commands: readonly Command[] = [webhooksCertify];

@@ -36,12 +36,12 @@ export async function runChecks(
   const found = await withSpinner(
     context,
     text,
-    () => allEnded(servers.map((server) => runScenario(server, argv, maxWaitMs, context))),
+    () => waitForAll(servers.map((server) => runScenario(server, argv, maxWaitMs, context))),
     { tellsTime: true },
   );
   const results = new Map(names.map((name, i) => [name, found[i]!]));
   const hasAsked = found.some(({ deviceRequests }) => deviceRequests.length > 0);
-  const failure = hasAsked ? undefined : neverAsked(found);
+  const failure = hasAsked ? undefined : createNeverAskedError(found);
   const outcomes = checks.map((check) => {
     const result = results.get(check.scenario)!;
     const assessment = failure
@@ -67,7 +67,7 @@ async function startServers(names: readonly string[], context: Context): Promise
 }
 
 /** Waits for all, so that no client outlives a failure of another one; then throws the first failure. */
-async function allEnded<T>(runs: readonly Promise<T>[]): Promise<readonly T[]> {
+async function waitForAll<T>(runs: readonly Promise<T>[]): Promise<readonly T[]> {
   const settled = await Promise.allSettled(runs);
   return settled.map((one) => {
     if (one.status === "rejected") throw one.reason;
@@ -75,7 +75,7 @@ async function allEnded<T>(runs: readonly Promise<T>[]): Promise<readonly T[]> {
   });
 }
 
-function neverAsked(results: readonly ScenarioResult[]): CommandFailedError {
+function createNeverAskedError(results: readonly ScenarioResult[]): CommandFailedError {
   const { exitCode, output } = results[0]!;
   const ended = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
   const last = output.trim().split("\n").at(-1)?.slice(0, 300);

@@ -38,7 +38,7 @@ export async function runScenario(
   const { host, signal } = context;
   const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
   const began = systemWallClock.monotonicNow();
-  const client = startClient(argv, { cwd: host.cwd, env: environmentOf(server, folder, context) });
+  const client = startClient(argv, { cwd: host.cwd, env: createEnvironment(server, folder, context) });
   context.atForcedEnd(() => client.kill("SIGKILL"));
   try {
     const isOver = () => hasShownAll(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
@@ -77,7 +77,11 @@ async function endClient(client: ClientProcess): Promise<void> {
 }
 
 /** URL of the server for the client. The token of the control plane is not for it: that approves for the person. */
-function environmentOf(server: ScriptedServer, folder: string, { host }: Context): Readonly<Record<string, string>> {
+function createEnvironment(
+  server: ScriptedServer,
+  folder: string,
+  { host }: Context,
+): Readonly<Record<string, string>> {
   const { url, emulator } = server;
   const all = {
     ...host.env,

@@ -116,10 +116,10 @@ export async function startScriptedServer(
   async function playStep(step: Step | undefined, response: ServerResponse): Promise<boolean> {
     switch (step) {
       case "pending":
-        send(response, oauthError("authorization_pending"));
+        send(response, createOAuthError("authorization_pending"));
         return true;
       case "slow_down":
-        send(response, oauthError("slow_down"));
+        send(response, createOAuthError("slow_down"));
         return true;
       case "reset":
         response.socket?.resetAndDestroy();
@@ -188,7 +188,7 @@ const jsonHeaders = { "content-type": "application/json" };
 const unavailablePage =
   "<!DOCTYPE html><html><head><title>503 Service Unavailable</title></head><body><h1>Service Unavailable</h1></body></html>";
 
-const oauthError = (error: string): ForwardedAnswer => ({
+const createOAuthError = (error: string): ForwardedAnswer => ({
   status: 400,
   headers: jsonHeaders,
   body: Buffer.from(JSON.stringify({ error })),

@@ -15,8 +15,8 @@ import { type Emulation, startEmulation } from "./emulation.ts";
 import { genuineCheck } from "./genuine-checks.ts";
 import type { Language } from "./language.ts";
 import { createProbe } from "./probe.ts";
-import { createReceiverProcess, listens, type ReceiverProcess } from "./receiver-process.ts";
-import { type CertifyReport, checkColumns, checkLine, createReport, findingLines, junitOf } from "./report.ts";
+import { createReceiverProcess, isListening, type ReceiverProcess } from "./receiver-process.ts";
+import { type CertifyReport, checkColumns, checkLine, createReport, formatFindings, formatJunit } from "./report.ts";
 import { acceptsAny, type CheckedItem, runChecks } from "./run.ts";
 import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
 
@@ -44,7 +44,7 @@ export interface CertifyPlan {
 type EnvironmentOf = (access: EmulatorAccess) => Record<string, string>;
 
 /** Checks a receiver and prints the report. */
-export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, context: Context) {
+export async function runCertification(plan: CertifyPlan, environmentOf: EnvironmentOf, context: Context) {
   const { output, host, signal } = context;
   const emulation = await startEmulation(plan, context);
   const { key } = emulation.deliveries;
@@ -85,7 +85,7 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
     items: shown,
     diagnoses: checked.diagnoses,
     seconds: Math.round((host.wall.monotonicNow() - begunAt) / 100) / 10,
-    filesOf: (id) => sent?.of(id) ?? [],
+    getFiles: (id) => sent?.getFiles(id) ?? [],
   });
   if (!plan.console) await receiver?.stop();
   await writeReports(report, shown, plan, context);
@@ -129,7 +129,7 @@ async function openReceiver(
     const { askText } = await import("../../../prompt/ask.ts");
     await askText("Press Enter when it listens", host, signal);
   }
-  if (!(await listens(url, host.wall))) {
+  if (!(await isListening(url, host.wall))) {
     throw new CommandFailedError("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
       hint: "Start the receiver, or let --command start it.",
     });
@@ -180,17 +180,17 @@ async function writeReports(
   context: Context,
 ): Promise<void> {
   const { output, host, globals, argv } = context;
-  await writeReport(junitOf(report));
+  await writeReport(formatJunit(report));
   if (output.format === "ndjson") {
     for (const check of report.checks) await output.document({ type: "check", ...check });
     for (const finding of report.findings) await output.document({ type: "finding", ...finding });
     const { checks: _, findings: __, ...sum } = report;
     await output.document({ type: "result", ...sum });
   } else if (output.format === "table" && (host.stdout.isTTY === true || globals.format === "table")) {
-    await output.print(...items.map(checkLine), ...findingLines(report));
+    await output.print(...items.map(checkLine), ...formatFindings(report));
   } else {
     await output.show(report, { rows: "checks", columns: checkColumns });
-    if (output.format === "table") for (const line of findingLines(report)) await output.note(line);
+    if (output.format === "table") for (const line of formatFindings(report)) await output.note(line);
   }
   if (!shouldAnnotate(host.env, argv)) return;
   for (const { title, fix, mistake, checks: ids, result } of report.findings) {
@@ -233,7 +233,7 @@ class SentFiles {
     this.#files.set(check.id, files);
   }
 
-  of(id: string): readonly string[] {
+  getFiles(id: string): readonly string[] {
     return this.#files.get(id) ?? [];
   }
 }

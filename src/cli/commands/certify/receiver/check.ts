@@ -34,7 +34,7 @@ export interface CheckRun {
   /** Sends it, and records it for the report and for --keep. */
   send(delivery: Delivery): Promise<Reply>;
   /** The number of the event that is this check's own, or of a further one. */
-  numberOf(further?: number): number;
+  getEventNumber(further?: number): number;
   /** Duration of one delivery, and whether it is too long for concurrent deliveries to prove anything. */
   readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */

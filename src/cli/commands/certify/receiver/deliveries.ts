@@ -32,10 +32,10 @@ export class Deliveries {
   }
 
   /** The document of an event about the contract with this number, as compact JSON. */
-  event(number: number, changes: EventChanges = {}): string {
+  createEvent(number: number, changes: EventChanges = {}): string {
     const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, more } = changes;
     const data = this.#document.activity_data as Document;
-    const timestamp = secondsAfter(String(data.timestamp), number + laterSeconds);
+    const timestamp = addSeconds(String(data.timestamp), number + laterSeconds);
     return JSON.stringify({
       ...this.#document,
       ...(activity !== undefined && { activity }),
@@ -49,13 +49,13 @@ export class Deliveries {
   }
 
   /** These bytes, signed as the service does. */
-  signed(body: string | Buffer, hash = contentHash(this.key, body)): Delivery {
+  signDelivery(body: string | Buffer, hash = contentHash(this.key, body)): Delivery {
     return { body: Buffer.from(body), headers: [contentType, [contentHashHeader, hash]] };
   }
 
   /** A genuine delivery of that event. */
-  genuine(number: number, changes?: EventChanges, form: JsonForm = "compact"): Delivery {
-    return this.signed(writeJson(this.event(number, changes), form));
+  createGenuine(number: number, changes?: EventChanges, form: JsonForm = "compact"): Delivery {
+    return this.signDelivery(writeJson(this.createEvent(number, changes), form));
   }
 
   /** The result of a receiver with other rules. */
@@ -83,4 +83,4 @@ export const sortKeys = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([name, inner]) => [name, sortKeys(inner)]));
 };
 
-const secondsAfter = (time: string, seconds: number): string => toIsoMicros(Date.parse(time) + seconds * 1_000);
+const addSeconds = (time: string, seconds: number): string => toIsoMicros(Date.parse(time) + seconds * 1_000);

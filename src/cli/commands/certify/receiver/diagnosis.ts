@@ -1,7 +1,7 @@
 import { lookupTable } from "../../../../base/object.ts";
 import { contentHash } from "../../../../schemes/webhook.ts";
 import { type Deliveries, sortKeys } from "./deliveries.ts";
-import { spacedAscii } from "./genuine-checks.ts";
+import { toSpacedAscii } from "./genuine-checks.ts";
 import type { CheckedItem } from "./run.ts";
 import { createSender, type Delivery, hasSucceeded, isAccepted } from "./sender.ts";
 
@@ -105,7 +105,7 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
 
   const rest = new Map<string, string[]>();
   for (const [id, item] of open) {
-    const mistake = mistakeOf(item);
+    const mistake = describeMistake(item);
     rest.set(mistake, [...(rest.get(mistake) ?? []), id]);
   }
   return [...found, ...[...rest].map(([mistake, checks]) => ({ mistake, checks }))];
@@ -114,7 +114,7 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
 /** What ends a receiver each time, and is a mistake that is known to. */
 const isCrash = (item: CheckedItem): boolean =>
   item.endsReceiver === true &&
-  ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(mistakeOf(item));
+  ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(describeMistake(item));
 
 const isWrong = ({ result }: CheckedItem): boolean => result === "failed" || result === "warning";
 
@@ -124,13 +124,13 @@ const wasAccepted = ({ exchanges }: CheckedItem): boolean => exchanges.some(({ r
 const hasReplyOf =
   (like: CheckedItem) =>
   ({ check, exchanges }: CheckedItem): boolean => {
-    const statusOf = (item: Pick<CheckedItem, "exchanges">) =>
+    const getRejection = (item: Pick<CheckedItem, "exchanges">) =>
       item.exchanges.map(({ reply }) => reply).find((reply) => !isAccepted(reply) && reply.error?.code !== "hung-up")
         ?.status;
-    return check.expects === "accept" && statusOf({ exchanges }) === statusOf(like);
+    return check.expects === "accept" && getRejection({ exchanges }) === getRejection(like);
   };
 
-function mistakeOf(item: CheckedItem): string {
+function describeMistake(item: CheckedItem): string {
   const { check } = item;
   // A rejection by an exception.
   if (check.expects === "reject" && item.result === "warning" && !wasAccepted(item)) return "signature-crash";
@@ -143,7 +143,7 @@ interface Candidate {
   readonly hash: (body: string, deliveries: Deliveries) => string;
 }
 
-const sortedOf = (body: string): string => JSON.stringify(sortKeys(JSON.parse(body)));
+const sortJsonKeys = (body: string): string => JSON.stringify(sortKeys(JSON.parse(body)));
 
 const candidates: readonly Candidate[] = [
   {
@@ -161,14 +161,14 @@ const candidates: readonly Candidate[] = [
   { mistakes: ["wrong-digest"], hash: (body, deliveries) => deliveries.hash(body, { digest: "sha1" }) },
   { mistakes: ["wrong-digest"], hash: (body, deliveries) => deliveries.hash(body, { digest: "sha384" }) },
   { mistakes: ["wrong-encoding"], hash: (body, { key }) => `sha512=${contentHash(key, body)}` },
-  { mistakes: ["reserialized-json"], hash: (body, { key }) => contentHash(key, spacedAscii(sortedOf(body))) },
+  { mistakes: ["reserialized-json"], hash: (body, { key }) => contentHash(key, toSpacedAscii(sortJsonKeys(body))) },
   {
     mistakes: ["reserialized-json", "key-not-decoded"],
-    hash: (body, deliveries) => deliveries.hash(spacedAscii(body), { key: deliveries.key }),
+    hash: (body, deliveries) => deliveries.hash(toSpacedAscii(body), { key: deliveries.key }),
   },
   {
     mistakes: ["reserialized-json", "wrong-digest"],
-    hash: (body, deliveries) => deliveries.hash(spacedAscii(body), { digest: "sha256" }),
+    hash: (body, deliveries) => deliveries.hash(toSpacedAscii(body), { digest: "sha256" }),
   },
 ];
 
@@ -182,8 +182,8 @@ export async function findAcceptedMistakes(
 ): Promise<readonly string[]> {
   const send = createSender(options);
   for (const [i, { mistakes, hash }] of candidates.entries()) {
-    const body = deliveries.event(firstNumber + i);
-    const delivery: Delivery = deliveries.signed(body, hash(body, deliveries));
+    const body = deliveries.createEvent(firstNumber + i);
+    const delivery: Delivery = deliveries.signDelivery(body, hash(body, deliveries));
     if (isAccepted(await send(delivery))) return mistakes;
   }
   return [];

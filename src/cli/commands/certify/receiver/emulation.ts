@@ -92,14 +92,14 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
       ]);
       await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: droppedAttempts } });
       await subscribe(client);
-      const event: unknown = JSON.parse(deliveries.event(number));
+      const event: unknown = JSON.parse(deliveries.createEvent(number));
       if (!isObject(event)) throw new Error("The event is not an object");
       const fired = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
       await emulator.clock.advance({ by: specifiedOutageMs });
       const sent = await client.call(showDelivery, { params: { id: fired.deliveries[0]! } });
       const last = sent.attempts.at(-1);
       return {
-        delivery: deliveries.signed(sent.request_body),
+        delivery: deliveries.signDelivery(sent.request_body),
         reply: {
           status: last?.status ?? undefined,
           error: last?.error === null ? undefined : replyError(last?.error ?? undefined, sent.standing),

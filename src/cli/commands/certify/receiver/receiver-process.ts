@@ -53,13 +53,13 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     const begunAt = host.wall.monotonicNow();
     const text = `Waiting until the receiver listens at ${url}`;
     let shownSeconds = 0;
-    while (!(await listens(url, host.wall))) {
+    while (!(await isListening(url, host.wall))) {
       signal.throwIfAborted();
       const end = endOfChild();
-      if (end !== undefined) throw notStarted(`ended with ${end} before it listened at ${url}`, printed);
+      if (end !== undefined) throw createNotStartedError(`ended with ${end} before it listened at ${url}`, printed);
       const elapsedMs = host.wall.monotonicNow() - begunAt;
       if (elapsedMs > readyTimeoutMs) {
-        throw notStarted(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, printed);
+        throw createNotStartedError(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, printed);
       }
       const seconds = Math.floor(elapsedMs / 1_000);
       if (seconds > shownSeconds && canAnimate(context)) await output.status(`${text}: ${seconds} s`);
@@ -84,7 +84,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     },
 
     async start() {
-      if (await listens(url, host.wall)) {
+      if (await isListening(url, host.wall)) {
         throw new CommandFailedError("failed", "port_taken", `Something already listens at ${url}.`, {
           hint: "Stop it, or leave --command out and name its key with --hmac-key-file.",
         });
@@ -92,7 +92,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       printed = "";
       const started = spawn(command, {
         cwd: host.cwd,
-        env: { ...env, PORT: portOf(url) },
+        env: { ...env, PORT: getPort(url) },
         shell: true,
         detached: hasProcessGroups,
         stdio: ["ignore", "pipe", "pipe"],
@@ -121,7 +121,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       endGroup(ended, "SIGKILL");
       await ending;
       const until = host.wall.monotonicNow() + graceMs;
-      while ((await listens(url, host.wall)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
+      while ((await isListening(url, host.wall)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
       child = undefined;
       ended.stdout?.destroy();
       ended.stderr?.destroy();
@@ -130,7 +130,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   return receiver;
 }
 
-function notStarted(how: string, printed: string): CommandFailedError {
+function createNotStartedError(how: string, printed: string): CommandFailedError {
   const lines = printed.trim().split("\n").slice(-8).join(" | ");
   return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${how}.`, {
     hint: lines === "" ? "It must listen at the address of --to. PORT holds the port." : `It printed: ${lines}`,
@@ -139,7 +139,7 @@ function notStarted(how: string, printed: string): CommandFailedError {
 
 const endOf = ({ exitCode, signalCode }: ChildProcess): string => signalCode ?? `exit code ${exitCode ?? "unknown"}`;
 
-const portOf = (url: string): string => {
+const getPort = (url: string): string => {
   const { port, protocol } = new URL(url);
   return port || (protocol === "https:" ? "443" : "80");
 };
@@ -147,10 +147,10 @@ const portOf = (url: string): string => {
 const maxConnectMs = 1_000;
 
 /** Whether something accepts connections at this address. */
-export const listens = (url: string, wall: WallClock): Promise<boolean> =>
+export const isListening = (url: string, wall: WallClock): Promise<boolean> =>
   new Promise((resolve) => {
     const ended = new AbortController();
-    const socket = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port: Number(portOf(url)) });
+    const socket = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port: Number(getPort(url)) });
     const end = (isOpen: boolean) => {
       ended.abort();
       socket.destroy();

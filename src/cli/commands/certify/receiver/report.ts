@@ -49,13 +49,13 @@ interface Outcome {
   readonly items: readonly CheckedItem[];
   readonly diagnoses: readonly Diagnosis[];
   readonly seconds: number;
-  readonly filesOf: (id: string) => readonly string[];
+  readonly getFiles: (id: string) => readonly string[];
 }
 
 /** The names under which checks are shown in tables. */
 export const checkColumns = ["id", "result", { name: "detail", cut: 1, least: 16 }, "basis", "mistake"] as const;
 
-export function createReport({ url, language, items, seconds, filesOf, ...given }: Outcome): CertifyReport {
+export function createReport({ url, language, items, seconds, getFiles, ...given }: Outcome): CertifyReport {
   const counts = countResults(items);
   // Checks that were only made for others are not part of the report.
   const diagnoses = given.diagnoses.flatMap(({ mistake, checks }) => {
@@ -83,11 +83,11 @@ export function createReport({ url, language, items, seconds, filesOf, ...given 
         checks: diagnosis.checks,
       };
     }),
-    checks: items.map((item) => reportedCheck(item, mistakeOf.get(item.check.id), filesOf(item.check.id))),
+    checks: items.map((item) => toReportedCheck(item, mistakeOf.get(item.check.id), getFiles(item.check.id))),
   };
 }
 
-function reportedCheck(item: CheckedItem, mistake: string | undefined, files: readonly string[]): ReportedCheck {
+function toReportedCheck(item: CheckedItem, mistake: string | undefined, files: readonly string[]): ReportedCheck {
   const { check, result, detail, exchanges, durationMs } = item;
   const reply = exchanges.at(-1)?.reply;
   return {
@@ -124,26 +124,26 @@ export function checkLine({ check, result, detail }: CheckedItem): StyledLine {
 }
 
 /** The mistakes with their fixes, and the sum. */
-export function findingLines({ findings, counts, seconds, url }: CertifyReport): StyledLine[] {
+export function formatFindings({ findings, counts, seconds, url }: CertifyReport): StyledLine[] {
   const lines = findings.flatMap(({ title, fix, code, checks, result, mistake }): StyledLine[] => [
     "",
     [result === "failed" ? red(bold(title).text) : yellow(title), dim(` (${mistake})`)],
     `  ${fix}`,
     ...(code === null ? [] : [["  ", cyan(code)]]),
-    [dim(`  Checks: ${shortList(checks)}`)],
+    [dim(`  Checks: ${formatShortList(checks)}`)],
   ]);
   return [...lines, "", [bold(`${url}: ${describeCounts(counts)}`), ` in ${seconds} s`]];
 }
 
 const maxListed = 5;
 
-const shortList = (ids: readonly string[]): string =>
+const formatShortList = (ids: readonly string[]): string =>
   ids.length <= maxListed
     ? ids.join(", ")
     : `${ids.slice(0, maxListed - 1).join(", ")} and ${ids.length - maxListed + 1} more`;
 
 /** The report for CI servers: a case for each check. */
-export const junitOf = ({ checks, findings }: CertifyReport): string =>
+export const formatJunit = ({ checks, findings }: CertifyReport): string =>
   formatJUnit(
     "svc webhooks certify",
     checks.map(({ id, summary, result, detail, mistake, duration_ms }) => {

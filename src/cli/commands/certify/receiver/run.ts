@@ -72,7 +72,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
     items.set(item.check.id, item);
     if (checks.includes(item.check)) await onChecked(item);
   };
-  const skip = (check: Check, detail: string) => record({ ...unmade(check), detail });
+  const skip = (check: Check, detail: string) => record({ ...toUnmadeItem(check), detail });
 
   const mustRestart = () => receiver !== undefined && (receiver.end !== undefined || isRefusing);
 
@@ -93,11 +93,11 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   }
 
   /** What comes of one check; undefined: no delivery of it was taken. */
-  async function attempt(check: Check, further = 0): Promise<CheckedItem | undefined> {
+  async function attemptCheck(check: Check, further = 0): Promise<CheckedItem | undefined> {
     const leftMs = maxMs - (wall.monotonicNow() - begunAt);
     const cutOff = `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`;
     if (leftMs <= (check.requires === "probe" ? probeMs : 0)) {
-      return { ...unmade(check), detail: cutOff, isCutOff: true };
+      return { ...toUnmadeItem(check), detail: cutOff, isCutOff: true };
     }
     const item = await makeCheck(check, options, { pace, timeoutMs: Math.min(responseTimeoutMs, leftMs), further });
     if (isRefused(item)) return undefined;
@@ -117,12 +117,12 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
       const ended: CheckedItem[] = [];
       noteLateEnd();
       const hasGivenUp = mustRestart() && !(await restart());
-      await inTurn(waiting, concurrency, signal, async (check) => {
-        const reason = reasonToSkip(check, items, options);
+      await runInTurn(waiting, concurrency, signal, async (check) => {
+        const reason = findReasonToSkip(check, items, options);
         if (reason !== undefined) return skip(check, reason);
         if (hasGivenUp) return skip(check, "the receiver ended again and again");
         if (mustRestart()) return void left.push(check);
-        const item = await attempt(check);
+        const item = await attemptCheck(check);
         if (item?.receiverEnd) ended.push(item);
         else if (item) await record(item);
         else if (!receiver) await skip(check, "the receiver no longer accepts connections");
@@ -142,8 +142,8 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
     const again: CheckedItem[] = [];
     for (const item of ended) {
       const isRunning = !mustRestart() || (await restart());
-      const repeated = isRunning ? await attempt(item.check, furtherWhenAgain) : undefined;
-      again.push(repeated?.receiverEnd ? endedAgain(repeated) : (repeated ?? item));
+      const repeated = isRunning ? await attemptCheck(item.check, furtherWhenAgain) : undefined;
+      again.push(repeated?.receiverEnd ? toEndedAgain(repeated) : (repeated ?? item));
     }
     const isExplained = again.some(({ endsReceiver }) => endsReceiver);
     for (const item of isExplained ? again : ended) await record(item);
@@ -164,7 +164,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   return allChecks.flatMap((check) => items.get(check.id) ?? []);
 }
 
-const unmade = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
+const toUnmadeItem = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
 
 /** A response is not a success if the receiver has ended with it. */
 const withEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
@@ -175,7 +175,7 @@ const withEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
 });
 
 /** A rejection that ends the receiver each time stays a warning. */
-const endedAgain = (item: CheckedItem): CheckedItem => ({
+const toEndedAgain = (item: CheckedItem): CheckedItem => ({
   ...item,
   result:
     item.check.expects === "reject" && !item.exchanges.some(({ reply }) => hasSucceeded(reply)) ? "warning" : "failed",
@@ -217,7 +217,7 @@ async function makeCheck(
     deliveries,
     probe,
     pace,
-    numberOf: (further = 0) => position * numbersPerCheck + further + skipped,
+    getEventNumber: (further = 0) => position * numbersPerCheck + further + skipped,
     async send(delivery) {
       const place = exchanges.push({ delivery, reply: noReply }) - 1;
       const reply = await sender(delivery);
@@ -259,7 +259,7 @@ const noReply = {
 } as const;
 
 /** The reason why a check would prove nothing, by earlier results. */
-function reasonToSkip(
+function findReasonToSkip(
   { requires }: Check,
   items: ReadonlyMap<string, CheckedItem>,
   options: Pick<RunOptions, "probe">,
@@ -273,17 +273,17 @@ function reasonToSkip(
 }
 
 /** Works through a list, this many at once, in its order. */
-async function inTurn<T>(
+async function runInTurn<T>(
   list: readonly T[],
   concurrency: number,
   signal: AbortSignal,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const waiting = [...list];
-  const worker = async () => {
+  const runWorker = async () => {
     for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) await work(next);
   };
-  await Promise.all(Array.from({ length: concurrency }, worker));
+  await Promise.all(Array.from({ length: concurrency }, runWorker));
 }
 
 /** Whether the receiver took any genuine delivery: otherwise a rejection proves nothing. */

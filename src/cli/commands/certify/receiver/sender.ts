@@ -106,7 +106,7 @@ export const createSender =
         if (informational > maxInformational) fail("malformed", "the receiver sends only 1xx responses");
       });
       request.on("upgrade", () => fail("malformed", "the receiver changes the protocol"));
-      request.on("error", (error: NodeJS.ErrnoException) => settle(replyError(error)));
+      request.on("error", (error: NodeJS.ErrnoException) => settle(toReplyError(error)));
       void sendBody(request, delivery, wall, ended.signal).then((hasHungUp) => {
         if (hasHungUp) fail("hung-up", "the sender closed the connection");
       });
@@ -150,7 +150,7 @@ async function sendBody(
   return !signal.aborted;
 }
 
-function replyError({ code = "", message }: NodeJS.ErrnoException): NonNullable<Reply["error"]> {
+function toReplyError({ code = "", message }: NodeJS.ErrnoException): NonNullable<Reply["error"]> {
   if (code === "ECONNREFUSED") return { code: "refused", message: "connection refused" };
   if (code === "ECONNRESET" || code === "EPIPE" || code === "ECONNABORTED") {
     return { code: "closed", message: "the connection closed without a response" };

@@ -51,7 +51,7 @@ export async function readRecording(client: Client, operations: readonly Operati
   let created = 0;
   for (const one of ownRequests) {
     const operation = operations.find(({ id }) => id === one.operation);
-    const action = operation && actionOf(one, operation);
+    const action = operation && toAction(one, operation);
     if (!action) continue;
     if (operation.id !== "webhooks.create" || one.status >= 400) {
       actions.push(action);
@@ -60,12 +60,12 @@ export async function readRecording(client: Client, operations: readonly Operati
     // Numbers count up from the beginning; those of removed ones are not given again.
     created += 1;
     const id = webhooks.length === 0 ? created : Math.min(...webhooks, 1) + created - 1;
-    actions.push({ ...action, webhook: { id, answers: answersOf(id, deliveries) } });
+    actions.push({ ...action, webhook: { id, answers: getAnswers(id, deliveries) } });
   }
   return { actions, deliveries, requests: ownRequests.length };
 }
 
-function actionOf({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation): Action | undefined {
+function toAction({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation): Action | undefined {
   const [path = "", search] = target.split(/\?(.*)/s);
   if (findOperationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
   const parameters = new URLSearchParams(search);
@@ -86,7 +86,7 @@ function actionOf({ id, at, target, body, status, failure }: LoggedRequest, oper
 }
 
 /** A receiver's response to each attempt, oldest first; a repetition to the end is listed once. */
-function answersOf(webhook: number, deliveries: readonly LoggedDelivery[]): readonly (number | "down")[] {
+function getAnswers(webhook: number, deliveries: readonly LoggedDelivery[]): readonly (number | "down")[] {
   const attempts = deliveries
     .filter(({ webhook_id }) => webhook_id === webhook)
     .flatMap(({ id, attempts }) => attempts.map(({ at, number, status }) => ({ at, id, number, status })))

@@ -15,7 +15,7 @@ export function findGoal({ actions, deliveries }: RequestHistory, about: string 
   const goals = [
     ...actions.map((action) => ({ at: action.at, id: `request:${action.id}`, goal: requestGoal(action) })),
     ...deliveries.flatMap((seen) => {
-      const goal = deliveryGoal(seen, actions);
+      const goal = createDeliveryGoal(seen, actions);
       return goal ? [{ at: goal.until, id: `delivery:${seen.id}`, goal }] : [];
     }),
   ];
@@ -38,7 +38,7 @@ export function findGoal({ actions, deliveries }: RequestHistory, about: string 
 
 const requestGoal = (action: Action): Goal => ({ kind: "request", action });
 
-function deliveryGoal(seen: LoggedDelivery, actions: readonly Action[]) {
+function createDeliveryGoal(seen: LoggedDelivery, actions: readonly Action[]) {
   const webhook = actions.find((one) => one.webhook?.id === seen.webhook_id);
   const last = seen.attempts.at(-1);
   return webhook && last ? ({ kind: "delivery", webhook, seen, until: Date.parse(last.at) } as const) : undefined;
@@ -48,7 +48,7 @@ const isWrong = (goal: Goal): boolean =>
   goal.kind === "request" ? goal.action.status >= 400 : goal.seen.outcome !== "delivered";
 
 /** The expected delivery, whatever the contract is called in the story. */
-export const expectedDelivery = ({ activity, outcome, attempts }: LoggedDelivery) => ({
+export const toExpectedDelivery = ({ activity, outcome, attempts }: LoggedDelivery) => ({
   activity,
   outcome,
   answers: attempts.map(({ status, error }) => status ?? error?.code ?? "no answer"),
@@ -56,7 +56,7 @@ export const expectedDelivery = ({ activity, outcome, attempts }: LoggedDelivery
 
 /** Whether one of the deliveries to this receiver is as that one was. */
 export function isReached(seen: LoggedDelivery, to: string, deliveries: readonly SeenDelivery[]): boolean {
-  const expected = JSON.stringify(expectedDelivery(seen));
+  const expected = JSON.stringify(toExpectedDelivery(seen));
   return deliveries.some(
     ({ to: name, activity, outcome, answers }) =>
       name === to && JSON.stringify({ activity, outcome, answers }) === expected,

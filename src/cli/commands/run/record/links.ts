@@ -33,7 +33,7 @@ export function findLinks(actions: readonly Action[], results: ReadonlyMap<numbe
     const own = new Map<string, Link>();
     const { params, query, body } = action;
     replaceLeaves({ params, query, body }, (path, value) => {
-      const kind = kindOf(path, action);
+      const kind = getKind(path, action);
       const found = made.find(
         (one) =>
           (isUnique(value) && one.value === value) ||
@@ -46,7 +46,7 @@ export function findLinks(actions: readonly Action[], results: ReadonlyMap<numbe
     const result = results.get(action.id);
     if (action.status >= 400 || result?.value === undefined || action.operation.method === "GET") continue;
     replaceLeaves(result.value, (path, value) => {
-      const kind = kindOf(path, action);
+      const kind = getKind(path, action);
       const isNew = kind !== undefined && !made.some((one) => one.kind === kind && one.value === value);
       if (isNew && value !== null) made.push({ from: action.id, path, value, kind });
       return value;
@@ -56,7 +56,7 @@ export function findLinks(actions: readonly Action[], results: ReadonlyMap<numbe
 }
 
 /** Kind of object that a field refers to; undefined if it is not a reference. */
-function kindOf(path: string, { operation }: Action): string | undefined {
+function getKind(path: string, { operation }: Action): string | undefined {
   const names = path.split(".").filter((name) => !/^\d+$/.test(name));
   const name = names.at(-1) ?? "";
   if (!identifier.test(name)) return undefined;

@@ -40,7 +40,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
     operations,
   );
   const story = await withSpinner(context, "Leaving out what does not matter", async () => {
-    const replayer = new Replayer(await emulators.baseOf(empty), context, operations);
+    const replayer = new Replayer(await emulators.getBase(empty), context, operations);
     const before = recording.actions.filter(({ id, at }) => isBefore(goal, id, at));
     const links = findLinks(before, await replayer.run(before, new Map()));
     const essential = [goal.kind === "request" ? goal.action : goal.webhook];
@@ -50,7 +50,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
       throw new CommandFailedError(
         "failed",
         "not_repeatable",
-        `The ${nameOf(goal)} comes out otherwise when it is repeated.`,
+        `The ${describeGoal(goal)} comes out otherwise when it is repeated.`,
         {
           hint: "Name the seed of the emulator with --seed. Uploads, secrets and requests of other workspaces cannot be recorded.",
         },
@@ -75,7 +75,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
 const isBefore = (goal: Goal, id: number, at: number): boolean =>
   goal.kind === "request" ? id <= goal.action.id : at <= goal.until;
 
-const nameOf = (goal: Goal): string =>
+const describeGoal = (goal: Goal): string =>
   goal.kind === "request" ? `request ${goal.action.id} (${goal.action.operation.id})` : `delivery ${goal.seen.id}`;
 
 /** Whether these requests alone lead to the same. */

@@ -2,7 +2,7 @@ import type { Emulator } from "../../../../../emulator/index.ts";
 import type { Operation } from "../../../../api/operation.ts";
 import type { Context } from "../../../command.ts";
 import { listSeenDeliveries } from "../observed.ts";
-import { escapeReferences, replaceLeaves, valueAt } from "../references.ts";
+import { escapeReferences, getValueAt, replaceLeaves } from "../references.ts";
 import { Stage } from "../stage.ts";
 import { type Observation, runStep } from "../steps.ts";
 import type { Action } from "./actions.ts";
@@ -46,7 +46,7 @@ export class Replayer {
       }
       await advanceTo(stage, actions.at(-1)!.at, goal.until);
       await stage.settle();
-      return !spoilt && isReached(goal.seen, nameOfReceiver(last), await listSeenDeliveries(stage));
+      return !spoilt && isReached(goal.seen, getReceiverName(last), await listSeenDeliveries(stage));
     });
   }
 
@@ -63,9 +63,9 @@ export class Replayer {
       for (const action of actions) {
         if (at !== undefined) await advanceTo(stage, at, action.at);
         at = action.at;
-        const input = linked(action, links.get(action.id), results);
+        const input = resolveLinks(action, links.get(action.id), results);
         if (input === undefined) continue;
-        const step = stepOf(input, nameOfReceiver(action));
+        const step = stepOf(input, getReceiverName(action));
         results.set(action.id, await runStep(step.kind, step.fields, stage, this.#operations));
       }
       return await look(stage, results);
@@ -81,10 +81,10 @@ async function advanceTo(stage: Stage, from: number, to: number): Promise<void> 
   await stage.emulator.clock.advance({ by: pauseOf(to - from) });
 }
 
-export const nameOfReceiver = ({ id }: Pick<Action, "id">): string => `receiver${id}`;
+export const getReceiverName = ({ id }: Pick<Action, "id">): string => `receiver${id}`;
 
 /** The request with what earlier ones have made in this replay; undefined if one of them is missing. */
-function linked(
+function resolveLinks(
   action: Action,
   links: ReadonlyMap<string, Link> | undefined,
   results: ReadonlyMap<number, Observation>,
@@ -93,7 +93,7 @@ function linked(
   const input = replaceLeaves({ params: action.params, query: action.query, body: action.body }, (path, value) => {
     const link = links?.get(path);
     if (!link) return escapeReferences(value);
-    const found = valueAt(results.get(link.from)?.value, link.path);
+    const found = getValueAt(results.get(link.from)?.value, link.path);
     if (found === undefined) isWhole = false;
     return escapeReferences(found);
   }) as Pick<Action, "params" | "query" | "body">;

@@ -5,7 +5,7 @@ import { pluralize } from "../../../../base/text.ts";
 import { escapeReferences, replaceLeaves } from "../references.ts";
 import { acts, type StepKind } from "../schema.ts";
 import type { Action } from "./actions.ts";
-import { expectedDelivery, type Goal } from "./goal.ts";
+import { type Goal, toExpectedDelivery } from "./goal.ts";
 import type { Link, Links } from "./links.ts";
 
 /** Shorter pauses are those of a person or a program, and mean nothing. */
@@ -50,7 +50,7 @@ interface Told {
 
 /** The scenario file of some requests, with what came of the last. */
 export function writeStory({ goal, actions, links, requests, seed }: Told): string {
-  const names = namesOf(actions, links);
+  const names = nameValues(actions, links);
   const steps: Record<string, unknown>[] = [];
   for (const [i, action] of actions.entries()) {
     const before = actions[i - 1];
@@ -60,13 +60,13 @@ export function writeStory({ goal, actions, links, requests, seed }: Told): stri
     steps.push({
       ...step.fields,
       ...(saved === undefined ? {} : { save: Object.fromEntries(saved) }),
-      ...(goal.kind === "request" && goal.action === action ? { expect: expectedOf(action) } : {}),
+      ...(goal.kind === "request" && goal.action === action ? { expect: getExpectation(action) } : {}),
     });
   }
   if (goal.kind === "delivery") {
     steps.push(...pauseSteps(actions.at(-1)!.at, goal.until));
     const to = names.receivers.get(goal.webhook.id);
-    steps.push({ expect: { deliveries: [{ to, ...expectedDelivery(goal.seen) }] } });
+    steps.push({ expect: { deliveries: [{ to, ...toExpectedDelivery(goal.seen) }] } });
   }
   const what = goal.kind === "request" ? goal.action.operation.id : `the delivery of ${goal.seen.activity}`;
   const document = new Document({ name: `What led to ${what}`, ...(seed === undefined ? {} : { seed }), steps });
@@ -79,7 +79,7 @@ export function writeStory({ goal, actions, links, requests, seed }: Told): stri
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }
 
-const expectedOf = ({ status, failure }: Action) => ({ status, ...(failure === null ? {} : { failure }) });
+const getExpectation = ({ status, failure }: Action) => ({ status, ...(failure === null ? {} : { failure }) });
 
 const pauseSteps = (from: number, to: number): Record<string, unknown>[] =>
   to - from < minPauseMs ? [] : [{ advance: formatDuration(pauseOf(to - from)) }];
@@ -91,7 +91,7 @@ interface Names {
 }
 
 /** Gives names to what later requests need: `contract`, and `contract2` for the next one. */
-function namesOf(actions: readonly Action[], links: Links): Names {
+function nameValues(actions: readonly Action[], links: Links): Names {
   const saved = new Map<number, Map<string, string>>();
   const receivers = new Map<number, string>();
   const taken = new Set<string>();
