@@ -21,17 +21,17 @@ import { formatStatusParts, readKeys, type Screen, type SeenClock, type Webhooks
 export interface SessionOptions {
   readonly forwardTo: string | undefined;
   readonly activities: readonly string[];
-  /** Whether a person presses keys, and sees a status line. */
+  /** Whether a user presses keys and sees a status line. */
   readonly isInteractive: boolean;
 }
 
 const resubscribeMs = 500;
 const tickMs = 1_000;
 
-/** Events from when everything is up until the end. */
+/** Prints events from the start of the session to its end. */
 export class Session {
   readonly #options: SessionOptions;
-  /** Of the emulator of this folder. */
+  /** State of this folder's emulator. */
   readonly #context: Context;
   readonly #screen: Screen;
   readonly #app: AppWatch | undefined;
@@ -56,7 +56,7 @@ export class Session {
     return this.#state.webhookId;
   }
 
-  /** Of the terminal; undefined in a pipe. */
+  /** Width of the terminal; undefined in a pipe. */
   get #columns(): number | undefined {
     return this.#options.isInteractive ? this.#context.host.stdout.columns : undefined;
   }
@@ -78,7 +78,7 @@ export class Session {
     else await this.#screen.print(line);
   }
 
-  /** Creates the webhook of the session, and another one whenever that is gone. */
+  /** Creates the webhook of the session, and a new one if it is deleted. */
   async subscribe(receiver: Receiver): Promise<void> {
     const { activities, forwardTo } = this.#options;
     const id = await subscribe(this.#context, { url: receiver.url, activities });
@@ -106,7 +106,7 @@ export class Session {
     if (delivery.forwarded && "error" in delivery.forwarded) await this.#app?.check();
   }
 
-  /** Resolves when the user quits; without a keyboard, when the run ends. */
+  /** Resolves when the user quits or, without a keyboard, when the run ends. */
   async run(): Promise<void> {
     const { signal } = this.#context;
     await this.#app?.check();
@@ -130,7 +130,7 @@ export class Session {
     const action = actions[key];
     if (!action) return;
     const tools = createTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
-    // One after another: a key may need the result of the previous one.
+    // Actions run one after another, because one may need the result of the previous one.
     this.#acting = this.#acting.then(() =>
       action.act(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
     );
@@ -153,7 +153,7 @@ export class Session {
     if (["delivery", "state", "resync", "begin"].includes(event.event)) void this.#refresh().catch(() => {});
   }
 
-  /** A delivery to the session's own webhook is in the list already. */
+  /** A delivery to the session's own webhook is already in the list. */
   #onAttempt({ at, delivery }: Extract<SessionEvent, { event: "delivery" }>, columns: number | undefined): void {
     const isOwn = delivery.webhook_id === this.#state.webhookId;
     if (isOwn) this.#state.deliveryId = delivery.id;
@@ -196,7 +196,7 @@ const waitUntilAborted = (signal: AbortSignal): Promise<void> =>
 
 const probeMs = 300;
 
-/** Reports when the app that webhooks are forwarded to refuses connections, and when it accepts them again. */
+/** Reports when the forwarding target refuses connections, and when it accepts them again. */
 class AppWatch {
   readonly #url: string;
   readonly #context: Context;
@@ -213,7 +213,7 @@ class AppWatch {
     return this.#isDown;
   }
 
-  /** Looks now. While it is down, it is looked at until it is back. */
+  /** Checks the app now. While it is down, checks until it is back. */
   async check(): Promise<void> {
     if (this.#isDown || !(await isRefused(this.#url))) return;
     if (this.#isDown) return;

@@ -14,10 +14,10 @@ import type { Host } from "../../process/host.ts";
 import { openEmulator } from "../emulator/open.ts";
 import { requireTrust } from "../emulator/start/detach.ts";
 
-/** The emulator that a session works with. */
+/** The emulator of a session. */
 export interface SessionEmulator extends EmulatorAccess {
   readonly state: string;
-  /** It ends with the session. */
+  /** Whether the emulator ends with the session. */
   readonly isOwn: boolean;
 }
 
@@ -49,7 +49,7 @@ export async function startOrJoin(port: number | undefined, context: Context): P
   return { routerUrl, controlUrl, token, clusters, state, isOwn: true };
 }
 
-/** The emulator that another session is starting in this folder. */
+/** Waits for the emulator that another session is starting in this folder. */
 const waitForEmulator = (context: Context): Promise<LocalEmulator> =>
   pollUntil(context, startMs, "the emulator of this folder", () =>
     findLocalEmulator(context.host).catch((error: unknown) => {
@@ -65,7 +65,7 @@ interface Ready {
   readonly forwardTo: string | undefined;
 }
 
-/** The first line for programs. The keys are those of an emulator, which protect nothing. */
+/** The first line for programs. Keys of an emulator protect nothing, so they are included. */
 export function toReadyDocument({ emulator, receiverUrl, webhookId, forwardTo }: Ready) {
   const cluster = getMainCluster(emulator);
   return {

@@ -1,6 +1,6 @@
 import { UsageError } from "../../process/failure.ts";
 
-/** Fields of a command in `svc help --json` that are used. */
+/** Fields of `svc help --json` used here. */
 export interface ListedCommand {
   readonly command: string;
   readonly summary: string;
@@ -22,7 +22,7 @@ export interface ListedCommand {
 
 type Commands = readonly ListedCommand[];
 
-/** Groups that sign people in, or speak for connected apps: not an agent's. */
+/** Groups that sign users in, or act for connected apps. They are not available to agents. */
 const personal: ReadonlySet<string> = new Set([
   "auth",
   "oidc",
@@ -34,10 +34,10 @@ const personal: ReadonlySet<string> = new Set([
   "crm-b",
 ]);
 
-/** Operations whose responses are secrets as a whole, or arbitrary data of senders. */
+/** Operations whose responses are entirely secret, or contain arbitrary data of senders. */
 const withheldOperations: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
 
-/** The command of that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
+/** Finds the command with that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
 export function findCommand(commands: Commands, name: string): ListedCommand {
   const wanted = name.trim().replace(/^svc /, "");
   const found =
@@ -48,7 +48,7 @@ export function findCommand(commands: Commands, name: string): ListedCommand {
 
 const maxFound = 12;
 
-/** The commands of operations that have to do with all words, or with most of them. */
+/** Finds commands of operations that match all words, or most of them. */
 export function findCommands(commands: Commands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
   const scored = commands
@@ -61,7 +61,7 @@ export function findCommands(commands: Commands, query: string) {
     .map(({ one: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
 }
 
-/** A word of the command counts most; its plural and its beginning count as the word. */
+/** Words of the command count most. Plurals and prefixes count, too. */
 function scoreCommand(
   { command, summary, description = "", path = "" }: ListedCommand,
   words: readonly string[],
@@ -86,7 +86,7 @@ export interface CallInput {
   readonly body?: unknown;
 }
 
-/** The command line of one call, and its standard input. Throws UsageError if an agent may not run it. */
+/** Creates the command line and standard input of one call. Throws UsageError if an agent may not run it. */
 export function callLine(commands: Commands, input: CallInput, allowWrites: boolean) {
   const listed = findCommand(commands, input.operation);
   requireCallable(listed, allowWrites);
@@ -101,7 +101,7 @@ export function callLine(commands: Commands, input: CallInput, allowWrites: bool
   return { argv, stdin: body === undefined ? undefined : JSON.stringify(body) };
 }
 
-/** Why only a person may run a command, not an agent or a scenario file; undefined where they may. */
+/** Explains why only a user may run a command, not an agent or a scenario file. Returns undefined if they may. */
 export function explainPersonal({ command, operation }: Pick<ListedCommand, "command" | "operation">) {
   if (operation === undefined) return "It calls no operation. Run it in a shell.";
   return personal.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
@@ -141,7 +141,7 @@ function readPositionals({ positionals }: ListedCommand, params: NonNullable<Cal
   return given;
 }
 
-/** Only flags of the request: other flags choose services, files and formats. */
+/** Only flags of the request are allowed: other flags select services, files and formats. */
 function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
   const spelt = name.replaceAll("_", "-");
   const found = flags.find(({ flag, in: place }) => flag === spelt && (place === "query" || place === "headers"));

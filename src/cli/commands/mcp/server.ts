@@ -36,7 +36,7 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
   signal.throwIfAborted();
 }
 
-/** The announced form. Parts that every schema would repeat are omitted: agents pay for each byte. */
+/** The announced schema. Parts that every schema would repeat are omitted, because agents pay for each byte. */
 function listTool({ name, description, input, readOnly }: Tool) {
   const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(input, { io: "input" });
   return {

@@ -4,17 +4,17 @@ import { UsageError } from "../../process/failure.ts";
 import { callLine, findCommand, findCommands } from "./operations.ts";
 import { type Answer, type Runner, toDataAnswer } from "./runner.ts";
 
-/** One tool of the server. Its input is checked before it runs. */
+/** One tool of the server. Its input is validated before it runs. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodObject;
-  /** Whether it changes nothing, as this server offers it. */
+  /** Whether it changes nothing on this server. */
   readonly readOnly: boolean;
   run(input: Readonly<Record<string, unknown>>, runner: Runner): Promise<Answer>;
 }
 
-/** The tool as it is; its code gets the types of its input. */
+/** Returns the tool with the types of its input. */
 const defineTool = <Shape extends z.ZodRawShape>(
   name: string,
   description: string,
@@ -63,7 +63,7 @@ const contractStatus = defineTool(
   async ({ id }, runner) => runner.run(["contracts", "status", requireWord(id, "id")]),
 );
 
-/** The steps to that status from creation; the last response is that of its status. */
+/** The steps to that status from creation; the last response has that status. */
 const contractJourney = defineTool(
   "contract",
   "Lead a contract to a status, or create a sample; answers its status",
@@ -87,7 +87,7 @@ const contractJourney = defineTool(
 /** More signatories than any contract of the emulator has. */
 const maxSteps = 20;
 
-/** Undefined if it is there, or no step leads there. */
+/** Undefined if the contract has the status, or no step leads to it. */
 function nextStep(status: string, to: string, id: string): string[] | undefined {
   if (status === to || to === "DRAFT") return undefined;
   if (status === "DRAFT") return ["contracts", "send", id];
@@ -168,7 +168,7 @@ const requests = defineTool(
     ]),
 );
 
-/** Sends to the receiver whatever it has to reject. */
+/** Sends invalid deliveries to the receiver. */
 const certify = defineTool(
   "certify",
   "Grade a webhook receiver: sends it good and bad deliveries",
@@ -184,7 +184,7 @@ function requireWord(value: string, name: string): string {
   return value;
 }
 
-/** The tools of a server that only reads, or of one that may change something. */
+/** The tools of a server with or without write access. */
 export const listTools = (allowWrites: boolean): readonly Tool[] =>
   allowWrites
     ? [find, describe, call(true), contractJourney, clockMoved, trace, why, snapshot, requests, certify]

@@ -50,7 +50,7 @@ export async function checkExpectations(
 const prefixPaths = (name: string, differences: readonly Difference[]): readonly Difference[] =>
   differences.map(({ path, message, seen }) => ({ path: [name, ...path], message: `${name}.${message}`, seen }));
 
-/** The plain fields of a result that are the same in every run: no times, no addresses, nothing long. */
+/** Selects the plain fields of a result that are equal in every run: no times, no addresses, and no long values. */
 function getSteadyFields(value: unknown): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries((value ?? {}) as object).filter(
@@ -72,7 +72,7 @@ function compareActivities(expected: readonly string[] | null, seen: readonly st
   return [{ path: ["activities"], message, seen: expected === null ? seen : filterExpected(expected, seen) }];
 }
 
-/** Observations of the activities in an expectation. */
+/** Selects the activities of an expectation that were observed. */
 function filterExpected(expected: readonly string[], seen: readonly string[]): readonly string[] {
   const own = seen.filter((one) => expected.includes(one));
   return own.length > 0 ? own : seen;
@@ -100,15 +100,15 @@ function compareDeliveries(
 const formatDelivery = ({ to, activity, contract, outcome, attempts, answers }: SeenDelivery): string =>
   `${activity} ${contract ?? ""} to ${to} ${outcome} after ${attempts} (${answers.join(", ")})`.replace("  ", " ");
 
-/** Something that is expected, and is otherwise. */
+/** An expectation and the differing observation. */
 interface Difference {
-  /** Below the expectation. */
+  /** Path below the expectation. */
   readonly path: readonly (string | number)[];
   readonly message: string;
   readonly seen: unknown;
 }
 
-/** Where a value does not have the fields that are expected of it. Fields that nothing is said of may be there. */
+/** Compares a value with the expected fields. Other fields are allowed. */
 function compareSubset(
   expected: unknown,
   seen: unknown,
@@ -140,16 +140,13 @@ const formatPath = (path: Difference["path"]): string => (path.length === 0 ? ""
 
 const maxLength = 120;
 
-/** A value in a sentence. */
+/** Formats a value for a sentence. */
 function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
-/**
- * Whether the expected ones are among those that were seen, in this order: undefined, or the position of the first one
- * that is not.
- */
+/** Finds the first expected item that was not observed in this order. Returns undefined if all were. */
 function findMissing<Expected, Seen>(
   expected: readonly Expected[],
   seen: readonly Seen[],

@@ -11,7 +11,7 @@ import { Stage } from "./stage.ts";
 
 type Surroundings = Pick<Context, "host" | "svc" | "read" | "signal" | "cut">;
 
-/** The emulators that scenarios begin with: one for each seed, of which every scenario gets a fork. */
+/** Initial emulators of scenarios: one per seed, which every scenario forks. */
 export class ScenarioEmulators {
   readonly #context: Surroundings;
   readonly #bases = new Map<string, Promise<Emulator>>();
@@ -20,7 +20,7 @@ export class ScenarioEmulators {
     this.#context = context;
   }
 
-  /** Does the work on a stage of its own for this scenario; nothing of it is left afterwards. */
+  /** Performs work on a separate stage for this scenario, and removes it afterwards. */
   async withStage<T>(parsed: ParsedScenario, work: (stage: Stage) => Promise<T>): Promise<T> {
     const base = await this.getBase(parsed);
     const emulator = await base.fork();
@@ -34,7 +34,7 @@ export class ScenarioEmulators {
         await stage.close();
       }
     } finally {
-      // Due entries are not needed any more.
+      // Due entries are no longer needed.
       await emulator.close({ signal: AbortSignal.abort() });
       await rm(folder, { recursive: true, force: true });
     }
@@ -47,7 +47,7 @@ export class ScenarioEmulators {
       await base.then((emulator) => emulator.close({ signal: this.#context.cut })).catch(() => {});
   }
 
-  /** The emulator that a scenario begins with. */
+  /** Returns the initial emulator of a scenario. */
   async getBase(parsed: ParsedScenario): Promise<Emulator> {
     const { start, seed = "demo" } = parsed.scenario;
     const folder =
@@ -62,7 +62,7 @@ export class ScenarioEmulators {
   }
 }
 
-/** In memory, with standing time: the same file gives the same ids and times each time. */
+/** The state is in memory and its clock stands still, so that a file produces the same IDs and times in each run. */
 async function startBase(parsed: ParsedScenario, { host }: Surroundings): Promise<Emulator> {
   const { seed = "demo", start } = parsed.scenario;
   const { startEmulator, InvalidOptionsError } = await import("../../../../emulator/index.ts");
@@ -86,7 +86,7 @@ async function readSeed(parsed: ParsedScenario, seed: string, host: Context["hos
   };
   const failUnreadable = () => fail("cannot be read: it must be demo, empty, or a file next to the scenario");
   const folder = getFolder(parsed, host);
-  // A link of a cloned repository may lead to any file of the user.
+  // A link in a cloned repository may point to any file of the user.
   const [path, within] = await Promise.all([realpath(resolve(folder, seed)), realpath(folder)]).catch(failUnreadable);
   if (!path.startsWith(join(within, "/"))) fail("is outside the folder of the scenario");
   if (!(await stat(path)).isFile()) fail("is not a regular file");
@@ -98,7 +98,7 @@ async function readSeed(parsed: ParsedScenario, seed: string, host: Context["hos
   }
 }
 
-/** Writes what a scenario puts into the folder of its command lines. */
+/** Writes the files of a scenario into the folder of its command lines. */
 export async function writeFiles(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), formatContent(content));
 }

@@ -15,7 +15,7 @@ pre { overflow-x: auto; font-size: 13px; }
 p.failed { margin: .2rem 0; }
 `;
 
-/** A page that shows what came of scenarios, with what they printed and their traces. It loads nothing. */
+/** Formats a page with the results of scenarios, their output and their traces. It loads no resources. */
 export function formatHtmlReport(results: readonly ScenarioResult[], seconds: number): string {
   const failed = results.filter(({ ok }) => !ok).length;
   const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
@@ -83,5 +83,5 @@ const entities = lookupTable({
   "'": "&#39;",
 });
 
-/** Foreign text in a page: characters that affect readers or browsers are shown as they are written. */
+/** Escapes untrusted text in a page: characters that affect readers or browsers become visible escapes. */
 const escapeHtml = (text: string): string => escapeMultilineText(text).replace(/[&<>"']/g, (char) => entities[char]!);

@@ -6,15 +6,16 @@ import { notSaved } from "./schema.ts";
 type Issue = z.core.$ZodIssue;
 
 interface Problem {
-  /** Where it is. */
+  /** Position of the problem. */
   readonly at: readonly PropertyKey[];
-  /** A name in the map there that is the problem. */
+  /** The key of the map that causes the problem. */
   readonly key?: string;
   readonly sentence: string;
 }
 
 /**
- * The first thing that does not fit a schema, in a sentence; undefined if all fits. `keys`: those of the map itself.
+ * Describes the first schema violation in a sentence. Returns undefined for a valid value. `keys` are those of the map
+ * itself.
  */
 export function findProblem(schema: z.ZodType, value: unknown, keys: readonly string[]): Problem | undefined {
   const { error } = schema.safeParse(value, { reportInput: true });
@@ -23,7 +24,7 @@ export function findProblem(schema: z.ZodType, value: unknown, keys: readonly st
   return describeIssue(issue, keys, schema);
 }
 
-/** A misspelt key explains what is missing next to it. */
+/** A misspelled key explains a missing one next to it. */
 const getWeight = ({ code }: Issue): number => (code === "unrecognized_keys" ? 0 : 1);
 
 function describeIssue(issue: Issue, keys: readonly string[], schema: z.ZodType): Problem {
@@ -76,7 +77,7 @@ const describeSize = (origin: string, way: string, size: number | bigint): strin
     ? `have at ${way} ${size} ${origin === "array" ? "items" : "characters"}`
     : `be at ${way} ${size}`;
 
-/** Of the alternatives that do not fit, the one that was meant: its error is deep inside. */
+/** Of several alternatives, the intended one has the deepest error. */
 function findBestBranch(errors: readonly (readonly Issue[])[]): Issue | undefined {
   const firsts = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
   const deep = firsts.filter(
@@ -86,7 +87,7 @@ function findBestBranch(errors: readonly (readonly Issue[])[]): Issue | undefine
   return firsts.length === 1 ? firsts[0] : undefined;
 }
 
-/** Nearly every field may be a saved value instead, which is seldom what was meant. */
+/** Nearly every field accepts a saved value, which is seldom intended. */
 const isReference = (issue: Issue): boolean => issue.message === notSaved;
 
 function describeKind(issue: Issue): string {
@@ -112,7 +113,7 @@ function describeValue(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** The names that the map at a path may have. */
+/** Finds the allowed keys of the map at a path. */
 function findKeys(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
   let at: unknown = schema;
   for (const step of path) at = getSchemaAt(at, step);
@@ -129,7 +130,7 @@ type Definition = {
   readonly shape?: Readonly<Record<string, unknown>>;
 };
 
-/** The schemas behind optional, nullable and unions. */
+/** Lists the schemas behind optional, nullable and union types. */
 function listAlternatives(schema: unknown): readonly Definition[] {
   const { def } = (schema ?? {}) as Definition;
   if (def?.innerType !== undefined) return listAlternatives(def.innerType);

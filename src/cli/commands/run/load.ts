@@ -11,7 +11,7 @@ import { explainRejection } from "./rejection.ts";
 import type { Step } from "./schema.ts";
 import { getWords } from "./steps.ts";
 
-/** Reads and checks scenario files. Throws UsageError, with a sentence for each file that is wrong. */
+/** Reads and checks scenario files. Throws UsageError with a sentence for each invalid file. */
 export async function loadScenarios(
   files: readonly string[],
   { host, read }: Pick<Context, "host" | "read">,
@@ -54,7 +54,7 @@ async function checkLines(
   }
 }
 
-/** To read a pipe or a device is to wait for its writer. */
+/** Reading a pipe or a device waits for its writer. */
 async function readRegularFile(host: Host, path: string, place: string): Promise<Buffer> {
   if (path !== "-" && !(await stat(await requireFile(host, path, place))).isFile())
     throw new UsageError(`${place}: ${path} is not a regular file`);
@@ -75,6 +75,6 @@ export class WrongScenarios extends UsageError {
   }
 }
 
-/** The folder of a scenario file, from which its seed is found. */
+/** Returns the folder of a scenario file, which contains its seed. */
 export const getFolder = ({ file }: Pick<ParsedScenario, "file">, host: Host): string =>
   dirname(resolve(host.cwd, file));

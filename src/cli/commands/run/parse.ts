@@ -8,12 +8,12 @@ import { type Path, type Position, Positions, ScenarioError } from "./problem.ts
 import { findReferences, splitWords } from "./references.ts";
 import { Scenario, type StepKind, stepKinds } from "./schema.ts";
 
-/** A scenario with the file that it is from. */
+/** A scenario and its source file. */
 export interface ParsedScenario {
-  /** As it was named. */
+  /** Path as given. */
   readonly file: string;
   readonly scenario: Scenario;
-  /** Without its byte order mark. */
+  /** Content without its byte order mark. */
   readonly text: string;
   /** The byte order mark of the file; empty if it has none. */
   readonly mark: string;
@@ -21,10 +21,10 @@ export interface ParsedScenario {
   readonly positions: Positions;
 }
 
-/** More is not a story. */
+/** A longer file is not a story. */
 const maxCharacters = 1_000_000;
 
-/** @throws ScenarioError for the first thing that is wrong. */
+/** @throws ScenarioError for the first problem. */
 export function parseScenario(file: string, content: string, operations: readonly Operation[]): ParsedScenario {
   const text = stripByteOrderMark(content);
   const mark = content.slice(0, content.length - text.length);
@@ -72,7 +72,7 @@ const toSentence = (text: string): string =>
     .trim()
     .replace(/[.:]?$/, ".");
 
-/** Values that a story has from the beginning. */
+/** Values that are available from the beginning. */
 const known = ["cluster_id", "router_url", "contracts_url", "client_id"] as const;
 
 class Checker {
@@ -188,7 +188,7 @@ class Checker {
 
   #checkReferences(value: unknown, path: Path, kind: StepKind): void {
     for (const { name, path: below } of findReferences(value)) {
-      // Paths of results have no values in them, and what a step saves is there when it is checked.
+      // Result paths contain no values, and saved values are available for checks.
       if (below[0] === "save" || this.#names.has(name)) continue;
       if (kind === "receiver" && below[0] === "expect") continue;
       const position = this.#positions.locate([...path, ...below]);
@@ -196,7 +196,7 @@ class Checker {
     }
   }
 
-  /** Receivers that expectations name. */
+  /** Receivers in expectations. */
   #checkReceivers(expect: unknown, path: Path): void {
     if (!isObject(expect)) return;
     const receivers = [...this.#receivers];

@@ -6,15 +6,15 @@ import { CommandFailedError } from "../../process/failure.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { ScenarioResult } from "./result.ts";
 
-/** One process that runs some of the files, in their order. */
+/** One process that runs some of the files in order. */
 interface Worker {
   readonly child: ChildProcess;
   readonly lines: AsyncIterator<string>;
-  /** Its messages in addition to its results. */
+  /** Messages in addition to its results. */
   readonly getNotes: () => string;
 }
 
-/** Runs scenarios in several processes of this program, and yields what came of them in the order of the files. */
+/** Runs scenarios in several processes of this program, and yields the results in the order of the files. */
 export async function* runInProcesses(
   scenarios: readonly ParsedScenario[],
   jobs: number,

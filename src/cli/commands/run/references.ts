@@ -3,13 +3,13 @@ import { isObject } from "../../../base/object.ts";
 /** Saved values by name. */
 export type Values = ReadonlyMap<string, unknown>;
 
-/** `$$` is a dollar; `$name` and `${name.path}` are values; a dollar before anything else is itself. */
+/** `$$` is a dollar; `$name` and `${name.path}` are values; any other dollar is literal. */
 const pattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
 
-/** A string that is one value and nothing else. */
+/** A string that consists of one value. */
 const alone = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
 
-/** A name whose value is not there when a step runs. */
+/** A reference to a value that is not saved when a step runs. */
 export class UnsavedValueError extends Error {
   override readonly name = "UnsavedValueError";
 }
@@ -31,7 +31,7 @@ export function* findReferences(
   }
 }
 
-/** The same value with what it refers to. A string that is nothing but a reference becomes the value with its type. */
+/** Replaces the references in a value. A string that consists of one reference becomes the value with its type. */
 export function resolveReferences<T>(value: T, values: Values): T;
 export function resolveReferences(value: unknown, values: Values): unknown {
   if (typeof value === "string") return resolveText(value, values);
@@ -52,7 +52,7 @@ export function escapeReferences(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, escapeReferences(one)]));
 }
 
-/** The same value with other leaves. */
+/** Maps the leaves of a value. */
 export function replaceLeaves(
   value: unknown,
   replace: (path: string, value: unknown) => unknown,
@@ -84,7 +84,7 @@ export function restoreReferences(value: unknown, written: unknown, values: Valu
   );
 }
 
-/** `to` for `0.to` and for `3.to`: observations may have other positions than expectations. */
+/** Returns `to` for `0.to` and `3.to`, because observations and expectations may have different positions. */
 const getFieldPath = (path: string): string =>
   path
     .split(".")
@@ -101,7 +101,7 @@ function resolveText(text: string, values: Values): unknown {
   });
 }
 
-/** A value within a text. */
+/** Formats a value within a text. */
 export const formatValue = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
@@ -113,7 +113,10 @@ function lookUp(written: string, values: Values): unknown {
   return found;
 }
 
-/** A field by its path (`items.0.id`); a field whose name has dots is found as well. Undefined: it is not there. */
+/**
+ * Finds a field by its path (`items.0.id`), including fields with dots in their names. Returns undefined if there is
+ * none.
+ */
 export function getValueAt(value: unknown, path: string): unknown {
   if (path === "") return value;
   if (typeof value !== "object" || value === null) return undefined;

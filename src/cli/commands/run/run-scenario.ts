@@ -20,11 +20,11 @@ interface Options {
   readonly onStep?: (step: StepResult) => Promise<void>;
   /** Whether observations replace the expectations. */
   readonly update?: boolean;
-  /** Whether a story that went well is traced as well. */
+  /** Whether a successful scenario is traced, too. */
   readonly traces?: boolean;
 }
 
-/** Runs the steps of a scenario until one is not as it should be. */
+/** Runs the steps of a scenario until one fails. */
 export async function runScenario(parsed: ParsedScenario, stage: Stage, options: Options): Promise<ScenarioResult> {
   const run = new ScenarioRun(parsed, stage, options);
   return run.run();
@@ -101,7 +101,7 @@ class ScenarioRun {
     const kind = (Object.keys(stepKinds) as StepKind[]).find((one) => one in step) as Exclude<StepKind, "for each">;
     const startedAt = this.#options.wall.monotonicNow();
     const done = await runStep(kind, step, this.#stage, this.#options.operations);
-    // A command line that was interrupted is not a failure of the story.
+    // An interrupted command line is not a failure of the story.
     this.#stage.signal.throwIfAborted();
     this.#stage.secrets.recordSecrets(done.value);
     this.#follow(step, done);
@@ -141,7 +141,7 @@ class ScenarioRun {
     return differences.map(({ path: below, message }) => ({ message, ...positions.locate(getPath(below)) }));
   }
 
-  /** An expectation without a word: writes how the step ended. */
+  /** For an empty expectation, records how the step ended. */
   #compareAll(path: Path, { status, failures, exit }: Observation): void {
     const value = {
       ...(status === undefined ? {} : { status }),
@@ -168,7 +168,7 @@ class ScenarioRun {
     });
   }
 
-  /** Notes the contract that the story is about at present. */
+  /** Records the current contract of the story. */
   #follow(step: object, { value, title }: Observation): void {
     const made = (value ?? {}) as { readonly composite_id?: unknown; readonly id?: unknown };
     const texts = [made.composite_id, made.id, title, JSON.stringify(resolveLoosely(step, this.#stage))];
@@ -209,7 +209,7 @@ class ScenarioRun {
     await this.#options.onStep?.(result);
   }
 
-  /** A program that rejects all that it gets has another key: it was started before the emulator of the scenario. */
+  /** A program that rejects everything has another key, because it was started before the scenario's emulator. */
   async #findHint(): Promise<string | undefined> {
     const { receivers, signal } = this.#stage;
     try {
@@ -244,7 +244,7 @@ class ScenarioRun {
   }
 }
 
-/** A step with its saved values; unchanged if one is missing. */
+/** Returns a step with its saved values, or unchanged if one is missing. */
 function resolveLoosely(step: object, { known }: Stage): unknown {
   try {
     return resolveReferences(step, known);

@@ -13,18 +13,18 @@ import type { ScenarioResult, StepResult } from "./result.ts";
 import { runScenario } from "./run-scenario.ts";
 
 export interface RunSettings {
-  /** Number of processes; undefined: as many as there are cores, and as are worth it. */
+  /** Number of processes (default: by cores and files). */
   readonly jobs: number | undefined;
   readonly report?: string | undefined;
   readonly html?: string | undefined;
-  /** Write what was seen into the files. */
+  /** Whether to write observations into the files. */
   readonly update: boolean;
 }
 
-/** Files that a further process is worth: it takes as long to start as some of them to run. */
+/** Number of files that justify another process, whose start takes as long as some of them. */
 const filesPerProcess = 12;
 
-/** Runs scenario files and reports on them, in the order of the files. Resolves with whether all went well. */
+/** Runs scenario files and reports the results in the order of the files. Resolves with whether all succeeded. */
 export async function runFiles(files: readonly string[], settings: RunSettings, context: Context): Promise<boolean> {
   const { host, output, globals } = context;
   const startedAt = host.wall.monotonicNow();
@@ -62,7 +62,7 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
   return ok;
 }
 
-/** Writes what was seen. Processes have written theirs. */
+/** Writes observations. Child processes have already written theirs. */
 async function updateExpectations(
   scenarios: readonly ParsedScenario[],
   done: readonly ScenarioResult[],
@@ -77,7 +77,7 @@ async function updateExpectations(
 
 const columns = ["file", "name", "ok", "seconds"];
 
-/** One after the other in this process, each on a fork. Text appears as the steps are run. */
+/** Runs scenarios sequentially in this process, each on a fork. Prints steps as they complete. */
 async function* runHere(
   scenarios: readonly ParsedScenario[],
   { update, html }: RunSettings,
@@ -120,7 +120,7 @@ async function annotateFailures({ file, steps }: ScenarioResult, { host, argv }:
   }
 }
 
-/** A case for each scenario, as CI servers list them. */
+/** One case per scenario for CI servers. */
 const formatJunit = (results: readonly ScenarioResult[]): string =>
   formatJUnit(
     "svc run",
@@ -153,11 +153,11 @@ const formatJunit = (results: readonly ScenarioResult[]): string =>
 const writeText = (path: string, text: string, { host }: Context): Promise<void> =>
   writeOutput(host, path, [Buffer.from(text)]);
 
-/** The heading of a scenario. */
+/** Formats the heading of a scenario. */
 const formatHeading = (file: string, name: string): StyledLine =>
   name === "" ? [bold(file)] : [bold(file), `  ${name}`];
 
-/** A step, and what is wrong with it. */
+/** Formats a step and its problems. */
 function stepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
   const mark = ok ? green("ok    ") : red("failed");
   return [
@@ -168,7 +168,7 @@ function stepLines(file: string, { number, title, outcome, ok, problems }: StepR
   ];
 }
 
-/** Appended to the steps of a scenario that failed: the reasons for the present state. */
+/** Appended to a failed scenario: the causes of the current state. */
 function endLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledLine[] {
   if (ok) return [""];
   return [
@@ -179,7 +179,7 @@ function endLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledL
   ];
 }
 
-/** The last line of a run. */
+/** Formats the last line of a run. */
 function formatSummary(results: readonly ScenarioResult[], seconds: string): StyledLine {
   const failed = results.filter(({ ok }) => !ok).length;
   const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;

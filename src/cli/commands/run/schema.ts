@@ -5,7 +5,7 @@ import { addFault } from "../../../api/emulator/faults.ts";
 import { dictionary } from "../../../api/shapes.ts";
 import { durationPattern, parseDuration } from "../../../base/duration.ts";
 
-/** A map whose names fit a pattern. */
+/** Creates a map whose keys match a pattern. */
 const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
   dictionary(value)
     .superRefine((map, context) => {
@@ -20,10 +20,10 @@ export const fileNamePattern = /^[\w-][\w.-]*$/;
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 const nameMessage = "must be a name (letters, digits and _)";
 
-/** The name of a saved value, of a receiver, or of a loop variable: `$contract`. */
+/** The name of a saved value, a receiver or a loop variable: `$contract`. */
 const name = z.string().regex(namePattern, nameMessage);
 
-/** The meaning of a string that might have been a saved value. */
+/** Meaning of a string that is not a saved value. */
 export const notSaved = "must be a saved value ($name)";
 
 /** A saved value: `$contract`, or `${app.url}` within a string. */
@@ -31,7 +31,7 @@ const reference = z.string().regex(/\$/, { error: notSaved, abort: true }).descr
 
 const allowReference = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
 
-/** With its offset, as RFC 3339 has it: another machine may be in another zone. */
+/** With its offset, as in RFC 3339, because machines have different time zones. */
 const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text));
 
@@ -43,7 +43,7 @@ const target = z
   )
   .meta({ anyOf: [{ enum: ["next", "idle"] }, { pattern: durationPattern }, { format: "date-time" }] });
 
-/** JSON by path: fields that are not named may have any value. */
+/** JSON by path. Other fields may have any value. */
 const subset = z.union([dictionary(z.unknown()), z.array(z.unknown())]);
 
 const ExpectedDelivery = z.strictObject({
@@ -139,7 +139,7 @@ const AsStep = z
   })
   .describe("Signs, declines or approves a contract, as a person");
 
-/** Actions of a person. */
+/** Actions of a user. */
 export const acts = ["sign", "decline", "approve"] as const;
 
 const FaultStep = z
@@ -149,7 +149,7 @@ const FaultStep = z
   })
   .describe("Scripts a fault");
 
-/** Each may be a saved value: the number of a webhook, for one. */
+/** Each may be a saved value, such as the number of a webhook. */
 function buildFaultFields(): Record<string, z.ZodType> {
   return Object.fromEntries(
     Object.entries(addFault.request.body.schema.shape).map(([field, schema]) => [
@@ -193,7 +193,7 @@ const ForEachStep = z
   })
   .describe("Runs steps for each value of a list");
 
-/** Each kind of step by the key that makes it one. */
+/** Kinds of steps by their distinguishing key. */
 export const stepKinds = {
   call: CallStep,
   svc: SvcStep,
@@ -242,7 +242,7 @@ export const Scenario = z.strictObject({
 
 export type Scenario = z.output<typeof Scenario>;
 
-/** The JSON Schema of scenario files, for editors, which offer the ids of operations by it. */
+/** Creates the JSON Schema of scenario files for editors, including operation IDs. */
 export const createScenarioSchema = (operations: readonly string[]): object => ({
   ...z.toJSONSchema(Scenario, {
     io: "input",

@@ -14,17 +14,17 @@ import { formatValue, resolveReferences, splitWords, UnsavedValueError } from ".
 import { acts, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 
-/** Result of a step, before it is checked. */
+/** Result of a step before its checks. */
 export interface Observation {
   readonly title: string;
   readonly outcome: string;
-  /** The result, from which values are saved. */
+  /** The source of saved values. */
   readonly value?: unknown;
-  /** Of a response. */
+  /** Status of a response. */
   readonly status?: number;
-  /** Codes of failures: as declared, and as in the response. */
+  /** Failure codes: the declared one and that of the response. */
   readonly failures?: readonly string[];
-  /** Why the step failed, unless its failure is expected. */
+  /** Why the step failed; ignored if a failure is expected. */
   readonly error?: string | undefined;
   readonly command?: string;
   readonly exit?: number;
@@ -38,7 +38,7 @@ type Runner<Kind extends StepKind> = (
   operations: readonly Operation[],
 ) => Promise<Observation>;
 
-/** How each kind of step is run, with all its references resolved. */
+/** Runs each kind of step with resolved references. */
 const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> } = {
   async call({ call, params, query, headers, body }, stage, operations) {
     const operation = operations.find(({ id }) => id === call)!;
@@ -146,11 +146,11 @@ export async function runStep(
   }
 }
 
-/** The words of a command line as they are written: a reference within one is never split. */
+/** Splits a command line into words. A reference within a word is never split. */
 export const getWords = (svc: StepOf<"svc">["svc"]): readonly string[] =>
   typeof svc === "string" ? splitWords(svc)! : svc.map(String);
 
-/** The same with values in the place of references. What a service answered is never taken for an option. */
+/** Replaces the references in the words. A response value is never parsed as an option. */
 function resolveLine({ svc }: Partial<StepOf<"svc">>, { known }: Stage): Partial<StepOf<"svc">> {
   if (svc === undefined) return {};
   const words = getWords(svc).map((word) => {
@@ -217,7 +217,7 @@ async function send(stage: Stage, operation: Operation, args: CallArguments): Pr
 
 const formatJson = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
 
-/** Name of a result in lines for people. */
+/** Name of a result in messages. */
 function getName(value: unknown): string {
   const { composite_id, id, contract_status } = toFields(value);
   const name = composite_id ?? id;

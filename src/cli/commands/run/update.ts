@@ -5,7 +5,7 @@ import { writeOutput } from "../../output/file.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { ScenarioResult, SeenValue } from "./result.ts";
 
-/** Writes what was seen into the expectations of the files. Comments, and everything else, stay as they are. */
+/** Writes observations into the expectations of the files. Comments and everything else stay unchanged. */
 export async function updateFiles(
   scenarios: readonly ParsedScenario[],
   results: readonly ScenarioResult[],
@@ -18,7 +18,7 @@ export async function updateFiles(
   }
 }
 
-/** The text of a file with other values at some places. */
+/** Replaces values at positions in the text of a file. */
 function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]): string {
   const edits = seen.flatMap(({ path, value }) => {
     const node = document.getIn(path, true);
@@ -35,7 +35,7 @@ function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]
     }, text);
 }
 
-/** A value in one line, as it may be at any place. */
+/** Formats a value on one line, for any position. */
 function formatYaml(value: unknown): string {
   const document = new Document([value]);
   if (isCollection(document.contents)) document.contents.flow = true;

@@ -3,7 +3,7 @@ import { isObject, toFields } from "../../../base/object.ts";
 import { hashEmail } from "../../../schemes/email-hash.ts";
 import type { RecordCaller } from "./record-caller.ts";
 
-/** Description of a journey, for people. */
+/** Description of a journey for users. */
 export const journeyPlan: readonly string[] = [
   "Send requests with missing fields and wrong types, which create nothing",
   "Upload a file",
@@ -15,7 +15,7 @@ export const journeyPlan: readonly string[] = [
 
 type CleanUp = () => Promise<unknown>;
 
-/** A journey that leaves nothing behind: its objects are removed again, also when it is interrupted. */
+/** A journey that removes the objects that it creates, even after an interruption. */
 export class Journey {
   readonly #caller: RecordCaller;
   readonly #prefix = `svc-verify-${randomBytes(5).toString("hex")}`;
@@ -37,10 +37,10 @@ export class Journey {
     if (caller.canCall("cluster-emails.map")) await this.#recordMapping();
   }
 
-  /** Removes what is left, newest first. Resolves with what could not be removed. */
+  /** Removes the remaining objects, newest first. Resolves with those that could not be removed. */
   async cleanUp(): Promise<readonly string[]> {
     const failed: string[] = [];
-    // After an interruption the objects are removed all the same.
+    // The objects are removed after an interruption, too.
     this.#caller.signal = undefined;
     for (const { what, run } of this.#cleanUps.splice(0).reverse()) {
       await run().catch((error: Error) => failed.push(`${what}: ${error.message}`));
@@ -81,7 +81,7 @@ export class Journey {
       );
   }
 
-  /** There is no list of workflows: an intake that is there names one. */
+  /** There is no list of workflows, so an existing intake provides one. */
   async #recordIntake(): Promise<void> {
     const listed = toFields(await this.#caller.call("intake.list"));
     const workflow = JSON.stringify(listed).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
@@ -120,7 +120,7 @@ export class Journey {
       run: () => this.#caller.require("execution.void", { params, body: { note: "svc verify" } }),
     });
     await this.#caller.call("contracts.status", { params });
-    // Contracts that were there before cannot be compared with those of an emulator.
+    // Existing contracts cannot be compared with those of an emulator.
     await this.#caller.call("contracts.list");
     await this.#caller.call("contracts.recipients", { params });
     await this.#caller.call("contracts.send", { params, body: {} });
@@ -156,7 +156,7 @@ export class Journey {
   }
 }
 
-/** A value of the type of each attribute that is required. */
+/** Values of the right type for all required attributes. */
 function buildSampleData(attributes: readonly Record<string, unknown>[]): Record<string, unknown> {
   const sample = ({ type, options }: Record<string, unknown>): unknown => {
     const [option] = (Array.isArray(options) ? options : []) as Record<string, unknown>[];

@@ -7,10 +7,10 @@ const shorten = (value: unknown): string => {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 };
 
-/** Names of what is compared: the recorded side, and the other one. */
+/** Names of the compared sides: the recorded one and the other. */
 export type Sides = readonly [recorded: string, replayed: string];
 
-/** `limit (value): the service has 25, the emulator has 10`. */
+/** Formats `limit (value): the service has 25, the emulator has 10`. */
 export function describeDifference(
   { kind, path, recorded, replayed, decisions }: ReportedDifference,
   [one, other]: Sides,
@@ -20,7 +20,7 @@ export function describeDifference(
   return `${place}: the ${one} has ${shorten(recorded)}, ${other === "emulator" ? "the emulator" : other} has ${shorten(replayed)}${rows}`;
 }
 
-/** `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
+/** Formats `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
 export const formatSummary = ({
   confirmed,
   refuted,
@@ -29,7 +29,7 @@ export const formatSummary = ({
 }: VerifyReport["summary"]): string =>
   `${pluralize(confirmed, "claim")} confirmed, ${refuted} refuted, ${other} not comparable, ${unseen} unseen`;
 
-/** A case for each claim that was seen: refuted ones fail, those that cannot be compared are skipped. */
+/** One case per observed claim: refuted ones fail, and incomparable ones are skipped. */
 export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
   const listNotAccepted = ({ differences }: ClaimReport) =>
     report.differences.filter(({ id, accepted }) => differences.includes(id) && accepted === null);
@@ -55,7 +55,7 @@ export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
 
 const formatCell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
 
-/** The report as a comment of a pull request. */
+/** Formats the report as a pull request comment. */
 export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides): string {
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
   const accepted = differences.filter(({ accepted: reason }) => reason !== null);

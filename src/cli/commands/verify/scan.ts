@@ -4,7 +4,7 @@ import type { PositionalSpec } from "../../../derive/command-spec.ts";
 import { defineCommand } from "../../command.ts";
 import { toUsageError } from "./open-recorder.ts";
 
-/** The corpus that a command reads. */
+/** Opens the corpus of a command. */
 export const corpusFolder = { name: "folder", description: "Folder of the corpus" } as const satisfies PositionalSpec;
 
 export const verifyScan = defineCommand({

@@ -180,13 +180,13 @@ const webhooksCertify = defineCommand({
   },
 });
 
-/** The flags of the run: those of the last one, with what is given now. */
+/** Resolves the flags of the run: those of the last one, overridden by the given ones. */
 async function resolveFlags({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
   if (!last) return given;
   return { ...(await readLastRun(host)), ...given };
 }
 
-/** Everything that can be wrong with the command line, before anything is started. */
+/** Checks the whole command line before anything starts. */
 async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
   const [{ openReport, selectChecks }, { allChecks }, { guessLanguage }, { SavedDeliveries }] = await Promise.all([
     import("../certify/check.ts"),
@@ -221,7 +221,7 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
   };
 }
 
-/** The key that the receiver has already; undefined: it gets one. */
+/** Resolves the key of the receiver. Returns undefined if the emulator provides one. */
 async function resolveGivenKey(flags: CertifyFlags, { host }: Context): Promise<string | undefined> {
   const file = flags["hmac-key-file"];
   if (file !== undefined) return readKeyFile(host, file, "--hmac-key-file");
@@ -231,8 +231,8 @@ async function resolveGivenKey(flags: CertifyFlags, { host }: Context): Promise<
 type Flags = Readonly<Record<string, unknown>>;
 
 /**
- * The flags of the last run in a folder. They are stored with the user's own files, never in the folder: a cloned one
- * must not choose a command that --last runs.
+ * The flags of the last run in a folder. They are stored with the user's own files, not in the folder: a cloned folder
+ * must not select a command that --last runs.
  */
 async function readLastRun(host: Host): Promise<Flags> {
   const found = await readPrivateFile<Flags>(getLastRunPath(host), checkFlags);
@@ -240,14 +240,14 @@ async function readLastRun(host: Host): Promise<Flags> {
   throw new UsageError("--last: no run in this folder", { next: ["webhooks", "certify", "--to", "URL"] });
 }
 
-/** A run that cannot be stored is a run all the same. */
+/** A run succeeds even if its flags cannot be stored. */
 async function storeLastRun(host: Host, flags: Flags): Promise<void> {
   try {
     const path = getLastRunPath(host);
     await makeFolder(dirname(path));
     await writeFileAtomic(path, `${JSON.stringify(flags)}\n`, { mode: 0o600, durable: false });
   } catch {
-    // There is no --last, then.
+    // Then there is no --last.
   }
 }
 

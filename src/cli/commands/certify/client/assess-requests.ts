@@ -6,13 +6,13 @@ const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
 const notAsked: Assessment = { result: "not_checked", detail: "The client requested no device code." };
 
-/** For the client that got a code and never polled. */
+/** Assesses a client that got a code and never polled. */
 export const reportNeverPolled = (result: ScenarioResult): Assessment =>
   result.challenge === undefined
     ? notAsked
     : { result: "not_checked", detail: `The client did not poll; ${describeState(result)}.` };
 
-/** `it ended with exit code 1`, or `it was still running`. */
+/** Formats `it ended with exit code 1`, or `it was still running`. */
 export const describeState = ({ exitCode }: ScenarioResult): string =>
   exitCode === undefined ? "it was still running" : `it ended with exit code ${exitCode}`;
 
@@ -72,14 +72,14 @@ export function assessShownCode(result: ScenarioResult): Assessment {
 export function assessShownAddress(result: ScenarioResult): Assessment {
   const { challenge, output } = result;
   if (!challenge) return notAsked;
-  // Windows break long lines, and terminals need no scheme.
+  // Windows wrap long lines, and terminals need no scheme.
   const address = challenge.verificationUri.replace(/^https?:\/\//, "");
   if (output.replaceAll(/\s/g, "").includes(address)) return { result: "passed", detail: "The address was shown." };
   return reportNotShown(result, "verification address", "Print verification_uri on standard output or standard error.");
 }
 
 function reportNotShown(result: ScenarioResult, what: string, fix: string): Assessment {
-  // A pipe holds back what a running program has printed.
+  // A pipe buffers the output of a running program.
   if (result.exitCode === undefined && result.output === "") {
     return { result: "not_checked", detail: "The client has printed nothing yet, and was still running." };
   }

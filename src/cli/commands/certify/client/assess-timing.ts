@@ -4,17 +4,17 @@ import type { OAuthRequest } from "./oauth-request.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { intervalSeconds, slowDownSeconds } from "./scenarios.ts";
 
-/** A client whose timer ticks is late once, and early at the next: over all polls that cancels out. */
+/** A client with a fixed timer is late once and early the next time. Over all polls, this cancels out. */
 const intervalSlackMs = 900;
-/** The same of one wait of several seconds. */
+/** The tolerance for one wait of several seconds. */
 const waitSlackMs = 750;
 /** Beyond it, times prove nothing about the client. */
 const maxDelayMs = 1_500;
 
-/** The longest time that can have passed between the arrivals of two requests. */
+/** The longest possible time between the arrivals of two requests. */
 const getMaxWait = (first: OAuthRequest, second: OAuthRequest): number => second.at - first.earliestAt;
 
-/** The assessment of a poll that was perhaps seen too late to measure from. */
+/** Assesses a poll that may have been observed too late to measure from. */
 function assessDelay({ at, earliestAt }: OAuthRequest): Assessment | undefined {
   if (at - earliestAt <= maxDelayMs) return undefined;
   const detail = `This machine was busy: times are off by up to ${formatSeconds(at - earliestAt)} s.`;
@@ -23,13 +23,13 @@ function assessDelay({ at, earliestAt }: OAuthRequest): Assessment | undefined {
 
 const formatSeconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
-/** Milliseconds between one poll and the next, by the number of the first. */
+/** Milliseconds between consecutive polls, by the number of the first. */
 const getWaits = ({ polls }: ScenarioResult): readonly number[] =>
   polls.slice(1).map((poll, i) => getMaxWait(polls[i]!, poll));
 
 export function assessInterval(result: ScenarioResult): Assessment {
   if (result.polls.length === 0) return reportNeverPolled(result);
-  // A response with tokens ends it: whatever follows is not a poll.
+  // A response with tokens ends the sign-in. Later requests are not polls.
   const polls = result.polls.filter(({ step }) => step !== undefined);
   if (polls.length < 3)
     return { result: "not_checked", detail: `The client polled ${polls.length} times; ${describeState(result)}.` };
@@ -93,7 +93,7 @@ function assessWait(
   return { result: "failed", detail, fix };
 }
 
-/** Reasons that prevent an assessment of how a sign-in ended. */
+/** Reasons that prevent an assessment of the end of a sign-in. */
 function reportUnexpectedSuccess(result: ScenarioResult, error: string): Assessment | undefined {
   if (result.polls.length === 0) return reportNeverPolled(result);
   if (result.endedAt !== undefined) return undefined;

@@ -18,7 +18,7 @@ import {
 import type { Assess } from "./assessment.ts";
 
 export interface Check {
-  /** Stable: scripts name it. */
+  /** A stable ID that scripts use. */
   readonly id: string;
   readonly scenario: string;
   readonly summary: string;

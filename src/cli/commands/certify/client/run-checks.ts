@@ -12,7 +12,7 @@ import { type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 /** One check with its assessment. */
 export interface CheckOutcome extends Assessment, Pick<Check, "scenario" | "basis"> {
   readonly id: string;
-  /** How long its scenario took. */
+  /** Duration of its scenario. */
   readonly seconds: number;
 }
 
@@ -22,7 +22,7 @@ export interface CheckOutcomes {
   readonly failure: CommandFailedError | undefined;
 }
 
-/** Runs the scenarios of these checks, all at once, and assesses what they showed. */
+/** Runs the scenarios of these checks concurrently, and assesses the results. */
 export async function runChecks(
   checks: readonly Check[],
   argv: readonly [string, ...string[]],
@@ -53,7 +53,7 @@ export async function runChecks(
   return { outcomes, failure };
 }
 
-/** One for each scenario; all are up before a client starts, so that times are the client's alone. */
+/** One server per scenario. All are ready before a client starts, so that only the client's times are measured. */
 async function startServers(names: readonly string[], context: Context): Promise<readonly ScriptedServer[]> {
   const servers: ScriptedServer[] = [];
   const stopped = new AbortController();
@@ -93,8 +93,8 @@ function createNeverAskedError(results: readonly ScenarioResult[]): CommandFaile
 const beatMs = 25;
 
 /**
- * Reports since when an event may have been waiting to be seen. On a busy machine a request is seen late, and the wait
- * before the next one looks shorter than it was: a client must not be blamed for that.
+ * Measures how long an event may have waited to be observed. On a busy machine, a request is observed late and the next
+ * wait looks shorter than it was, which must not count against the client.
  */
 class Heartbeat {
   #last: number;
@@ -106,9 +106,9 @@ class Heartbeat {
     void this.#run(signal);
   }
 
-  /** The earliest time at which an event that is seen now can have happened, monotonic milliseconds. */
+  /** The earliest time, in monotonic milliseconds, of an event that is observed now. */
   get earliest(): number {
-    // After a delay the beat comes first, and the events of that time after it.
+    // After a delay, the heartbeat runs before the pending events.
     return this.#previous;
   }
 

@@ -13,22 +13,22 @@ import type { Observation, ScriptedServer } from "./scripted-server.ts";
 /** Observations of one run of the client. */
 export interface ScenarioResult extends Observation {
   readonly output: string;
-  /** Undefined: it was still running when the run was over. */
+  /** Undefined if it was still running at the end. */
   readonly exitCode: number | undefined;
   readonly seconds: number;
 }
 
-// The client runs in real time, so this does, too.
-/** Silence after the end of the script after which a client counts as idle. */
+// The client runs in real time, so this uses the wall clock, too.
+/** A client without requests for this long after the script counts as idle. */
 const quietMs = 8_000;
-/** How often it looks whether a run is over. */
+/** Interval of checks whether a run is over. */
 const lookMs = 50;
-/** For a client to end by itself after SIGTERM. */
+/** Time for a client to end after SIGTERM. */
 const terminationMs = 1_000;
-/** Polls after the end of the script that show that the client continues. */
+/** Number of polls after the script that prove that the client continues. */
 const enoughPolls = 2;
 
-/** Runs the client against this server, and ends it when nothing more is to be seen. */
+/** Runs the client against this server, and ends it when no more observations are expected. */
 export async function runScenario(
   server: ScriptedServer,
   argv: readonly [string, ...string[]],
@@ -76,7 +76,10 @@ async function endClient(client: ClientProcess): Promise<void> {
   client.kill("SIGKILL");
 }
 
-/** URL of the server for the client. The token of the control plane is not for it: that approves for the person. */
+/**
+ * Variables of the client, with the URL of its server. They contain no control plane token, because that approves codes
+ * for the user.
+ */
 function createEnvironment(
   server: ScriptedServer,
   folder: string,
@@ -89,7 +92,7 @@ function createEnvironment(
     SVC_EMULATOR_URL: undefined,
     SVC_EMULATOR_TOKEN: undefined,
     SVC_OAUTH_CLIENT_ID: "demo-cli",
-    // Sign-ins of the user stay as they are, and runs do not share theirs.
+    // The client does not use the sign-ins of the user, and runs do not share theirs.
     SVC_CONFIG_DIR: folder,
   };
   return Object.fromEntries(
@@ -97,23 +100,23 @@ function createEnvironment(
   );
 }
 
-/** A run of the client that is assessed. */
+/** An assessed run of the client. */
 interface ClientProcess {
   /** Its output on both streams. */
   readonly output: () => string;
-  /** Undefined while it runs; 128 + n when a signal ended it. */
+  /** Undefined while it runs; 128 + n after a signal. */
   readonly exitCode: () => number | undefined;
   /** Resolves when it has ended; rejects if it cannot be run. */
   readonly ended: Promise<void>;
-  /** Signals its whole group. */
+  /** Sends a signal to its whole group. */
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
-/** Limit of its output: a code and an address are at the beginning. */
+/** Limit of stored output. The code and the address are at its beginning. */
 const maxOutputCharacters = 1_000_000;
 const outputGraceMs = 500;
 
-/** Starts a client in a process group of its own, with nothing to read. */
+/** Starts a client in its own process group, with empty standard input. */
 function startClient(
   [program, ...args]: readonly [string, ...string[]],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
@@ -133,7 +136,7 @@ function startClient(
     });
     child.once("exit", (code, name) => {
       exitCode = code ?? 128 + (name ? constants.signals[name] : 0);
-      // Its output is complete at "close", which waits for children of it that hold the pipes.
+      // The output is complete at "close", which waits for children that hold the pipes.
       runAfterDelay(outputGraceMs, resolve);
     });
     child.once("close", () => resolve());

@@ -2,7 +2,7 @@ import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { type Check, type CheckFinding, type CheckRun, describeReply } from "./check.ts";
 import { hasTimedOut, isAccepted, type Reply } from "./sender.ts";
 
-/** How slow a receiver may be. The service waits longer, but counts a timeout as a failure. */
+/** Maximum response time of a receiver. The service waits longer, but counts a timeout as a failure. */
 export const slowMs = 1_000;
 const parallelDeliveries = 64;
 
@@ -28,7 +28,7 @@ export const responseTimeCheck: Check = {
   },
 };
 
-/** Checks over several deliveries. */
+/** Checks that use several deliveries. */
 export const behaviorChecks: readonly Check[] = [
   {
     id: "duplicate",
@@ -112,15 +112,15 @@ async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckR
     const first = failed.find((reply) => !hasTimedOut(reply)) ?? failed[0]!;
     return { result: "failed", detail: `${failed.length} of ${parallelDeliveries} failed: ${describeReply(first)}` };
   }
-  // Whatever is checked next must not wait behind them.
+  // The next check must not wait behind these deliveries.
   await send(deliveries.createGenuine(getEventNumber(parallelDeliveries)));
   const detail = `${late.length} of ${parallelDeliveries} were still waiting in the receiver's queue: ${describeReply(late[0]!)}`;
   return { result: "not_checked", detail };
 }
 
 /**
- * Whether a receiver was still working when time was up: one that handles events one after the other accepts them until
- * then, one whose requests block each other accepts none after the first ones.
+ * Whether a receiver was still working at the timeout. A receiver that processes events sequentially accepts them until
+ * then; one whose requests block each other accepts none after the first ones.
  */
 function isQueueing(replies: readonly Reply[]): boolean {
   const lastAcceptedMs = Math.max(0, ...replies.filter(isAccepted).map(({ durationMs }) => durationMs));

@@ -25,7 +25,7 @@ export interface CertifyPlan {
   readonly url: string;
   readonly checks: readonly Check[];
   readonly activity: Activity;
-  /** Base64; undefined: the emulator makes one. */
+  /** Base64. The emulator creates a key if it is undefined. */
   readonly key: string | undefined;
   readonly command: string | undefined;
   readonly readyTimeoutMs: number;
@@ -35,7 +35,7 @@ export interface CertifyPlan {
   readonly language: Language | undefined;
   /** Absolute. */
   readonly keep: string | undefined;
-  /** Keeps the emulator and the receiver until Ctrl-C. */
+  /** Keeps the emulator and the receiver running until Ctrl-C. */
   readonly console: boolean;
   /** Writes the file of --report. */
   writeReport(xml: string): Promise<void>;
@@ -103,7 +103,7 @@ export async function runCertification(plan: CertifyPlan, environmentOf: Environ
   return report.result === "failed" ? ("failed" as const) : undefined;
 }
 
-/** Starts the receiver, or makes sure that one with this key is there. */
+/** Starts the receiver, or ensures that one with this key is running. */
 async function openReceiver(
   { command, url, readyTimeoutMs, key }: CertifyPlan,
   env: Record<string, string>,
@@ -123,7 +123,7 @@ async function openReceiver(
         hint: "SVC_WEBHOOK_HMAC_KEY may hold the key, too.",
       });
     }
-    // Under --quiet, too: without the key there is nothing to wait for.
+    // The key is printed under --quiet, too, because the receiver cannot start without it.
     await output.warn("Start the receiver with this key:");
     await output.warn(`  SVC_WEBHOOK_HMAC_KEY=${deliveries.key}`);
     const { askText } = await import("../../../prompt/ask.ts");
@@ -148,7 +148,7 @@ const selectShownItems = (items: readonly CheckedItem[], checks: readonly Check[
       (result === "failed" && (check === genuineCheck || checks.every(({ requires }) => requires === "probe"))),
   );
 
-/** Names the mistakes. Of a receiver that accepts nothing, it is found out which signatures it would accept. */
+/** Names the mistakes. For a receiver that accepts nothing, searches for the signatures that it would accept. */
 async function explain(
   items: readonly CheckedItem[],
   { url, console }: CertifyPlan,
@@ -201,9 +201,9 @@ async function writeReports(
 }
 
 /**
- * Writes what checks sent into a folder: the body of each delivery as `<check>.json`, or `<check>-2.json` for the
- * second one, and its headers next to it. The key that the emulator made is in `emulator-hmac.key`; a given one, which may be
- * that of a real workspace, is not written. The files of another run are replaced.
+ * Writes the deliveries of the checks into a folder: each body as `<check>.json`, or `<check>-2.json` for the second
+ * one, with its headers next to it. A generated key is in `emulator-hmac.key`; a given one may belong to a real
+ * workspace and is not written. Files of another run are replaced.
  */
 class SentFiles {
   readonly #folder: string;

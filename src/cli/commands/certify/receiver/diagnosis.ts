@@ -11,7 +11,7 @@ export interface Diagnosis {
   readonly checks: readonly string[];
 }
 
-/** The reason of a failed check if no pattern over several checks explains it. */
+/** Describes the mistake of a failed check if no pattern over several checks explains it. */
 const mistakeOfCheck = lookupTable<string>({
   "raw-body.spaced": "reserialized-json",
   "raw-body.escaped": "reserialized-json",
@@ -52,12 +52,12 @@ const mistakeOfCheck = lookupTable<string>({
   "store.before-response": "answered-before-stored",
 });
 
-/** Ways to write the same JSON, which differ for all serializers. */
+/** Checks of JSON formats, which differ between serializers. */
 const forms = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
 
 /**
- * Names the likely mistakes by the pattern over all checks: one mistake usually fails several of them.
- * `accepted` are the mistakes of a signature that the receiver accepted when it rejected all genuine ones.
+ * Finds the likely mistakes by the pattern over all checks, because one mistake usually fails several of them.
+ * `accepted` are the signature mistakes that the receiver accepted when it rejected all genuine deliveries.
  */
 export function diagnose(items: readonly CheckedItem[], accepted: readonly string[] = []): readonly Diagnosis[] {
   const open = new Map(items.filter(isWrong).map((item) => [item.check.id, item]));
@@ -72,7 +72,7 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   const isGenuine = ({ check }: CheckedItem) => check.expects === "accept";
   const isSignature = ({ check }: CheckedItem) => check.id.startsWith("signature.");
 
-  // Of a response that never came, nothing else follows.
+  // Without any response, no other mistake can be found.
   claim("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
   if (isOpen("signature.tampered") && isOpen("signature.other-key")) claim("signature-unchecked", isSignature);
 
@@ -111,7 +111,7 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   return [...found, ...[...rest].map(([mistake, checks]) => ({ mistake, checks }))];
 }
 
-/** What ends a receiver each time, and is a mistake that is known to. */
+/** Checks that end the receiver each time, with a known mistake. */
 const isCrash = (item: CheckedItem): boolean =>
   item.endsReceiver === true &&
   ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(describeMistake(item));
@@ -120,7 +120,7 @@ const isWrong = ({ result }: CheckedItem): boolean => result === "failed" || res
 
 const wasAccepted = ({ exchanges }: CheckedItem): boolean => exchanges.some(({ reply }) => hasSucceeded(reply));
 
-/** Whether a delivery was rejected as in another check, so for the same reason. */
+/** Whether a delivery was rejected as in another check, and so for the same reason. */
 const hasReplyOf =
   (like: CheckedItem) =>
   ({ check, exchanges }: CheckedItem): boolean => {
@@ -137,7 +137,7 @@ function describeMistake(item: CheckedItem): string {
   return mistakeOfCheck[check.id] ?? "unexplained";
 }
 
-/** A signature as a receiver with these mistakes computes it. */
+/** Computes a signature like a receiver with these mistakes. */
 interface Candidate {
   readonly mistakes: readonly string[];
   readonly hash: (body: string, deliveries: Deliveries) => string;
@@ -172,10 +172,10 @@ const candidates: readonly Candidate[] = [
   },
 ];
 
-/** Their events have numbers that no check uses. */
+/** Event numbers that no check uses. */
 const firstNumber = 9_900;
 
-/** Sends an event with each of these signatures, and gives the mistakes of the first that is accepted. */
+/** Sends an event with each of these signatures, and returns the mistakes of the first accepted one. */
 export async function findAcceptedMistakes(
   deliveries: Deliveries,
   options: Parameters<typeof createSender>[0],

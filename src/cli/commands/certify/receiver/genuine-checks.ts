@@ -8,7 +8,7 @@ interface Genuine extends Pick<Check, "id" | "summary" | "basis" | "reason"> {
   readonly build: (run: CheckRun) => Delivery;
 }
 
-/** A check that a delivery gets a 2xx. */
+/** Creates a check that a delivery gets a 2xx. */
 const accepts = ({ build, ...declared }: Genuine): Check => ({
   ...declared,
   expects: "accept",
@@ -25,7 +25,7 @@ const http = "HTTP allows it, and a proxy on the way may do it";
 const longLength = 300_000;
 export const longTitle = "Düsseldorf, 東京 and 🖋";
 
-/** The check that all others build on. */
+/** The check that all others depend on. */
 export const genuineCheck = accepts({
   id: "genuine",
   summary: "Accepts a signed event",
@@ -34,7 +34,7 @@ export const genuineCheck = accepts({
   build: ({ deliveries, getEventNumber }) => deliveries.createGenuine(getEventNumber()),
 });
 
-/** Signed deliveries as the service may send them. */
+/** Variants of signed deliveries that the service may send. */
 export const genuineChecks: readonly Check[] = [
   accepts({
     id: "raw-body.spaced",
@@ -154,7 +154,7 @@ const toLowerCaseName = ([name, value]: readonly [string, string]): readonly [st
 ];
 const toTitleCase = (name: string): string => name.toLowerCase().replace(/(^|-)\w/g, (letter) => letter.toUpperCase());
 
-/** A genuine delivery whose headers are written so; the last one is that of the signature. */
+/** Creates a genuine delivery with these header names; the last one is that of the signature. */
 function withHeaders(
   { deliveries, getEventNumber }: CheckRun,
   [type, [hashName]]: readonly [readonly [string, string], readonly [string]],
@@ -163,5 +163,5 @@ function withHeaders(
   return { body, headers: [type, [hashName, headers.at(-1)![1]]] };
 }
 
-/** The same event as candidates of a diagnosis write it. */
+/** The same event in the form of a diagnosis. */
 export const toSpacedAscii = (body: string): string => writeJson(writeJson(body, "escaped"), "spaced");

@@ -3,7 +3,7 @@ import { describeReply } from "./check.ts";
 import type { Probe } from "./probe.ts";
 import { isAccepted } from "./sender.ts";
 
-/** The check that those of this list build on: silence does not change the output, an event does. */
+/** The check that the others here depend on: the output changes after an event, and only then. */
 export const probeCheck: Check = {
   id: "probe",
   summary: "The output of --probe shows an event, and only that",

@@ -5,23 +5,23 @@ import { endGroup, hasProcessGroups } from "../check.ts";
 
 /** The command that prints what the receiver has stored. */
 export interface Probe {
-  /** Present output. Fails if the probe does. */
+  /** Returns the current output. Fails if the probe does. */
   read(): Promise<string>;
-  /** The first output that differs from `before`; undefined if it stays the same for that long. */
+  /** Waits for the first output that differs from `before`. Returns undefined if it does not change in time. */
   readChanged(before: string, patienceMs?: number): Promise<string | undefined>;
-  /** The output once processing has ended, by the time that earlier events took to show. */
+  /** Waits until processing has ended, by the time that earlier events took. */
   readSettled(): Promise<string>;
-  /** Whether it prints the same as `before` for as long as an event takes to show. */
+  /** Whether the output equals `before` for as long as an event takes to appear. */
   staysSame(before: string): Promise<boolean>;
 }
 
 const maxMs = 5_000;
 const maxBytes = 1024 * 1024;
 const intervalMs = 100;
-/** An event that shows sooner is stored at once. */
+/** An event that appears sooner was stored immediately. */
 const atOnceMs = 150;
 const defaultPatienceMs = 2_000;
-/** The absence of a change is awaited for at least this long. */
+/** Minimum wait for the absence of a change. */
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
 
@@ -109,7 +109,7 @@ function runProbe(
     child.once("error", (error) => fail("cannot run", error));
     child.once("close", (code) => {
       if (ended.signal.aborted) return;
-      // What it started may outlive it.
+      // Its child processes may outlive it.
       endGroup(child, "SIGKILL");
       if (code !== 0) return fail(code === null ? "was killed" : `exits with ${code}`);
       ended.abort();

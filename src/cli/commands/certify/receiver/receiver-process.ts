@@ -10,11 +10,11 @@ import { endGroup, hasProcessGroups } from "../check.ts";
 export interface ReceiverProcess {
   /** Starts it and waits until it listens. */
   start(): Promise<void>;
-  /** How it ended: `exit code 3`. Undefined while it runs. */
+  /** Its exit, such as `exit code 3`. Undefined while it runs. */
   readonly end: string | undefined;
-  /** The same a moment after a connection broke: a program that ends closes its connections first. */
+  /** Its exit, a moment after a connection broke: a process closes its connections before it ends. */
   endAfterBreak(): Promise<string | undefined>;
-  /** Ends it, with all the processes that it started. */
+  /** Ends it with all its child processes. */
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ const graceMs = 500;
 /** Last output, for the error of a receiver that does not start. */
 const retainedCharacters = 4_000;
 
-/** A receiver that the shell runs, in a process group of its own. */
+/** A receiver that the shell runs, in its own process group. */
 export function createReceiverProcess(options: ReceiverOptions, context: Context): ReceiverProcess {
   const { command, url, env, readyTimeoutMs } = options;
   const { host, signal, output, globals, atForcedEnd } = context;
@@ -42,7 +42,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
 
   const endOfChild = () => (child && (child.exitCode !== null || child.signalCode !== null) ? endOf(child) : undefined);
 
-  /** Resolves when it has ended, or after so long. */
+  /** Resolves when it has ended, or after a timeout. */
   async function waitForEnd(ms: number, cut?: AbortSignal): Promise<void> {
     const stopped = new AbortController();
     const signals = [stopped.signal, ...(cut ? [cut] : [])];
@@ -78,7 +78,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     async endAfterBreak() {
       await waitForEnd(patienceMs, signal);
       const end = endOfChild();
-      // One that lives on breaks connections by itself.
+      // A receiver that continues breaks connections by itself.
       if (end === undefined) patienceMs /= 2;
       return end;
     },
@@ -146,7 +146,7 @@ const getPort = (url: string): string => {
 
 const maxConnectMs = 1_000;
 
-/** Whether something accepts connections at this address. */
+/** Whether a program accepts connections at this address. */
 export const isListening = (url: string, wall: WallClock): Promise<boolean> =>
   new Promise((resolve) => {
     const ended = new AbortController();

@@ -10,7 +10,7 @@ interface Forgery extends Pick<Check, "id" | "summary"> {
   readonly isHarmless?: boolean;
 }
 
-/** A check that a delivery with a wrong signature gets no 2xx. */
+/** Creates a check that a delivery with a wrong signature gets no 2xx. */
 const createRejectionCheck = ({ build, isHarmless, ...declared }: Forgery): Check => ({
   ...declared,
   expects: "reject",
@@ -23,14 +23,14 @@ const createRejectionCheck = ({ build, isHarmless, ...declared }: Forgery): Chec
 });
 
 function getResult(reply: Reply, isHarmless = false) {
-  // The receiver has taken it before its response broke.
+  // The receiver accepted it before its response broke.
   if (hasSucceeded(reply)) return isHarmless ? "warning" : "failed";
   if (reply.error?.code === "timeout") return "failed";
-  // It is rejected, by an exception that was not expected.
+  // The receiver rejected it by an unexpected exception.
   return reply.error || reply.status! >= 500 ? "warning" : "passed";
 }
 
-/** The event of the check with another signature; undefined: without one. */
+/** Creates the check's event with another signature, or without one if it is undefined. */
 function forgeDelivery(run: CheckRun, hashOf: (body: string, run: CheckRun) => string | undefined): Delivery {
   const body = run.deliveries.createEvent(run.getEventNumber());
   const hash = hashOf(body, run);

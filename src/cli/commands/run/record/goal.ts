@@ -2,14 +2,14 @@ import { UsageError } from "../../../process/failure.ts";
 import type { SeenDelivery } from "../observed.ts";
 import type { Action, LoggedDelivery, RequestHistory } from "./actions.ts";
 
-/** The failure that a shortened story must still show. */
+/** The failure that a shortened story must reproduce. */
 export type Goal =
   | { readonly kind: "request"; readonly action: Action }
   | { readonly kind: "delivery"; readonly webhook: Action; readonly seen: LoggedDelivery; readonly until: number };
 
 /**
- * The last failure: a request that was rejected, or a delivery that was not made. `about`: the reference of another
- * one, `request:12` or `delivery:3`.
+ * Finds the last failure: a rejected request, or an undelivered delivery. `about` selects another one: `request:12` or
+ * `delivery:3`.
  */
 export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): Goal {
   const goals = [
@@ -47,14 +47,14 @@ function createDeliveryGoal(seen: LoggedDelivery, actions: readonly Action[]) {
 const isWrong = (goal: Goal): boolean =>
   goal.kind === "request" ? goal.action.status >= 400 : goal.seen.outcome !== "delivered";
 
-/** The expected delivery, whatever the contract is called in the story. */
+/** Formats the expected delivery without the name of its contract. */
 export const toExpectedDelivery = ({ activity, outcome, attempts }: LoggedDelivery) => ({
   activity,
   outcome,
   answers: attempts.map(({ status, error }) => status ?? error?.code ?? "no answer"),
 });
 
-/** Whether one of the deliveries to this receiver is as that one was. */
+/** Whether one of the deliveries to this receiver equals the expected one. */
 export function isReached(seen: LoggedDelivery, to: string, deliveries: readonly SeenDelivery[]): boolean {
   const expected = JSON.stringify(toExpectedDelivery(seen));
   return deliveries.some(

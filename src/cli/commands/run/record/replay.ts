@@ -10,7 +10,7 @@ import { type Goal, isReached } from "./goal.ts";
 import type { Link, Links } from "./links.ts";
 import { minPauseMs, pauseOf, stepOf } from "./story.ts";
 
-/** Plays requests again on a fork of an emulator, with time as it passed between them. */
+/** Replays requests on a fork of an emulator, with the original times between them. */
 export class Replayer {
   readonly #base: Emulator;
   readonly #context: Pick<Context, "svc" | "read" | "signal" | "host">;
@@ -31,7 +31,7 @@ export class Replayer {
     return this.#play(actions, links, async (_, results) => results);
   }
 
-  /** Whether they lead to the same. */
+  /** Whether the requests reproduce the goal. */
   async reaches(goal: Goal, actions: readonly Action[], links: Links): Promise<boolean> {
     const last = goal.kind === "request" ? goal.action : goal.webhook;
     if (!actions.includes(last)) return false;
@@ -83,7 +83,7 @@ async function advanceTo(stage: Stage, from: number, to: number): Promise<void> 
 
 export const getReceiverName = ({ id }: Pick<Action, "id">): string => `receiver${id}`;
 
-/** The request with what earlier ones have made in this replay; undefined if one of them is missing. */
+/** Resolves the links of a request with values of this replay. Returns undefined if a value is missing. */
 function resolveLinks(
   action: Action,
   links: ReadonlyMap<string, Link> | undefined,

@@ -8,10 +8,10 @@ import type { Action } from "./actions.ts";
 import { type Goal, toExpectedDelivery } from "./goal.ts";
 import type { Link, Links } from "./links.ts";
 
-/** Shorter pauses are those of a person or a program, and mean nothing. */
+/** Shorter pauses are not significant. */
 export const minPauseMs = 1_000;
 
-/** In whole seconds, and one more: entries due at that time have run then. */
+/** In whole seconds, rounded up and increased by one, so that all due entries have run. */
 export const pauseOf = (ms: number): number => (Math.ceil(ms / 1_000) + 1) * 1_000;
 
 interface WrittenStep {
@@ -19,7 +19,7 @@ interface WrittenStep {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The step that makes a request again. */
+/** The step that repeats a request. */
 export function stepOf({ operation, params, query, body, webhook }: Action, receiver: string): WrittenStep {
   if (webhook) {
     const answers = webhook.answers.length === 1 ? webhook.answers[0] : webhook.answers;
@@ -43,12 +43,12 @@ interface Told {
   readonly goal: Goal;
   readonly actions: readonly Action[];
   readonly links: Links;
-  /** How many requests there were. */
+  /** Number of requests before shortening. */
   readonly requests: number;
   readonly seed: string | undefined;
 }
 
-/** The scenario file of some requests, with what came of the last. */
+/** Formats the scenario file of requests, with the outcome of the last one. */
 export function writeStory({ goal, actions, links, requests, seed }: Told): string {
   const names = nameValues(actions, links);
   const steps: Record<string, unknown>[] = [];
@@ -85,12 +85,12 @@ const pauseSteps = (from: number, to: number): Record<string, unknown>[] =>
   to - from < minPauseMs ? [] : [{ advance: formatDuration(pauseOf(to - from)) }];
 
 interface Names {
-  /** Saved values of each request: names with the paths of values. */
+  /** Saved values of each request: names and paths. */
   readonly saved: ReadonlyMap<number, ReadonlyMap<string, string>>;
   readonly receivers: ReadonlyMap<number, string>;
 }
 
-/** Gives names to what later requests need: `contract`, and `contract2` for the next one. */
+/** Names the values that later requests need: `contract`, then `contract2`. */
 function nameValues(actions: readonly Action[], links: Links): Names {
   const saved = new Map<number, Map<string, string>>();
   const receivers = new Map<number, string>();
