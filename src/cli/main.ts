@@ -47,10 +47,10 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   if (rest?.length === 0) return 0;
 
   const stopping = new ShutdownController(host);
-  let readerGone = false;
+  let isOutputClosed = false;
   let unwritten: NodeJS.ErrnoException | undefined;
   const onOutputError = (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") readerGone = true;
+    if (error.code === "EPIPE") isOutputClosed = true;
     else unwritten ??= error;
     stopping.stop();
   };
@@ -62,10 +62,10 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   try {
     const code = await run(args, host, stopping, rest);
     if (unwritten) return reportFailure(explainError(createStdoutError(unwritten)), unwritten, args, host);
-    return readerGone ? 0 : code;
+    return isOutputClosed ? 0 : code;
   } catch (error) {
     // A closed output ends the command successfully (DECISIONS.md, L3).
-    if (readerGone) return 0;
+    if (isOutputClosed) return 0;
     if (unwritten) return reportFailure(explainError(createStdoutError(unwritten)), unwritten, args, host);
     const { name } = stopping;
     if (name && error instanceof PartialFailureError)
@@ -102,8 +102,8 @@ async function run(
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const isCommand = error.message.startsWith("unknown command");
-    const better = isCommand ? (await import("./parse/suggestions.ts")).findReplacement(words) : undefined;
-    if (better !== undefined) throw new UsageError(error.message, { hint: `${better}.`, cause: error });
+    const replacement = isCommand ? (await import("./parse/suggestions.ts")).findReplacement(words) : undefined;
+    if (replacement !== undefined) throw new UsageError(error.message, { hint: `${replacement}.`, cause: error });
     throw error.withHint((await suggestName(error, words)) ?? `See ${parser.formatHelpLine(words)}.`);
   }
 }
@@ -163,15 +163,15 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
   if (logsJson(own)) {
     // Log collectors of an emulator read one document per line, also for a fatal error.
     const about = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
-    await printer.json("stderr", { ...about, ...toExplanationJson(explanation) });
+    await printer.printJson("stderr", { ...about, ...toExplanationJson(explanation) });
     return explanation.exitCode;
   }
   if (wantsJson) {
-    await printer.json("stderr", toExplanationJson(explanation));
+    await printer.printJson("stderr", toExplanationJson(explanation));
     return explanation.exitCode;
   }
   const stack = own.includes("--debug") && error instanceof Error ? formatStack(error) : [];
-  await printer.lines("stderr", [...formatExplanation(explanation), ...stack]);
+  await printer.printLines("stderr", [...formatExplanation(explanation), ...stack]);
   if (shouldAnnotate(host.env, own)) await annotate(host, explanation);
   return explanation.exitCode;
 }

@@ -86,7 +86,10 @@ describe("the layout of an answer", () => {
 
   it("of nothing is [] for programs and a line on standard error for people", async () => {
     assert.deepEqual(await shown([], { json: true }, view), { out: "[]\n", err: "" });
-    assert.deepEqual(await shown([], {}, { ...view, none: "No contracts" }), { out: "", err: "No contracts\n" });
+    assert.deepEqual(await shown([], {}, { ...view, emptyMessage: "No contracts" }), {
+      out: "",
+      err: "No contracts\n",
+    });
   });
 
   it("lets nothing in a value move the cursor of a terminal", async () => {

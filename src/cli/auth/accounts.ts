@@ -65,8 +65,11 @@ export async function changeAccount(
     async (content) => {
       const known = content?.accounts ?? {};
       const changed = await change(Object.hasOwn(known, address) ? known[address] : undefined);
-      const others = Object.entries(known).filter(([name]) => name !== address);
-      return { ...content, accounts: Object.fromEntries(changed ? [...others, [address, changed]] : others) };
+      const otherAccounts = Object.entries(known).filter(([name]) => name !== address);
+      return {
+        ...content,
+        accounts: Object.fromEntries(changed ? [...otherAccounts, [address, changed]] : otherAccounts),
+      };
     },
   );
   return accounts?.[address];

@@ -65,14 +65,14 @@ export interface PollObserver {
  * if access is denied or the code has expired.
  */
 export async function pollForTokens(
-  begun: { readonly interval: number; readonly expires_at: string },
+  start: { readonly interval: number; readonly expires_at: string },
   poll: () => Promise<OAuthResponse>,
   { wall }: Pick<Host, "wall">,
   signal: AbortSignal,
   watcher: PollObserver = {},
 ): Promise<OAuthResponse> {
-  const deadline = Date.parse(begun.expires_at);
-  let intervalSeconds = begun.interval;
+  const deadline = Date.parse(start.expires_at);
+  let intervalSeconds = start.interval;
   let faults = 0;
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
@@ -84,13 +84,13 @@ export async function pollForTokens(
       if (error instanceof NetworkError) return error;
       throw error;
     });
-    const trouble = findTemporaryFailure(answer);
-    if (trouble !== undefined) {
+    const failure = findTemporaryFailure(answer);
+    if (failure !== undefined) {
       faults += 1;
       const backoffSeconds = Math.max(intervalSeconds, Math.min(maxBackoffSeconds, intervalSeconds * 2 ** faults));
       const retryMs = answer instanceof NetworkError ? 0 : (parseRetryAfterMs(answer.headers, wall.now()) ?? 0);
       waitMs = Math.max(backoffSeconds * 1_000, retryMs);
-      watcher.onTrouble?.(trouble, Math.round(waitMs / 1_000));
+      watcher.onTrouble?.(failure, Math.round(waitMs / 1_000));
       continue;
     }
     faults = 0;
@@ -117,9 +117,9 @@ export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAut
 function findTemporaryFailure(answer: OAuthResponse | NetworkError): string | undefined {
   if (answer instanceof NetworkError) return answer.code;
   if (answer.error === "slow_down" || answer.error === "authorization_pending") return undefined;
-  const isPassing = answer.status >= 500 || answer.status === 429 || answer.status === 408;
+  const isTemporary = answer.status >= 500 || answer.status === 429 || answer.status === 408;
   const known = ["access_denied", "expired_token", "invalid_grant", "invalid_client"];
-  return isPassing && !known.includes(answer.error ?? "") ? `status ${answer.status}` : undefined;
+  return isTemporary && !known.includes(answer.error ?? "") ? `status ${answer.status}` : undefined;
 }
 
 function finishPolling(answer: OAuthResponse): OAuthResponse {

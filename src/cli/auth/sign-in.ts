@@ -36,28 +36,28 @@ export interface SignInRequest {
 
 /** Performs the whole device login: requests a code, shows it, waits, and stores the tokens. */
 export async function signIn(request: SignInRequest, context: Context): Promise<SignInResult> {
-  const { begun, challenge } = await begin(request, context);
+  const { begun: pending, challenge } = await begin(request, context);
   await announceChallenge(challenge, context);
   const stopOffering = offerBrowser(challenge, request, context);
-  return finish(begun, context, true).finally(stopOffering) as Promise<SignInResult>;
+  return finish(pending, context, true).finally(stopOffering) as Promise<SignInResult>;
 }
 
 /** Performs the first step: requests a code, shows it, and stores the input of the second step. */
 export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
-  const { begun, challenge } = await begin(request, context);
-  await savePendingSignIn(begun, context);
+  const { begun: pending, challenge } = await begin(request, context);
+  await savePendingSignIn(pending, context);
   await announceChallenge(challenge, context);
 }
 
 /** Errors that end a sign-in for good (RFC 8628, 3.5; RFC 6749, 5.2). */
-const endings: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
+const finalErrors: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
 
 /** Performs the second step: waits for the approval, or checks once. Returns undefined before the decision. */
 export async function finishSignIn(context: Context, waits: boolean): Promise<SignInResult | undefined> {
-  const begun = await readPendingSignIn(context);
-  const signedIn = await finish(begun, context, waits).catch(async (error: unknown) => {
+  const pending = await readPendingSignIn(context);
+  const signedIn = await finish(pending, context, waits).catch(async (error: unknown) => {
     // The pending sign-in is over. After any other rejection, another attempt may succeed.
-    if (error instanceof CommandFailedError && endings.includes(error.code)) await removePendingSignIn(context);
+    if (error instanceof CommandFailedError && finalErrors.includes(error.code)) await removePendingSignIn(context);
     throw error;
   });
   if (signedIn) await removePendingSignIn(context);
@@ -71,19 +71,19 @@ async function begin({ clientId: client_id, issuer, scope }: SignInRequest, cont
   const challenge = parseChallenge(
     await postOAuth(client, server.deviceUrl, server.encoding, { client_id, scope }, context.signal),
   );
-  const begun: PendingSignIn = {
+  const pending: PendingSignIn = {
     client_id,
     device_code: challenge.deviceCode,
     interval: challenge.intervalSeconds,
     expires_at: toIsoMillis(context.host.wall.now() + challenge.expiresInSeconds * 1_000),
     server,
   };
-  return { begun, challenge };
+  return { begun: pending, challenge };
 }
 
-async function finish(begun: PendingSignIn, context: Context, waits: boolean): Promise<SignInResult | undefined> {
+async function finish(pending: PendingSignIn, context: Context, waits: boolean): Promise<SignInResult | undefined> {
   const { host, output, signal } = context;
-  const { client_id, device_code, server } = begun;
+  const { client_id, device_code, server } = pending;
   const client = await createOAuthClient(context);
   const poll = () =>
     postOAuth(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
@@ -92,7 +92,7 @@ async function finish(begun: PendingSignIn, context: Context, waits: boolean): P
         context,
         "Waiting for approval",
         () =>
-          pollForTokens(begun, poll, host, signal, {
+          pollForTokens(pending, poll, host, signal, {
             onSlowDown: (seconds) =>
               void output.note(`The server requested a longer interval: polling every ${seconds} s`),
             onTrouble: (reason, seconds) =>
@@ -126,7 +126,7 @@ async function announceChallenge(challenge: DeviceChallenge, { output }: Context
       expires_in: expiresInSeconds,
       interval: intervalSeconds,
     };
-    return output.document(shown);
+    return output.printDocument(shown);
   }
   await output.warn(["Open ", bold(verificationUri)]);
   await output.warn(["and enter the code ", bold(userCode)]);
@@ -165,19 +165,19 @@ const getPendingLoginPath = ({ host: { env } }: Pick<Context, "host">): string =
   join(getConfigFolder(env), "device-login.json");
 
 /** Stores the sign-in and replaces an earlier one. */
-async function savePendingSignIn(begun: PendingSignIn, context: Context): Promise<void> {
+async function savePendingSignIn(pending: PendingSignIn, context: Context): Promise<void> {
   await changePrivateFile<PendingSignIn>(
     getPendingLoginPath(context),
     () => undefined,
     context.host,
     context.signal,
-    () => begun,
+    () => pending,
   );
 }
 
 async function readPendingSignIn(context: Context): Promise<PendingSignIn> {
-  const begun = await readPrivateFile<PendingSignIn>(getPendingLoginPath(context), checkBegun);
-  if (begun) return begun;
+  const pending = await readPrivateFile<PendingSignIn>(getPendingLoginPath(context), checkBegun);
+  if (pending) return pending;
   throw new CommandFailedError("usage", "nothing_begun", "No sign-in was started with --no-wait.", {
     next: ["auth", "device-login", "--no-wait"],
   });

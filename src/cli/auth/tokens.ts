@@ -62,7 +62,7 @@ const signInAgain = (address: string, why: string): CommandFailedError =>
  */
 export async function refreshAccount(context: Context, address: string, force = false): Promise<Account> {
   const before = (await readAccounts(context))[address];
-  let dead: CommandFailedError | undefined;
+  let rejectedRefresh: CommandFailedError | undefined;
   const account = await changeAccount(context, address, async (now) => {
     if (now === undefined) throw signInAgain(address, "Not signed in");
     const isNew = now.access_token !== before?.access_token;
@@ -71,7 +71,7 @@ export async function refreshAccount(context: Context, address: string, force = 
     const answer = await redeem(await createOAuthClient(context), now, context.cut);
     if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
       // A token that the server has rejected is rejected again.
-      dead = signInAgain(address, "The server no longer accepts the refresh token");
+      rejectedRefresh = signInAgain(address, "The server no longer accepts the refresh token");
       return { ...now, refresh_token: undefined };
     }
     if (answer.status !== 200) throw createOAuthError("The refresh", answer);
@@ -87,7 +87,7 @@ export async function refreshAccount(context: Context, address: string, force = 
       refreshed_at: toIsoSeconds(wall),
     };
   });
-  if (dead) throw dead;
+  if (rejectedRefresh) throw rejectedRefresh;
   return account!;
 }
 

@@ -87,9 +87,9 @@ function findCommands(words: readonly string[], commands: readonly ListedCommand
   const all = [...commands].sort((a, b) => a.words.length - b.words.length);
   const named = all.filter((one) => startsWithWords(words, one.words));
   const deepest = named.at(-1);
-  const isOne =
+  const isUnambiguous =
     deepest !== undefined && all.every((one) => one === deepest || !startsWithWords(one.words, deepest.words));
-  return isOne ? named : all;
+  return isUnambiguous ? named : all;
 }
 
 export interface TreeGroup {
@@ -100,13 +100,13 @@ export interface TreeGroup {
 
 /** Loads all groups with all their commands, for the manifest and the manual. Only these need the whole tree. */
 export async function loadCommandTree(
-  declarationsOf: (group: string) => Promise<readonly CommandDeclaration[]>,
+  loadGroup: (group: string) => Promise<readonly CommandDeclaration[]>,
 ): Promise<TreeGroup[]> {
   return Promise.all(
     (await groupNames()).map(async (name) => ({
       name,
       summary: commandGroups[name]?.summary ?? "",
-      commands: await declarationsOf(name),
+      commands: await loadGroup(name),
     })),
   );
 }

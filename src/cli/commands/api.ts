@@ -92,7 +92,7 @@ const api = defineCommand({
       await context.output.print(String(response.status), ...lines, "");
     }
     if (response.status < 400) {
-      await context.output.content(response.body, isText(response.headers["content-type"]));
+      await context.output.printContent(response.body, isText(response.headers["content-type"]));
       const { location } = response.headers;
       if (response.status >= 300 && location !== undefined)
         await context.output.note(`${response.status}, to ${redactHeader("location", location)}`);
@@ -104,7 +104,7 @@ const api = defineCommand({
     }
     const text = await readBodyText(response.body);
     if (!context.globals.json) {
-      await context.output.content([Buffer.from(text.endsWith("\n") || text === "" ? text : `${text}\n`)], true);
+      await context.output.printContent([Buffer.from(text.endsWith("\n") || text === "" ? text : `${text}\n`)], true);
     }
     const { status, headers } = response;
     throw new ServiceError({

@@ -33,12 +33,12 @@ const chatBMessaging = defineCommand({
     if (mints && input.flags["token-file"] !== undefined) {
       throw new UsageError("--mint cannot be used with --token-file");
     }
-    const ofApp = mints ? undefined : await readAppSecret(token, input, context);
+    const appSecret = mints ? undefined : await readAppSecret(token, input, context);
     const prepared = await prepareCall(spec!, input, context, {
       async sign(given) {
         const isDry = input.flags["dry-run"] === true;
         // A dry run needs no token, because the printed header is masked.
-        const bearer = mints ? (isDry ? "minted" : await mintToken(context, given.args.body)) : ofApp;
+        const bearer = mints ? (isDry ? "minted" : await mintToken(context, given.args.body)) : appSecret;
         return bearer === undefined ? given : given.with({ headers: { authorization: `Bearer ${bearer}` } });
       },
     });

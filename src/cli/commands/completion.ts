@@ -17,7 +17,7 @@ const completion = defineCommand({
     { title: "PowerShell: save it as a file, and run that in $PROFILE", argv: ["completion", "powershell"] },
   ],
   async run(input, { output }) {
-    await output.content([Buffer.from(createCompletionScript(input.positionals.shell))]);
+    await output.printContent([Buffer.from(createCompletionScript(input.positionals.shell))]);
     return undefined;
   },
 });

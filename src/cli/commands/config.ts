@@ -58,7 +58,7 @@ const configList = defineCommand({
     const value = { name: "value", cut: 1 } as const;
     const columns =
       input.flags["show-origin"] === true ? ["key", value, { name: "origin", cut: 2 } as const] : ["key", value];
-    await context.output.show(rows, { fields: ["key", "value", "origin"], columns, none: "No settings" });
+    await context.output.show(rows, { fields: ["key", "value", "origin"], columns, emptyMessage: "No settings" });
     return undefined;
   },
 });
@@ -88,7 +88,7 @@ const configProfiles = defineCommand({
     await context.output.show(rows, {
       fields,
       columns: ["name", "current", { name: "router_url", cut: 1 }],
-      none: "No profiles",
+      emptyMessage: "No profiles",
     });
     return undefined;
   },
@@ -213,9 +213,9 @@ const configUse = defineCommand({
     const name = input.positionals.profile;
     await useProfile(context, name);
     await context.output.note(`Commands use profile ${name} from now on`);
-    const over = readVariable(context.host, "SVC_PROFILE");
-    if (over && over.value !== name) {
-      await context.output.warn(`${over.origin} is set to ${over.value} here and overrides it.`);
+    const overriding = readVariable(context.host, "SVC_PROFILE");
+    if (overriding && overriding.value !== name) {
+      await context.output.warn(`${overriding.origin} is set to ${overriding.value} here and overrides it.`);
     }
     const { isEmulatorHere, chosenBy } = await resolveServiceSettings(context);
     if (isEmulatorHere) {

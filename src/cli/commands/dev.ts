@@ -59,7 +59,7 @@ const dev = defineCommand({
     await session.subscribe(receiver);
     const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
     if (isText) await screen.print(...formatReadyLines(ready, isInteractive, host));
-    else await output.document(toReadyDocument(ready));
+    else await output.printDocument(toReadyDocument(ready));
     if (!isInteractive) await output.note("Press Ctrl-C to stop");
     await session.run();
     context.signal.throwIfAborted();

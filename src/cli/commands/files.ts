@@ -40,7 +40,7 @@ const filesDownload = defineCommand({
       mayBeEmpty: true,
     });
     if (!toFile) {
-      await context.output.content(content);
+      await context.output.printContent(content);
       return undefined;
     }
     await writeOutput(context.host, file, content);
@@ -85,7 +85,7 @@ const filesUpload = defineCommand({
     if (filename !== undefined && paths.length > 1)
       throw new UsageError("--filename cannot be used with several files");
     if (paths.filter((path) => path === "-").length > 1) throw new UsageError("<path> cannot be - more than once");
-    const files = await findUploadCandidates(context, paths, "<path>", { contentType, filename, takesInput: true });
+    const files = await findUploadCandidates(context, paths, "<path>", { contentType, filename, acceptsStdin: true });
     if (input.flags["dry-run"]) {
       const plan = files.map(({ filename, path, bytes, contentType }) => ({
         filename,

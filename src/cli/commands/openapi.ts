@@ -35,7 +35,7 @@ const openapi = defineCommand({
     const declared = buildOpenApi(service, declarations);
     const document = observed === undefined ? declared : await annotateDocument(declared, observed, context);
     const server = await findServer(service, { globals, host });
-    await output.document(server === undefined ? document : { ...document, servers: [server] }, 2);
+    await output.printDocument(server === undefined ? document : { ...document, servers: [server] }, 2);
     return undefined;
   },
 });

@@ -60,7 +60,7 @@ const run = defineCommand({
         import("../../api/registry.ts"),
       ]);
       const ids = registry.map(({ id }) => id).sort();
-      await output.document(createScenarioSchema(ids), 2);
+      await output.printDocument(createScenarioSchema(ids), 2);
       return undefined;
     }
     const files = positionals.file ?? [];

@@ -27,7 +27,7 @@ export async function followStream<O extends Operation>(
     missed = { count };
   };
   const answer = await client.send(CheckedCall.check(operation, args), { signal, silenceMs: 0, onMissed });
-  if (output.format !== "table") await output.document({ type: "version", ui: "1.0" });
+  if (output.format !== "table") await output.printDocument({ type: "version", ui: "1.0" });
   await output.note("Following (press Ctrl-C to stop)");
   const declared = operation.responses[200];
   const schema = declared?.kind === "events" ? declared.schema : undefined;
@@ -35,12 +35,12 @@ export async function followStream<O extends Operation>(
     if (missed) {
       const { count } = missed;
       missed = undefined;
-      if (output.format !== "table") await output.document({ type: "resync", missed: count ?? null });
+      if (output.format !== "table") await output.printDocument({ type: "resync", missed: count ?? null });
       await output.note(describeDroppedEvents(count));
     }
     const shapeProblem = schema && findShapeProblem(schema, value);
     const event = requireValidValue({ ...answer, value, shapeProblem });
-    await output.event(event, line(event));
+    await output.printEvent(event, line(event));
   }
   signal.throwIfAborted();
   await output.note("The emulator has ended");

@@ -113,8 +113,8 @@ export async function printPlan(
   }
   const lines = Object.entries(shown).map(([name, value]) => `${name}: ${value}`);
   await output.print(`${method} ${url}`, ...lines, ...(content === undefined ? [] : [""]));
-  if (typeof content === "string") await output.content([Buffer.from(`${content}\n`)], true);
-  else if (content !== undefined) await output.document(content, 2);
+  if (typeof content === "string") await output.printContent([Buffer.from(`${content}\n`)], true);
+  else if (content !== undefined) await output.printDocument(content, 2);
   await output.note("Dry run: nothing was sent");
 }
 

@@ -54,25 +54,25 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
   const isNamed = globals.profile !== undefined;
   const readFromEnv = (name: string) => checkUrl(readVariable(host, name));
   const flag = globals.baseUrl === undefined ? undefined : { value: globals.baseUrl, origin: "--base-url" };
-  const ofEnv = isNamed || flag ? { router: undefined, contracts: undefined } : readAddresses(readFromEnv);
-  const isOfEnv = (ofEnv.router ?? ofEnv.contracts) !== undefined;
-  const isSaid = isNamed || isOfEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
-  const here = isSaid ? undefined : await findRunningEmulator(host);
-  if (here) return createEmulatorSettings(here, host);
+  const envAddresses = isNamed || flag ? { router: undefined, contracts: undefined } : readAddresses(readFromEnv);
+  const isOfEnv = (envAddresses.router ?? envAddresses.contracts) !== undefined;
+  const isExplicit = isNamed || isOfEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
+  const localEmulator = isExplicit ? undefined : await findRunningEmulator(host);
+  if (localEmulator) return createEmulatorSettings(localEmulator, host);
   const chosen = isNamed || !(flag || isOfEnv) ? await resolveProfile({ globals, host }) : undefined;
   const given = chosen === undefined ? undefined : createProfileReader(chosen, host);
   const router = given?.("router_url");
   const contracts = given?.("contracts_url");
 
-  const ofProfile = { clientId: given?.("client_id"), clientSecret: given?.("client_secret") };
+  const profileKeys = { clientId: given?.("client_id"), clientSecret: given?.("client_secret") };
   const pair = { clientId: readVariable(host, "SVC_CLIENT_ID"), clientSecret: readVariable(host, "SVC_CLIENT_SECRET") };
-  const [first, second] = isNamed ? [ofProfile, pair] : [pair, ofProfile];
+  const [first, second] = isNamed ? [profileKeys, pair] : [pair, profileKeys];
   const keys = [readEnvironmentKeys(host), chosen === undefined ? {} : readProfileKeys(chosen, host)];
   return {
     chosenBy: flag ? "--base-url" : isOfEnv ? "environment" : chosen && `profile ${chosen.name.value}`,
     // All addresses come from one source, so that a partial environment is not mixed with a partial profile.
-    router: flag ?? ofEnv.router ?? checkUrl(router ?? contracts),
-    contracts: flag ?? (isOfEnv ? ofEnv.contracts : checkUrl(contracts ?? router)),
+    router: flag ?? envAddresses.router ?? checkUrl(router ?? contracts),
+    contracts: flag ?? (isOfEnv ? envAddresses.contracts : checkUrl(contracts ?? router)),
     // Both halves of a pair come from one source.
     ...((first.clientId ?? first.clientSecret) === undefined ? second : first),
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
@@ -100,21 +100,21 @@ async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise
   const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
   const own = (value: string): SettingValue => ({ value, origin });
   const toOwnSetting = (value: string | undefined) => (value === undefined ? undefined : own(value));
-  const { access: here, key, unused } = await selectEnvironmentKey(found, host);
-  const first = getMainCluster(here);
+  const { access: localEmulator, key, unused } = await selectEnvironmentKey(found, host);
+  const first = getMainCluster(localEmulator);
   return {
     chosenBy: origin,
-    router: own(here.routerUrl),
-    contracts: own(first?.url ?? here.routerUrl),
+    router: own(localEmulator.routerUrl),
+    contracts: own(first?.url ?? localEmulator.routerUrl),
     clientId: key ? readVariable(host, "SVC_CLIENT_ID") : toOwnSetting(first?.clientId),
     clientSecret: key ? readVariable(host, "SVC_CLIENT_SECRET") : toOwnSetting(first?.clientSecret),
-    clusterKeys: Object.fromEntries(here.clusters.map(({ id, clusterKey }) => [id, own(clusterKey)])),
+    clusterKeys: Object.fromEntries(localEmulator.clusters.map(({ id, clusterKey }) => [id, own(clusterKey)])),
     clusterKey: undefined,
     basicAuth: undefined,
     token: undefined,
     // A signing key in the environment is for deliveries of any origin and is sent nowhere.
     hmacKey: readWebhookKeySetting(host) ?? toOwnSetting(first?.hmacKey),
-    controlToken: own(here.token),
+    controlToken: own(localEmulator.token),
     isEmulatorHere: true,
     unused,
   };

@@ -91,13 +91,13 @@ export async function resolveControlTarget(
   if (!running) throw await createNoEmulatorError(state, path);
   if (!(await isSameEmulator(running, { mayBeStarting: true }))) {
     if (await isProcessAlive(running.pid)) throw await createNoEmulatorError(state, path);
-    const isKept = existsSync(state);
+    const hasState = existsSync(state);
     throw new CommandFailedError(
       "not-found",
       "no_emulator",
       `The emulator was killed, or its machine went down (state: ${state}).`,
       {
-        hint: isKept ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
+        hint: hasState ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
         next: ["emulator", "start", ...(file === undefined ? [] : ["--file", file])],
       },
     );

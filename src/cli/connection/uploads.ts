@@ -36,7 +36,7 @@ interface CandidateOptions {
   readonly contentType?: string | undefined;
   readonly filename?: string | undefined;
   /** Whether the file is standard input, `-`. */
-  readonly takesInput?: boolean;
+  readonly acceptsStdin?: boolean;
 }
 
 /** Checks every file before the first request. Throws UsageError for files that cannot be uploaded. */
@@ -44,12 +44,12 @@ export async function findUploadCandidates(
   context: Context,
   paths: readonly string[],
   flag: string,
-  { contentType, filename, takesInput = false }: CandidateOptions = {},
+  { contentType, filename, acceptsStdin = false }: CandidateOptions = {},
 ): Promise<Candidate[]> {
   const found: Candidate[] = [];
   const { lookup } = await import("./media-types.ts");
   for (const path of paths) {
-    if (path === "-" && !takesInput) throw new UsageError(`${flag} must be a file, got "-"`);
+    if (path === "-" && !acceptsStdin) throw new UsageError(`${flag} must be a file, got "-"`);
     const name = filename ?? (path === "-" ? "stdin" : basename(path));
     found.push({
       path,

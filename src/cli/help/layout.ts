@@ -17,7 +17,7 @@ export interface HelpTable {
   /** Names below the rows, without descriptions. */
   readonly names?: readonly string[];
   /** Whether the table directly follows the previous one, without a blank line. */
-  readonly isTight?: boolean;
+  readonly isContinuation?: boolean;
 }
 
 /** Longer lines are tiring to read, even in a wide window. */
@@ -47,7 +47,7 @@ export function layOutPage(page: HelpPage, columns: number): string {
 function formatTables(tables: readonly HelpTable[], width: number): string[] {
   const blocks: HelpTable[][] = [];
   for (const table of tables.filter(({ rows, names = [] }) => rows.length + names.length > 0)) {
-    if (table.isTight && blocks.length > 0) blocks.at(-1)!.push(table);
+    if (table.isContinuation && blocks.length > 0) blocks.at(-1)!.push(table);
     else blocks.push([table]);
   }
   return blocks.map((block) => {
@@ -61,14 +61,14 @@ const getWidestTerm = (rows: HelpTable["rows"]): number =>
 
 /** Formats terms and descriptions. A long term, or a narrow window, puts the description below its term. */
 function formatTable({ title, rows, names = [] }: HelpTable, widest: number, width: number): string {
-  const side = width - widest - 4 >= narrowestText ? widest : 0;
+  const termWidth = width - widest - 4 >= narrowestText ? widest : 0;
   const lines = rows.flatMap(([term, text]) => {
-    const isBeside = side > 0 && term.length <= side;
-    const indent = side > 0 ? side + 4 : 6;
+    const isInline = termWidth > 0 && term.length <= termWidth;
+    const indent = termWidth > 0 ? termWidth + 4 : 6;
     const [first = "", ...rest] = wrapText(text, width - indent);
-    const more = (isBeside ? rest : [first, ...rest]).filter((line) => line !== "");
+    const more = (isInline ? rest : [first, ...rest]).filter((line) => line !== "");
     return [
-      isBeside ? `  ${term.padEnd(side)}  ${first}`.trimEnd() : `  ${term}`,
+      isInline ? `  ${term.padEnd(termWidth)}  ${first}`.trimEnd() : `  ${term}`,
       ...more.map((line) => " ".repeat(indent) + line),
     ];
   });

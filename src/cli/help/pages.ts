@@ -157,7 +157,7 @@ function createCommandTables(
       title,
       rows: commands.map((word) => [word, createRow(word)[1]] as const),
       names: more,
-      isTight: i > 0,
+      isContinuation: i > 0,
     }));
   }
   const listed = next.filter((word) => !group?.unlisted?.includes(word));
@@ -176,12 +176,12 @@ function createCommandRow(
   below: readonly DescribedCommand[],
 ): [string, string] {
   const depth = words.length;
-  const here = below.filter((one) => one.words[depth] === word);
-  const command = here.find((one) => one.words.length === depth + 1);
-  const inner = here.filter((one) => one.words.length > depth + 1).map((one) => one.words[depth + 1]!);
-  const also = inner.length > 0 ? [command ? `also: ${inner.join(", ")}` : inner.join(", ")] : [];
+  const matching = below.filter((one) => one.words[depth] === word);
+  const command = matching.find((one) => one.words.length === depth + 1);
+  const inner = matching.filter((one) => one.words.length > depth + 1).map((one) => one.words[depth + 1]!);
+  const innerNote = inner.length > 0 ? [command ? `also: ${inner.join(", ")}` : inner.join(", ")] : [];
   const term = [word, ...(command?.positionals ?? []).map(formatPositional)].join(" ");
-  return [term, [...(command ? [command.summary] : []), ...also].join("; ")];
+  return [term, [...(command ? [command.summary] : []), ...innerNote].join("; ")];
 }
 
 function formatAlsoTakes({ command, except }: NonNullable<DescribedCommand["alsoTakes"]>): string {

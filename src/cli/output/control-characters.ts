@@ -79,14 +79,14 @@ function getCharacterBefore(text: string, offset: number): string {
  * and in Azure Pipelines), `##vso[` and `##teamcity[` anywhere.
  */
 const atLineStart = /^([^\S\n\r\u2028\u2029]*):(?=:)/gm;
-const anywhere = /##(?=\w{0,16}\[)/g;
+const commandPattern = /##(?=\w{0,16}\[)/g;
 
 const mayCommand = (text: string): boolean => text.includes("::") || text.includes("##");
 
 /** Escapes lines visibly so that a runner does not execute them. */
 export const neutralizeCommands = (text: string): string =>
-  mayCommand(text) ? text.replace(atLineStart, "$1\\x3a").replace(anywhere, "\\x23#") : text;
+  mayCommand(text) ? text.replace(atLineStart, "$1\\x3a").replace(commandPattern, "\\x23#") : text;
 
 /** Escapes runner commands in JSON without changing its meaning. */
 export const neutralizeJsonCommands = (json: string): string =>
-  mayCommand(json) ? json.replace(atLineStart, "$1\\u003a").replace(anywhere, "#\\u0023") : json;
+  mayCommand(json) ? json.replace(atLineStart, "$1\\u003a").replace(commandPattern, "#\\u0023") : json;

@@ -59,9 +59,9 @@ async function refuseLoss(
   flag: string,
   { inputs = [], isOurs }: ProtectedFiles,
 ): Promise<void> {
-  const itself = await getIdentity(host, path);
+  const identity = await getIdentity(host, path);
   for (const input of inputs) {
-    if (input === undefined || (await getIdentity(host, input)) !== itself) continue;
+    if (input === undefined || (await getIdentity(host, input)) !== identity) continue;
     throw new UsageError(`${flag} must not be the input file ${path}`, {
       hint: "Choose another file.",
     });

@@ -18,9 +18,9 @@ export interface TableView {
   /** The field that holds the rows. */
   readonly rows?: string | undefined;
   /** Message for users about an empty result: `No webhooks`. */
-  readonly none?: string;
+  readonly emptyMessage?: string;
   /** Reason for an unexpected empty result. It replaces `none` in every format. */
-  readonly lack?: string | undefined;
+  readonly emptyReason?: string | undefined;
 }
 
 /**
@@ -33,41 +33,41 @@ export interface Output {
   /** Prints a response. */
   show(value: unknown, view?: TableView): Promise<void>;
   /** Prints one document of a stream: a line of JSON, or lines for users. */
-  event(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
+  printEvent(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
   /** Prints lines for users on standard output. */
   print(...lines: readonly StyledLine[]): Promise<void>;
   /** Prints one JSON document on standard output, on one line unless indented. */
-  document(value: unknown, indent?: number): Promise<void>;
+  printDocument(value: unknown, indent?: number): Promise<void>;
   /** Prints rows of cells: comma-separated on request, otherwise tab-separated. */
-  rows(rows: readonly (readonly string[])[]): Promise<void>;
+  printRows(rows: readonly (readonly string[])[]): Promise<void>;
   /** Prints the requested data, byte for byte for programs. */
-  content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
+  printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
   /** Prints a line for users on standard error, unless --quiet is given. */
   note(line: StyledLine): Promise<void>;
   /** Prints a line on standard error in every mode. */
   warn(line: StyledLine): Promise<void>;
   /** Prints a JSON document on standard error, for programs that follow events. */
-  tell(value: unknown): Promise<void>;
+  printDiagnosticDocument(value: unknown): Promise<void>;
   /**
    * Shows a line on standard error that the next one replaces; undefined clears it. Does nothing without a terminal.
    */
-  status(text: string | undefined): Promise<void>;
+  showStatus(text: string | undefined): Promise<void>;
 }
 
 export function createOutput(host: Host, globals: Globals): Output {
   const { stdout } = host;
   const format = globals.json ? "json" : (globals.format ?? "table");
   const printer = createPrinter(host, globals.color);
-  const print = (...lines: readonly StyledLine[]) => printer.lines("stdout", lines);
-  const printDocument = (value: unknown, indent?: number) => printer.json("stdout", value, indent);
+  const print = (...lines: readonly StyledLine[]) => printer.printLines("stdout", lines);
+  const printDocument = (value: unknown, indent?: number) => printer.printJson("stdout", value, indent);
   const rowFormat = format !== "csv" ? "tsv" : globals.csvSafe ? "csv-safe" : "csv";
   // An explicit table format applies to pipes, too.
   const isTable = format === "table" && (stdout.isTTY === true || globals.format === "table");
-  const printRows = (rows: readonly (readonly string[])[]) => printer.rows(rows, rowFormat);
+  const printRows = (rows: readonly (readonly string[])[]) => printer.printRows(rows, rowFormat);
 
   async function show(value: unknown, view: TableView = {}): Promise<void> {
     await showValue(value, view);
-    if (view.lack !== undefined) await note(view.lack);
+    if (view.emptyReason !== undefined) await note(view.emptyReason);
   }
 
   async function showValue(value: unknown, view: TableView): Promise<void> {
@@ -85,12 +85,12 @@ export function createOutput(host: Host, globals: Globals): Output {
     }
     if (value === undefined) return;
     if (rows) return showRows(rows, view, chosen ?? view.columns?.map(getColumnName) ?? listColumns(rows));
-    if (!isObject(value)) return printer.lines("stdout", [formatCell(value)]);
+    if (!isObject(value)) return printer.printLines("stdout", [formatCell(value)]);
     const names =
       chosen ?? view.columns?.map(getColumnName).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
       const entries = names.map((name) => [name, formatCell(getValueAt(value, name))] as const);
-      if (isTable) return printer.lines("stdout", formatRecord(entries));
+      if (isTable) return printer.printLines("stdout", formatRecord(entries));
       // A single value has no name: `KEY=$(svc webhooks hmac-key)`.
       return entries.length === 1 && isOneValue(chosen, view)
         ? printRows(entries.map(([, value]) => [value]))
@@ -103,41 +103,42 @@ export function createOutput(host: Host, globals: Globals): Output {
     const values = rows.map((row) => columns.map((name) => (isObject(row) ? getValueAt(row, name) : row)));
     const cells = values.map((row) => row.map(formatCell));
     if (format === "csv" || format === "tsv") return printRows([columns, ...cells]);
-    if (rows.length === 0) return view.lack === undefined ? note(view.none ?? "Nothing found") : undefined;
+    if (rows.length === 0)
+      return view.emptyReason === undefined ? note(view.emptyMessage ?? "Nothing found") : undefined;
     if (!isTable) return printRows(cells);
     const whole = stdout.isTTY ? defaultColumns : Number.POSITIVE_INFINITY;
     const window = globals.wide ? Number.POSITIVE_INFINITY : (readWindowWidth(stdout, host.env) ?? whole);
     const declared = new Map(view.columns?.map((column) => [getColumnName(column), column]));
-    const { lines, leftOut, cut } = fitTable(values, {
+    const { lines, omitted, cut } = fitTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),
       window,
       // A requested column may be shortened but is never omitted.
       keepsAll: globals.fields !== undefined,
     });
-    await printer.lines("stdout", lines, { laidOut: true });
-    const lacking = [leftOut.join(", "), cut.length > 0 ? `all of ${cut.join(", ")}` : ""].filter(
+    await printer.printLines("stdout", lines, { laidOut: true });
+    const hiddenNotes = [omitted.join(", "), cut.length > 0 ? `all of ${cut.join(", ")}` : ""].filter(
       (part) => part !== "",
     );
-    if (lacking.length > 0) await note(`Too narrow for ${lacking.join(", and for ")}: --wide shows all`);
+    if (hiddenNotes.length > 0) await note(`Too narrow for ${hiddenNotes.join(", and for ")}: --wide shows all`);
   }
 
   async function note(line: StyledLine): Promise<void> {
-    if (!globals.quiet) await printer.lines("stderr", [line]);
+    if (!globals.quiet) await printer.printLines("stderr", [line]);
   }
 
   return {
     format,
     show,
-    event: (value, ...lines) =>
+    printEvent: (value, ...lines) =>
       format === "table" ? print(...lines) : printDocument(globals.fields ? pickFields(value, globals.fields) : value),
     print,
-    document: printDocument,
-    rows: printRows,
-    content: (pieces, isText = false) => printer.content(pieces, isText),
+    printDocument,
+    printRows,
+    printContent: (pieces, isText = false) => printer.printContent(pieces, isText),
     note,
-    warn: (line) => printer.lines("stderr", [line]),
-    tell: (value) => printer.json("stderr", value),
-    status: printer.status,
+    warn: (line) => printer.printLines("stderr", [line]),
+    printDiagnosticDocument: (value) => printer.printJson("stderr", value),
+    showStatus: printer.showStatus,
   };
 }
 

@@ -31,18 +31,18 @@ export interface Printer {
    * Prints lines for users. Styles are added after all text is escaped. Lines wrap between words, unless they are
    * `laidOut`: rows of a table.
    */
-  lines(name: StreamName, lines: readonly StyledLine[], how?: { readonly laidOut?: boolean }): Promise<void>;
+  printLines(name: StreamName, lines: readonly StyledLine[], how?: { readonly laidOut?: boolean }): Promise<void>;
   /** A document of JSON, on one line unless indented. */
-  json(name: StreamName, value: unknown, indent?: number): Promise<void>;
+  printJson(name: StreamName, value: unknown, indent?: number): Promise<void>;
   /** Prints rows with the escapes of their format, or for users on a terminal. */
-  rows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
+  printRows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
   /**
    * Prints the requested data byte for byte. On a terminal, and for text in a runner's log, control sequences and
    * commands are escaped. On a terminal, the last line gets a line break.
    */
-  content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void>;
+  printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void>;
   /** Shows a line that the next one replaces; undefined clears it. Works only on a terminal. */
-  status(text: string | undefined): Promise<void>;
+  showStatus(text: string | undefined): Promise<void>;
 }
 
 /** Escapes a page of help, in which line breaks and tabs are intended. */
@@ -57,7 +57,7 @@ const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
 
 export function createPrinter(host: Host, color: boolean | undefined): Printer {
   const isRunner = runnerParsesOutput(host.env);
-  const calmed = createCommandNeutralizer(host);
+  const neutralize = createCommandNeutralizer(host);
 
   const choosePaint = async (name: StreamName, lines: readonly StyledLine[]): Promise<Paint | undefined> => {
     const isStyled = lines.some((line) => typeof line !== "string" && line.some((piece) => typeof piece !== "string"));
@@ -74,7 +74,7 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
       return { text: toShown(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
     });
     // The pieces are escaped together, because two of them may form one command.
-    return `${calmed(wrapLine(pieces, columns))}\n`;
+    return `${neutralize(wrapLine(pieces, columns))}\n`;
   };
 
   let hasStatus = false;
@@ -88,26 +88,26 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
   };
 
   return {
-    async lines(name, lines, { laidOut = false } = {}) {
+    async printLines(name, lines, { laidOut = false } = {}) {
       const paint = await choosePaint(name, lines);
       const { isTTY } = host[name];
       const columns = readWindowWidth(host[name], host.env);
       const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
       await put(host[name], lines.map((line) => formatLine(name, line, paint, window)).join(""));
     },
-    json(name, value, indent) {
+    printJson(name, value, indent) {
       const document = stringifyExact(value ?? null, indent);
       const json = escapeJson(name === "stderr" ? redactSentSecrets(host, document) : document);
       return put(host[name], `${isRunner ? neutralizeJsonCommands(json) : json}\n`);
     },
-    async rows(rows, format) {
+    async printRows(rows, format) {
       const { stdout } = host;
       const line = rowLines[format];
       const lines = rows.map((row) => line(stdout.isTTY ? row.map(escapeControlCharacters) : row));
       const text = lines.join("");
-      await put(stdout, format === "tsv" || stdout.isTTY ? calmed(text) : text);
+      await put(stdout, format === "tsv" || stdout.isTTY ? neutralize(text) : text);
     },
-    async content(pieces, isText) {
+    async printContent(pieces, isText) {
       const { stdout } = host;
       if (!stdout.isTTY && !(isRunner && isText)) {
         for await (const piece of pieces) await put(stdout, piece);
@@ -116,16 +116,16 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
       const { readTextLines } = await import("./text-lines.ts");
       let isWholeLine = true;
       for await (const text of readTextLines(pieces)) {
-        await put(stdout, stdout.isTTY ? calmed(escapeMultilineText(text)) : neutralizeJsonCommands(text));
+        await put(stdout, stdout.isTTY ? neutralize(escapeMultilineText(text)) : neutralizeJsonCommands(text));
         isWholeLine = text.endsWith("\n");
       }
       // Otherwise the shell would continue that line with its prompt.
       if (stdout.isTTY && !isWholeLine) await put(stdout, "\n");
     },
-    async status(text) {
+    async showStatus(text) {
       const { stderr } = host;
       if (!hasWidth(stderr)) return;
-      const shown = text === undefined ? "" : cut(calmed(escapeControlCharacters(text)), stderr.columns ?? 80);
+      const shown = text === undefined ? "" : cut(neutralize(escapeControlCharacters(text)), stderr.columns ?? 80);
       if (shown === "" && !hasStatus) return;
       hasStatus = shown !== "";
       await write(stderr, `${clearLine}${shown}`);

@@ -14,7 +14,7 @@ interface ColumnLayout {
   readonly name: string;
   readonly cut: number;
   /** Width of a shortened column (default: its full width). */
-  readonly least: number;
+  readonly minWidth: number;
   readonly omits: OmittedPart;
   /** Columns of a lower rank are omitted later. */
   readonly rank: number;
@@ -35,7 +35,7 @@ export function fitTable(
     window,
     keepsAll,
   }: { readonly columns: readonly Column[]; readonly window: number; readonly keepsAll: boolean },
-): { readonly lines: readonly StyledLine[]; readonly leftOut: readonly string[]; readonly cut: readonly string[] } {
+): { readonly lines: readonly StyledLine[]; readonly omitted: readonly string[]; readonly cut: readonly string[] } {
   const whole = columns.map((column, i) => layOutColumn(column, rows, i, (text) => text));
   const all =
     getTotalWidth(whole) > window
@@ -47,7 +47,7 @@ export function fitTable(
     shrink(
       shown,
       window,
-      ({ least }) => least,
+      ({ minWidth }) => minWidth,
       ({ cut }) => cut === priority,
     );
   // Cutting is the last resort: a wrapped line is harder to read than a cut one.
@@ -61,7 +61,7 @@ export function fitTable(
   const lines = rows.map((_, row) => shown.map((column) => paintCell(column, padCell(column, column.cells[row]!))));
   return {
     lines: [titles, ...lines].map(joinCells),
-    leftOut: all.filter(({ name }) => !shown.some((column) => column.name === name)).map(formatTitle),
+    omitted: all.filter(({ name }) => !shown.some((column) => column.name === name)).map(formatTitle),
     cut: shown.filter((column) => column.width < full.get(column)!).map(formatTitle),
   };
 }
@@ -84,7 +84,7 @@ function layOutColumn(
   const isEmpty = cells.every((text) => text === "");
   const rank = ranks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
   const kept = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
-  return { name, cut, least: kept, omits, rank, isNumber, cells, width };
+  return { name, cut, minWidth: kept, omits, rank, isNumber, cells, width };
 }
 
 /** Formats a time to the second, which is precise enough to distinguish rows. */
@@ -101,33 +101,33 @@ const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
  * free space; empty columns take none.
  */
 function chooseColumns(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
-  const taken = new Map<string, ColumnLayout>();
+  const chosen = new Map<string, ColumnLayout>();
   let used = -gap;
   let isFull = false;
   for (const column of all.toSorted((a, b) => a.rank - b.rank)) {
     const room = window - used - gap;
     const isPurpose = column.rank === ranks.purpose && column.cut > 0;
-    const least = isPurpose ? Math.min(column.least, Math.max(minTextWidth, room)) : column.least;
-    const fits = taken.size === 0 || (least <= room && !(isFull && column.rank === ranks.empty));
+    const minWidth = isPurpose ? Math.min(column.minWidth, Math.max(minTextWidth, room)) : column.minWidth;
+    const fits = chosen.size === 0 || (minWidth <= room && !(isFull && column.rank === ranks.empty));
     if (fits) {
-      taken.set(column.name, { ...column, least });
-      used += gap + least;
+      chosen.set(column.name, { ...column, minWidth });
+      used += gap + minWidth;
     } else isFull = true;
   }
-  return all.flatMap(({ name }) => taken.get(name) ?? []);
+  return all.flatMap(({ name }) => chosen.get(name) ?? []);
 }
 
 /** Shrinks the widest of these columns until the table fits or each has its minimum width. */
 function shrink(
   columns: readonly ColumnLayout[],
   window: number,
-  least: (column: ColumnLayout) => number,
-  may: (column: ColumnLayout) => boolean,
+  getMinWidth: (column: ColumnLayout) => number,
+  canShrink: (column: ColumnLayout) => boolean,
 ): void {
-  const cuttable = columns.filter(may);
-  for (let over = getTotalWidth(columns) - window; over > 0; over -= 1) {
+  const cuttable = columns.filter(canShrink);
+  for (let excess = getTotalWidth(columns) - window; excess > 0; excess -= 1) {
     const longest = cuttable
-      .filter((column) => column.width > least(column))
+      .filter((column) => column.width > getMinWidth(column))
       .reduce<ColumnLayout | undefined>((a, b) => (a === undefined || b.width > a.width ? b : a), undefined);
     if (longest === undefined) return;
     longest.width -= 1;

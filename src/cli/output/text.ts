@@ -46,11 +46,11 @@ function splitCharacters(text: string): readonly string[] {
 /** Returns the first characters that fit into this many columns. */
 function takeColumns(characters: readonly string[], columns: number): readonly string[] {
   let used = 0;
-  const over = characters.findIndex((one) => {
+  const firstExcess = characters.findIndex((one) => {
     used += measureWidth(one);
     return used > columns;
   });
-  return over < 0 ? characters : characters.slice(0, over);
+  return firstExcess < 0 ? characters : characters.slice(0, firstExcess);
 }
 
 /** Formats rows under headings for users, without cutting, because identifiers must stay complete. */

@@ -59,12 +59,12 @@ export const runsInnerCommand = (declaration: CommandDeclaration): boolean =>
 
 /** Inserts `--` before the first word of the command to run, whose options follow. */
 export function addSeparator(argv: readonly string[], { words, flags }: CommandDeclaration): readonly string[] {
-  const takesNext = createFlagWordFilter([...globalFlags, ...flags]);
+  const consumesNext = createFlagWordFilter([...globalFlags, ...flags]);
   let bare = 0;
   for (let i = 0; i < argv.length; i += 1) {
     const token = argv[i]!;
     if (token === "--") return argv;
-    if (takesNext(token, argv[i + 1])) i += 1;
+    if (consumesNext(token, argv[i + 1])) i += 1;
     else if (!token.startsWith("-") || token === "-") bare += 1;
     if (bare > words.length) return [...argv.slice(0, i), "--", ...argv.slice(i)];
   }

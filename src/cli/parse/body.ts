@@ -69,12 +69,12 @@ async function* readPipedInput({ stdin }: Host, flag: string): AsyncGenerator<Ui
   for await (const chunk of stdin) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-const readErrorWords = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
+const readErrorMessages = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
 
 /** Converts a read error to a UsageError. */
 export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
   const why =
-    readErrorWords[cause.code ?? ""] ?? (isFsError(cause) ? fsErrorReason(cause) : (cause.code ?? cause.message));
+    readErrorMessages[cause.code ?? ""] ?? (isFsError(cause) ? fsErrorReason(cause) : (cause.code ?? cause.message));
   throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });
 }
 

@@ -191,9 +191,9 @@ export function parseUrlFlag(text: string, name: string): string {
 /** Parses a base URL. Appended paths would become part of a query or a fragment, so it must have none. */
 export function parseBaseUrlFlag(text: string, name: string): string {
   const url = parseUrlFlag(text, name);
-  const stray = /[?#\s]/.exec(text)?.[0];
-  if (stray !== undefined) {
-    const what = stray === "?" ? "a query" : stray === "#" ? "a fragment" : "blanks";
+  const invalidCharacter = /[?#\s]/.exec(text)?.[0];
+  if (invalidCharacter !== undefined) {
+    const what = invalidCharacter === "?" ? "a query" : invalidCharacter === "#" ? "a fragment" : "blanks";
     throw new UsageError(`${name} must be a URL without ${what}, got "${text}"`);
   }
   return url;

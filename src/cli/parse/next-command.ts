@@ -12,7 +12,7 @@ export const formatTargetFlags = ({ baseUrl, profile, emulator }: CallTarget): s
 ];
 
 /** Commands that call no service. */
-const placeless = [
+const commandsWithoutTarget = [
   ["emulator", "start"],
   ["emulator", "exec"],
   ["emulator", "repair"],
@@ -20,7 +20,7 @@ const placeless = [
 
 /** Creates a command line that continues with the same target. */
 export function buildNextArgv(next: readonly string[], place: CallTarget): readonly string[] {
-  if (placeless.some((words) => startsWithWords(next, words))) return next;
+  if (commandsWithoutTarget.some((words) => startsWithWords(next, words))) return next;
   const flags = formatTargetFlags(place);
   return next.includes(flags[0] ?? "") ? next : [...next, ...flags];
 }

@@ -24,12 +24,12 @@ export class Parser<D extends CommandDeclaration> {
   #chosen: Invocation<D> | undefined;
   readonly #words: readonly string[];
   /** Whether the words name a command that runs another one. */
-  readonly #passesOn: boolean;
+  readonly #runsInner: boolean;
 
   /** `words` come from the command line; `declarations` are the commands of their group. */
   constructor(groups: readonly string[], declarations: readonly D[], words: readonly string[]) {
     this.#words = words;
-    this.#passesOn = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
+    this.#runsInner = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
     this.#root = silence(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
     const named = declarations.find(
       (one) => one.words.every((word, i) => word === words[i]) && one.flags.some(isGlobal),
@@ -45,13 +45,13 @@ export class Parser<D extends CommandDeclaration> {
 
   /** Parses the command line. Throws UsageError. Returns undefined if it requests a page instead of a command. */
   parse(argv: readonly string[]): Invocation<D> | undefined {
-    const isMeant = createFlagFilter(argv);
-    this.#addOptions(isMeant);
+    const isRelevant = createFlagFilter(argv);
+    this.#addOptions(isRelevant);
     this.#addOperators(argv);
     const error = this.#findFailure(argv);
     if (!error) return this.#chosen;
     // The parser suggests only names from its own declarations.
-    this.#addOptions((flag) => !isMeant(flag));
+    this.#addOptions((flag) => !isRelevant(flag));
     throw this.#explainError(this.#findFailure(argv) ?? error, argv);
   }
 
@@ -85,7 +85,7 @@ export class Parser<D extends CommandDeclaration> {
     if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
     if (unknown === undefined) return error;
-    const hint = this.#passesOn ? this.#createOrderHint() : (this.#createNameHint(unknown) ?? error.hint);
+    const hint = this.#runsInner ? this.#createOrderHint() : (this.#createNameHint(unknown) ?? error.hint);
     return hint === undefined ? error : new UsageError(error.message, { hint, cause: error });
   }
 
@@ -228,13 +228,13 @@ export function explainExtraArguments(
   const [command, flags = []] = deepest.find(([one]) => one.args.length > one.registeredArguments.length) ?? [];
   const extra = command?.args[command.registeredArguments.length];
   if (command === undefined || extra === undefined) return error;
-  const taken = command.registeredArguments.map((one) => `<${one.name().replaceAll("_", "-")}>`);
-  const takes = taken.length === 0 ? "options alone" : `${taken.join(" ")} and options`;
+  const acceptedArguments = command.registeredArguments.map((one) => `<${one.name().replaceAll("_", "-")}>`);
+  const accepted = acceptedArguments.length === 0 ? "options alone" : `${acceptedArguments.join(" ")} and options`;
   const isFields = argv[argv.indexOf(extra) - 1] === "--json";
   const flag = findFlag(extra, flags);
   const option = isFields ? `--json=${extra}` : flag && `--${flag} ${extra}`;
   const hint = option === undefined ? undefined : `Did you mean ${option}?`;
-  const message = `too many arguments: svc ${getWords(command).join(" ")} takes ${takes}, not "${extra}" as well`;
+  const message = `too many arguments: svc ${getWords(command).join(" ")} takes ${accepted}, not "${extra}" as well`;
   return new UsageError(message, { hint, cause: error });
 }
 
@@ -244,12 +244,12 @@ function getWords(command: Commander): string[] {
 
 /** Finds the option for a value of this form: a duration, a time or a contract. */
 function findFlag(word: string, flags: readonly FlagSpec[]): string | undefined {
-  const looks = [
+  const candidates = [
     { is: parseDuration(word) !== undefined, names: ["by", "within"] },
     { is: /^\d{4}-\d\d-\d\d/.test(word), names: ["to", "since"] },
     { is: /^[TH]-\d+$/.test(word), names: ["contract", "contract-ids"] },
   ];
-  const names = looks.find(({ is }) => is)?.names ?? [];
+  const names = candidates.find(({ is }) => is)?.names ?? [];
   return names.find((name) => flags.some(({ flag }) => flag === name));
 }
 

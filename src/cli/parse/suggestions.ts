@@ -9,7 +9,7 @@ const oneContract =
   "Use svc contracts status for the status, or svc emulator show-contract for all details on an emulator";
 
 const oneWebhook = "Use svc webhooks why to diagnose a webhook, or svc webhooks list to list all";
-const toTell = "Use svc webhooks trigger to send a test webhook, or svc webhooks replay to resend a saved delivery";
+const notifyHint = "Use svc webhooks trigger to send a test webhook, or svc webhooks replay to resend a saved delivery";
 const log =
   "Use svc emulator requests or svc webhooks deliveries. The log of an emulator that was started with --detach is .svc/emulator.json.log";
 
@@ -22,9 +22,9 @@ const insteadOf = lookupTable<string>({
   "webhooks get": oneWebhook,
   "webhooks view": oneWebhook,
   "webhooks status": oneWebhook,
-  "webhooks test": toTell,
-  "webhooks fire": toTell,
-  "webhooks send": toTell,
+  "webhooks test": notifyHint,
+  "webhooks fire": notifyHint,
+  "webhooks send": notifyHint,
   "emulator log": log,
   "emulator logs": log,
 });

@@ -48,16 +48,18 @@ function parseChoice(word: string, choices: readonly string[]): string {
   if (choices.includes(word)) return word;
   const alike = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
   if (alike === undefined) {
-    const rule = choices.length > few ? `one of ${choices.length} values` : formatAlternatives([...choices].sort());
+    const rule =
+      choices.length > maxShownChoices ? `one of ${choices.length} values` : formatAlternatives([...choices].sort());
     // The nearest choice may not be the intended one, so a few choices are all listed.
-    const near = choices.length > few ? formatSuggestion(word, choices) : suggestChoice(findNearest(word, choices));
+    const near =
+      choices.length > maxShownChoices ? formatSuggestion(word, choices) : suggestChoice(findNearest(word, choices));
     throw new InvalidValueError(rule, word, near);
   }
   return alike;
 }
 
 /** Maximum number of choices that users read at a glance. */
-const few = 6;
+const maxShownChoices = 6;
 
 const suggestChoice = (near: string | undefined): string | undefined =>
   near === undefined ? undefined : `Did you mean ${near}?`;

@@ -89,11 +89,11 @@ export const getStateFolder = (env: Env): string =>
     : getUsualFolder(env, "XDG_STATE_HOME", "LOCALAPPDATA", ".local/state"));
 
 /** Relative XDG values are ignored. */
-function getUsualFolder(env: Env, xdg: string, windows: string, ofHome: string): string {
+function getUsualFolder(env: Env, xdg: string, windows: string, homePath: string): string {
   const named = env[xdg];
   if (named?.startsWith("/")) return join(named, "svc");
-  const ofWindows = process.platform === "win32" ? env[windows] : undefined;
-  return join(ofWindows || join(getHomeFolder(env), ofHome), "svc");
+  const windowsPath = process.platform === "win32" ? env[windows] : undefined;
+  return join(windowsPath || join(getHomeFolder(env), homePath), "svc");
 }
 
 /** Relative and empty values are ignored, because they would name a folder below the working folder. */

@@ -91,8 +91,8 @@ export function explainError(error: unknown): Explanation {
   if (error instanceof PartialFailureError) {
     const { details, hint, next, ...cause } = explainError(error.cause);
     const merged = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
-    const again = error.done.length === 0 || error.repeatable;
-    if (again || !cause.retryable) return { ...cause, ...merged };
+    const isRepeatable = error.done.length === 0 || error.repeatable;
+    if (isRepeatable || !cause.retryable) return { ...cause, ...merged };
     // The same command line would repeat completed work.
     return { ...cause, ...merged, retryable: false, exitCode: exitCodeByFailure.failed };
   }
@@ -207,8 +207,8 @@ function getFailureKind(error: ServiceError): FailureKind {
 }
 
 function getNetworkHint({ code, origin, outcomeUnknown }: NetworkError): string {
-  const trouble = toTlsFailure(code);
-  if (trouble === "self-signed" || trouble === "unknown-authority") {
+  const tlsFailure = toTlsFailure(code);
+  if (tlsFailure === "self-signed" || tlsFailure === "unknown-authority") {
     return "Set NODE_EXTRA_CA_CERTS to the file of its certificate, or of the certificate of a proxy that inspects traffic.";
   }
   if (outcomeUnknown) return unknownOutcomeHint;

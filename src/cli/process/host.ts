@@ -40,7 +40,7 @@ export interface Host {
   /** Listens for signals until the returned function is called. */
   onSignal(listener: (name: SignalName) => void): () => void;
   /** Calls a function after this many milliseconds if the process still runs. It does not keep the process alive. */
-  deadline(ms: number, act: () => void): void;
+  setDeadline(ms: number, act: () => void): void;
   /** Ends the process at once, with the exit code of a finished run or else that of the signal. */
   end(name: SignalName): void;
 }

@@ -113,7 +113,7 @@ export const createProcessHost = (version: string): Host => ({
       for (const name of names) process.off(name, listener);
     };
   },
-  deadline: runAfterDelay,
+  setDeadline: runAfterDelay,
   end(name) {
     process.exitCode ??= signalCodes[name];
     const end = () => (isHeldByThreads() ? killSelf(name) : process.exit());

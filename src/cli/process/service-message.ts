@@ -4,7 +4,7 @@ import type { ServiceError } from "../../client/errors.ts";
 import { type FsError, openFilesRemedies } from "../../files/disk.ts";
 
 /** Finds the object in an operation's path. The last match counts. */
-const things: readonly (readonly [path: RegExp, noun: string])[] = [
+const resourcePatterns: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/clusters\/([^/]+)/, "Cluster"],
   [/\/workspaces\/([^/]+)/, "Workspace"],
   [/\/contracts\/(?:approvals\/)?((?:[A-Z]-)?\d+)/i, "Contract"],
@@ -42,7 +42,7 @@ interface NamedResource {
 
 /** Names the object of a path: `Contract T-9` for `/contracts/T-9/status`. */
 function findThing(path: string): NamedResource | undefined {
-  const found = things.flatMap(([pattern, noun]) => {
+  const found = resourcePatterns.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
     return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decodeText(id) }];
   });
@@ -119,12 +119,12 @@ function describeProblem({ method, path, status, problem: { message, fields } }:
 export const formatServiceError = (error: ServiceError): string =>
   `${error.outcomeUnknown ? "The outcome is unknown: " : ""}${describeProblem(error)} (HTTP ${error.status})`;
 
-const mayNot = "Grant this user the permission, or choose another location.";
+const permissionHint = "Grant this user the permission, or choose another location.";
 const diskFullHint = "Free some space, or choose a location on another disk.";
 
 const remedies = lookupTable<string>({
-  EACCES: mayNot,
-  EPERM: mayNot,
+  EACCES: permissionHint,
+  EPERM: permissionHint,
   EROFS: "Choose a location on another disk.",
   ENOSPC: diskFullHint,
   EDQUOT: diskFullHint,
@@ -153,13 +153,13 @@ const makers = lookupTable<string>({
 });
 
 /** The filter asks for an empty list. */
-const inPlace = lookupTable<string>({
+const emptyMessages = lookupTable<string>({
   "emulator clock advance": "Nothing was due. To show the time: svc emulator clock",
 });
 
 /** Formats the message for an empty table: that it is empty, and the next step or the excluding flags. */
 export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {
-  const other = inPlace[words.join(" ")];
+  const other = emptyMessages[words.join(" ")];
   if (other !== undefined) return other;
   if (filters.length > 0) return describeFilteredResult(filters);
   const maker = makers[words.join(" ")];

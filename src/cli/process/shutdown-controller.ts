@@ -18,7 +18,7 @@ export class ShutdownController {
   readonly #stop = new AbortController();
   readonly #cut = new AbortController();
   readonly #lastActs: (() => void)[] = [];
-  #isLent = false;
+  #isTerminalLent = false;
   /** Shutdown work that waits for a child process. */
   #waiting: (() => void)[] | undefined;
   #graceMs = defaultGraceMs;
@@ -46,14 +46,14 @@ export class ShutdownController {
 
   /** Handles a signal, or a Ctrl-C that a prompt has read. */
   interrupt(name: SignalName): void {
-    if (this.#isLent && name === "SIGINT") return;
+    if (this.#isTerminalLent && name === "SIGINT") return;
     if (this.#name) {
       this.#force(name);
       return;
     }
     this.#name = name;
     this.stop(name);
-    this.#count(() => this.#host.deadline(this.#graceMs + this.#lastMs, () => this.#force(name)));
+    this.#count(() => this.#host.setDeadline(this.#graceMs + this.#lastMs, () => this.#force(name)));
   }
 
   /** Handles a closed output, which is not a signal. */
@@ -75,11 +75,11 @@ export class ShutdownController {
 
   /** While a child program controls the terminal, Ctrl-C reaches it as well as this process. */
   async withTerminalLent<T>(work: () => Promise<T>): Promise<T> {
-    this.#isLent = true;
+    this.#isTerminalLent = true;
     try {
       return await work();
     } finally {
-      this.#isLent = false;
+      this.#isTerminalLent = false;
     }
   }
 
@@ -89,9 +89,9 @@ export class ShutdownController {
     try {
       return await work();
     } finally {
-      const begun = this.#waiting;
+      const pending = this.#waiting;
       this.#waiting = undefined;
-      for (const begin of begun) begin();
+      for (const begin of pending) begin();
     }
   }
 

@@ -8,8 +8,8 @@ export function findBrowserCommand(
   { env }: Pick<Host, "env">,
   platform: string = process.platform,
 ): string[] | undefined {
-  const isFarAway = Boolean(env.SSH_CONNECTION || env.SSH_CLIENT || env.SSH_TTY);
-  if (isFarAway || isSwitchedOn(env.CI)) return undefined;
+  const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_CLIENT || env.SSH_TTY);
+  if (isRemote || isSwitchedOn(env.CI)) return undefined;
   if (env.BROWSER) return env.BROWSER === "none" ? undefined : [env.BROWSER];
   if (platform === "darwin") return ["open"];
   if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];

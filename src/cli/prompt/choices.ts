@@ -56,7 +56,7 @@ const statusesFor = lookupTable<readonly string[]>({
 });
 
 /** Creates the error for an empty list, since no other value is possible. */
-const noneOf = new Map<Fetch, string>([
+const emptyMessages = new Map<Fetch, string>([
   [listClusterChoices, "No clusters found."],
   [listTemplateChoices, "No templates found."],
   [listContractChoices, "No contracts found."],
@@ -113,7 +113,7 @@ function refuseToAsk(offer: Fetch, command: string): void {
     offer === listJobs
       ? `No ${command === "router jobs resume" ? "stopped " : ""}jobs found.`
       : statuses === undefined
-        ? noneOf.get(offer)
+        ? emptyMessages.get(offer)
         : `svc ${command} requires a contract in status ${statuses.join(", ")}. None found.`;
   if (message === undefined) return;
   const next =
@@ -186,10 +186,10 @@ async function listIntakeChoices(context: Context): Promise<Choice[]> {
 
 /** An emulator lists all workflows; a service only those of earlier intakes. */
 async function listWorkflows(context: Context): Promise<Choice[]> {
-  const told = await listEmulatorWorkflows(context).catch(() => undefined);
+  const listed = await listEmulatorWorkflows(context).catch(() => undefined);
   const listUsedWorkflows = async () =>
     (await fetchNewestIntakes(context)).map(({ frozen_workflow: { workflow_id: id, title } }) => ({ id, title }));
-  const found = new Map((told ?? (await listUsedWorkflows())).map(({ id, title }) => [id, title]));
+  const found = new Map((listed ?? (await listUsedWorkflows())).map(({ id, title }) => [id, title]));
   return [...found].map(([id, title]) => ({ value: String(id), name: `${id}  ${title}` }));
 }
 

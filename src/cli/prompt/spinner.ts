@@ -31,19 +31,19 @@ export async function withSpinner<T>(
   const began = host.wall.monotonicNow();
   const done = new AbortController();
   const ended = AbortSignal.any([done.signal, signal]);
-  const spinning = (async () => {
+  const animation = (async () => {
     await host.wall.sleep(patienceMs, ended);
     if (ended.aborted) return undefined;
     const { startSpinner } = await import("./ora.ts");
     return ended.aborted ? undefined : startSpinner(text, host, tellsTime ? began : undefined);
   })();
-  const stop = () => void spinning.then((started) => started?.stop());
+  const stop = () => void animation.then((started) => started?.stop());
   // On Ctrl-C, the cursor is restored before other output.
   ended.addEventListener("abort", stop, { once: true });
   try {
     return await work();
   } finally {
     done.abort();
-    (await spinning)?.stop();
+    (await animation)?.stop();
   }
 }

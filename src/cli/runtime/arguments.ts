@@ -166,11 +166,11 @@ function describeProblem(name: string, message: string, value?: unknown): string
   return `${name} ${message}${typeof value === "string" || typeof value === "number" ? `, got "${value}"` : ""}`;
 }
 
-const joining = [" is required", " cannot be used with ", " requires "];
+const constraintPhrases = [" is required", " cannot be used with ", " requires "];
 
 /** Rephrases a constraint on several fields with their flags. Returns undefined for other messages. */
 function rephraseWithFlags({ flags }: CommandSpec, message: string): string | undefined {
-  const end = joining.map((words) => message.indexOf(words)).find((at) => at > 0);
+  const end = constraintPhrases.map((words) => message.indexOf(words)).find((at) => at > 0);
   if (end === undefined) return undefined;
   const findFlagName = (name: string): string => {
     const found = flags.find(({ target }) => target?.name === name);

@@ -18,17 +18,17 @@ export class CommandSpan {
   readonly #host: TracedHost;
   readonly #words: readonly string[];
   readonly #settings: OtelSettings;
-  readonly #above: TraceContext | undefined;
+  readonly #parent: TraceContext | undefined;
   readonly #self: TraceContext;
-  readonly #begun: number;
+  readonly #startedAt: number;
 
   private constructor(host: TracedHost, words: readonly string[], settings: OtelSettings) {
     this.#host = host;
     this.#words = words;
     this.#settings = settings;
-    this.#above = readParentContext(host.env);
-    this.#self = createSpan(this.#above);
-    this.#begun = host.wall.now();
+    this.#parent = readParentContext(host.env);
+    this.#self = createSpan(this.#parent);
+    this.#startedAt = host.wall.now();
   }
 
   /** Returns undefined if the variables disable tracing. Invalid variables cause neither output nor failure. */
@@ -50,10 +50,10 @@ export class CommandSpan {
     const failure = exit === 0 ? undefined : error === undefined ? `exit ${exit}` : explainError(error).code;
     const span = {
       ...this.#self,
-      parent: this.#above?.span ?? null,
+      parent: this.#parent?.span ?? null,
       name: `svc ${words}`,
       kind: "internal",
-      start: this.#begun,
+      start: this.#startedAt,
       end: wall.now(),
       attributes: { "svc.command": words, "process.exit.code": exit, "error.type": failure ?? null },
       failed: failure,

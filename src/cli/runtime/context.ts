@@ -42,8 +42,8 @@ export function createContext(
   };
 
   const client: Context["client"] = async (service, { file, connections, credentials: given } = {}) => {
-    const { baseUrls, credentials: ofTarget } = await target(service, file);
-    const credentials = { ...ofTarget, ...given };
+    const { baseUrls, credentials: targetCredentials } = await target(service, file);
+    const credentials = { ...targetCredentials, ...given };
     if (baseUrls[service] === undefined) {
       throw new UsageError(`No address of the service "${service}" is configured.`, {
         hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",

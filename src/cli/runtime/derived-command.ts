@@ -148,12 +148,12 @@ export async function prepareCall<Value = unknown>(
       await report(answer, context);
       const query = changed.args.query ?? {};
       // Otherwise an irrelevant question would be asked.
-      const lack = context.globals.quiet
+      const emptyReason = context.globals.quiet
         ? undefined
         : await explainEmptyList(spec, answer.value, query, { client, signal });
       if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(formatOutcome(changed));
-      } else await show(spec, operation, answer, input, context, lack);
+      } else await show(spec, operation, answer, input, context, emptyReason);
       if (spec.paged && isObject(answer.value))
         await noteMoreRows(spec.paged, spec.rows!, answer.value, query, context);
       return answer as ApiResponse<Value>;
@@ -205,12 +205,12 @@ function checkInput(
   try {
     const call = CheckedCall.check(operation, args);
     // The service rejects such values with its own message, as in OAuth; its schema accepts them.
-    const lacking = spec.flags.flatMap(({ required, target }) =>
+    const missing = spec.flags.flatMap(({ required, target }) =>
       required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
         ? [{ in: target.in, path: [target.name], message: "", missing: true }]
         : [],
     );
-    if (lacking.length > 0) throw new InvalidArgumentsError(operation.id, lacking);
+    if (missing.length > 0) throw new InvalidArgumentsError(operation.id, missing);
     return call;
   } catch (error) {
     throw error instanceof InvalidArgumentsError ? toUsageError(spec, error.problems, input) : error;
@@ -269,18 +269,20 @@ async function explainEmptyList(
 ): Promise<string | undefined> {
   const listed = rows !== undefined && isObject(value) ? value[rows] : value;
   if (!Array.isArray(listed) || listed.length > 0 || method !== "GET") return undefined;
-  const past = paged && isObject(value) ? describePastEnd(paged, rows!, value, query) : undefined;
-  return past ?? (service === "emulator" ? findUnknownName(query, asking) : undefined);
+  const pastEndNote = paged && isObject(value) ? describePastEnd(paged, rows!, value, query) : undefined;
+  return pastEndNote ?? (service === "emulator" ? findUnknownName(query, asking) : undefined);
 }
 
 /** Lists the given flags that filter rows. */
 const listFilters = ({ flags }: CommandSpec, given: CommandInput["flags"]): string[] =>
   flags
-    .filter(({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !placing.has(target.name))
+    .filter(
+      ({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !pagingParameters.has(target.name),
+    )
     .map(({ flag }) => flag);
 
 /** For a query: the number and order of the returned rows. */
-const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
+const pagingParameters: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
 const formatMovedNote = (count: number): string =>
   `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster and ${count === 1 ? "has" : "have"} been moved`;
@@ -297,12 +299,12 @@ async function show(
   answer: ApiResponse,
   input: CommandInput,
   context: Context,
-  lack: string | undefined,
+  emptyReason: string | undefined,
 ): Promise<void> {
   const { output, host, signal } = context;
   const file = input.flags.output as string | undefined;
-  const none = describeEmptyResult(spec.words, listFilters(spec, input.flags));
-  const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
+  const emptyMessage = describeEmptyResult(spec.words, listFilters(spec, input.flags));
+  const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, emptyMessage, emptyReason };
   // Returns the received success of several declared ones: a page, or its location.
   switch (getBodyKind(operation, answer.status) ?? spec.output) {
     case "empty":
@@ -311,7 +313,7 @@ async function show(
       await output.note("Following (press Ctrl-C to stop)");
       for await (const event of answer.value as AsyncIterable<unknown>) {
         if (signal.aborted) return;
-        await output.document(context.globals.fields ? pickFields(event, context.globals.fields) : event);
+        await output.printDocument(context.globals.fields ? pickFields(event, context.globals.fields) : event);
       }
       return;
     }
@@ -325,7 +327,7 @@ async function show(
         await writeOutput(host, file, content);
         return output.note(`Wrote ${file}`);
       }
-      return output.content(content, typeof answer.value === "string");
+      return output.printContent(content, typeof answer.value === "string");
     }
     default:
       return answer.value === undefined ? showNothing() : output.show(answer.value, view);
@@ -333,12 +335,12 @@ async function show(
 
   async function showNothing(): Promise<void> {
     if (answer.value !== undefined) return output.show(answer.value, view);
-    const isLacking = getBodyKind(operation, answer.status) === "json";
-    if (isLacking && spec.method === "GET") {
+    const isMissing = getBodyKind(operation, answer.status) === "json";
+    if (isMissing && spec.method === "GET") {
       throw createEmptyResponseError("JSON", answer.status);
     }
     if (output.format === "json") return output.show(null);
-    const outcome = isLacking ? `the service answered ${answer.status} with an empty body` : "done";
+    const outcome = isMissing ? `the service answered ${answer.status} with an empty body` : "done";
     return output.note(`${spec.summary}: ${outcome}`);
   }
 }

@@ -46,7 +46,7 @@ function findCompositeId(spec: CommandSpec | undefined, { positionals }: Command
 }
 
 /** Next commands for statuses in which a contract cannot be signed, declined or sent. */
-const outOf = lookupTable<readonly string[]>({
+const nextCommands = lookupTable<readonly string[]>({
   DRAFT: ["contracts", "send"],
   ON_HOLD: ["emulator", "resume"],
 });
@@ -64,7 +64,7 @@ export function addNextCommand(error: unknown, { positionals }: CommandInput): u
   const [, status = "", done] = /^A contract in status (\w+) cannot be (signed|declined|sent)/.exec(message) ?? [];
   const [, field = ""] = /^(\w+): Invalid pk /.exec(message) ?? [];
   const id = String(positionals.id ?? positionals.composite_id ?? "");
-  const move = id === "" || (status === "DRAFT" && done === "sent") ? undefined : outOf[status];
+  const move = id === "" || (status === "DRAFT" && done === "sent") ? undefined : nextCommands[status];
   const next = move ? [...move, /^\d+$/.test(id) ? `T-${id}` : id] : listsOf[field];
   return next === undefined ? error : new PartialFailureError(error, [], { next });
 }

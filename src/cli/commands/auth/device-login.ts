@@ -66,7 +66,7 @@ const authDeviceLogin = defineCommand({
     const { address, account } = signedIn;
     const { client_id, scope, expires_at } = account;
     if (output.format !== "table") {
-      await output.document({ event: "signed_in", address, client_id, scope, expires_at });
+      await output.printDocument({ event: "signed_in", address, client_id, scope, expires_at });
     }
     await output.note(
       `Signed in at ${address}${expires_at === undefined ? "" : `; the token expires at ${expires_at}`}`,

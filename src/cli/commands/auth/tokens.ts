@@ -34,7 +34,7 @@ const authStatus = defineCommand({
     if (context.globals.fields) checkFields(context.globals.fields, fields);
     const { rows, chosen } = await signIns(input.flags.issuer, context);
     const columns = ["address", "state", "current", "expires_at", "source"];
-    await output.show(rows, { fields, columns, none: "Not signed in" });
+    await output.show(rows, { fields, columns, emptyMessage: "Not signed in" });
     const used = rows.find(({ current }) => current);
     if (used && used.state !== "expired") return undefined;
     if (rows.length > 0) await output.note(explainMissingSignIn(used?.address, chosen, context));
@@ -43,10 +43,10 @@ const authStatus = defineCommand({
 });
 
 /** Explains why no stored sign-in is usable, and what to do. */
-function explainMissingSignIn(ended: string | undefined, chosen: string | undefined, context: Context): string {
-  const again = formatNextCommand(["auth", "device-login"], context);
-  if (ended !== undefined) return `The sign-in at ${ended} has expired. Next: ${again}`;
-  if (chosen !== undefined) return `Not signed in at ${chosen}, the server in use. Next: ${again}`;
+function explainMissingSignIn(expiredAt: string | undefined, chosen: string | undefined, context: Context): string {
+  const signInCommand = formatNextCommand(["auth", "device-login"], context);
+  if (expiredAt !== undefined) return `The sign-in at ${expiredAt} has expired. Next: ${signInCommand}`;
+  if (chosen !== undefined) return `Not signed in at ${chosen}, the server in use. Next: ${signInCommand}`;
   return "No server is selected. Use --issuer, --base-url or --profile";
 }
 
@@ -76,7 +76,7 @@ async function signIns(issuer: string | undefined, context: Context) {
     : [];
   const stored = Object.entries(accounts).map(([address, account]) => {
     const refreshable = account.refresh_token !== undefined;
-    const isOver = hasExpired(account, host.wall.now());
+    const isExpired = hasExpired(account, host.wall.now());
     return {
       address,
       source: "sign-in",
@@ -84,7 +84,7 @@ async function signIns(issuer: string | undefined, context: Context) {
       client_id: account.client_id,
       scope: account.scope ?? null,
       expires_at: account.expires_at ?? null,
-      state: isOver ? (refreshable ? "to be refreshed" : "expired") : "good",
+      state: isExpired ? (refreshable ? "to be refreshed" : "expired") : "good",
       refreshable,
       current: given.length === 0 && address === chosen,
     };

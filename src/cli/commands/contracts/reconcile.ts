@@ -93,15 +93,15 @@ const contractsReconcile = defineCommand({
     await context.output.show(rows, {
       fields: ["contract", "contract_name", "contract_status", "activity", "at"],
       columns: ["contract", { name: "contract_name", cut: 1 }, "contract_status", "activity", "at"],
-      none: received
+      emptyMessage: received
         ? `No webhooks are missing (${pluralize(due.length, "webhook")} checked)`
         : "No webhook was due, because no contract changed",
     });
     if (!received || rows.length === 0) return undefined;
     const numbers = [...new Set(rows.map(({ contract }) => parseNumber(contract)))].filter(Number.isInteger);
-    const again = ["webhooks", "re-trigger", ...numbers.flatMap((id) => ["--contract-ids", String(id)])];
+    const retriggerArgv = ["webhooks", "re-trigger", ...numbers.flatMap((id) => ["--contract-ids", String(id)])];
     await context.output.note(
-      `${rows.length} of ${pluralize(due.length, "webhook")} missing. To resend the last one of each contract: ${formatNextCommand(again, context)}`,
+      `${rows.length} of ${pluralize(due.length, "webhook")} missing. To resend the last one of each contract: ${formatNextCommand(retriggerArgv, context)}`,
     );
     return "failed";
   },

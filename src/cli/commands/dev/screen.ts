@@ -72,9 +72,9 @@ export class Screen {
   /** In a window that became narrower, the line occupies several rows. */
   async #erase(): Promise<void> {
     if (this.#drawn === "") return;
-    const above = Math.ceil(measureWidth(this.#drawn) / this.#columns) - 1;
+    const rowsAbove = Math.ceil(measureWidth(this.#drawn) / this.#columns) - 1;
     this.#drawn = "";
-    await write(this.#context.host.stderr, `${above > 0 ? `\x1b[${above}A` : ""}\r\x1b[J`);
+    await write(this.#context.host.stderr, `${rowsAbove > 0 ? `\x1b[${rowsAbove}A` : ""}\r\x1b[J`);
   }
 
   async #draw(): Promise<void> {

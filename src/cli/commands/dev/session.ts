@@ -70,11 +70,11 @@ export class Session {
   readonly #isJson = (): boolean => this.#context.output.format !== "table";
 
   async #printDocument(value: object): Promise<void> {
-    if (this.#isJson()) await this.#context.output.document(value);
+    if (this.#isJson()) await this.#context.output.printDocument(value);
   }
 
   async #showEvent(value: object, line: StyledLine): Promise<void> {
-    if (this.#isJson()) await this.#context.output.document(value);
+    if (this.#isJson()) await this.#context.output.printDocument(value);
     else await this.#screen.print(line);
   }
 

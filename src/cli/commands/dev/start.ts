@@ -27,15 +27,15 @@ const getErrorCode = (error: unknown): string | undefined =>
 
 /** Joins the emulator of this folder, or starts it: on the default ports, or on free ones if those are taken. */
 export async function startOrJoin(port: number | undefined, context: Context): Promise<SessionEmulator> {
-  const here = await findLocalEmulator(context.host).catch((error: unknown) => {
+  const running = await findLocalEmulator(context.host).catch((error: unknown) => {
     if (getErrorCode(error) !== "emulator_silent") throw error;
     return waitForEmulator(context);
   });
-  if (here) return { ...here, isOwn: false };
+  if (running) return { ...running, isOwn: false };
   const state = resolveStateFile(context.host, undefined);
   await requireTrust(state, false, context);
   const log = (line: string) => void context.output.warn(line);
-  const open = (at: number) => openEmulator({ port: at, file: state }, context, { toldAt: state, log });
+  const open = (at: number) => openEmulator({ port: at, file: state }, context, { runFileState: state, log });
   const opened = open(port ?? defaultPort).catch((error: unknown) => {
     if (port !== undefined || getErrorCode(error) !== "port_taken") throw error;
     return open(0);

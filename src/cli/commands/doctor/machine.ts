@@ -87,9 +87,9 @@ async function signIns(context: Context): Promise<CheckResult> {
       return createSkipped("sign-in", `Not signed in at ${used}, only at ${others}`);
     }
     const counting = accounts.filter(([address]) => used === undefined || address === used);
-    const over = counting.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
-    if (over.length === 0) return createPassed("sign-in", counting.map(([address]) => address).join(", "));
-    const names = over.map(([address]) => address).join(", ");
+    const expired = counting.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
+    if (expired.length === 0) return createPassed("sign-in", counting.map(([address]) => address).join(", "));
+    const names = expired.map(([address]) => address).join(", ");
     return createWarning("sign-in", `Expired at ${names}`, "svc auth device-login");
   } catch (error) {
     return createFailed("sign-in", explainError(error).message, "usage");
@@ -113,13 +113,13 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   );
   if (named?.url.origin.startsWith("profile ") && !globals.emulator) return checkNamedEmulator(named.url);
   if (!running) return createSkipped("emulator", "No emulator is running in this folder");
-  const here = `${running.routerUrl} (pid ${running.pid})`;
+  const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
   const { SVC_EMULATOR_URL: other } = host.env;
-  if (globals.emulator || !other || !URL.canParse(other)) return createPassed("emulator", here);
+  if (globals.emulator || !other || !URL.canParse(other)) return createPassed("emulator", runningEmulator);
   // Behind a proxy, the same emulator may have another address.
   if (await isSameEmulator({ ...running, routerUrl: new URL(other).origin }).catch(() => false))
-    return createPassed("emulator", here);
-  const detail = `${here} runs in this folder, but SVC_EMULATOR_URL is ${redactText(other)}`;
+    return createPassed("emulator", runningEmulator);
+  const detail = `${runningEmulator} runs in this folder, but SVC_EMULATOR_URL is ${redactText(other)}`;
   return createWarning("emulator", detail, 'To use the emulator of this folder: eval "$(svc emulator env)" again.');
 }
 

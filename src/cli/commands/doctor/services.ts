@@ -76,8 +76,8 @@ async function reportTrouble(check: string, error: Error, context: Context): Pro
 
 async function checkRouter(address: string, answer: ServiceAnswer | Error, context: Context): Promise<CheckResult> {
   if (answer instanceof Error) return reportTrouble("router", answer, context);
-  const isWell = toFields(answer.value).database !== false;
-  return isWell
+  const isHealthy = toFields(answer.value).database !== false;
+  return isHealthy
     ? createPassed("router", `${address} responds in ${answer.tookMs} ms`)
     : createWarning("router", `${address} responds, but its database is down`);
 }
@@ -101,12 +101,12 @@ function checkClockSkew(
   { host: { wall } }: Context,
   answers: readonly (ServiceAnswer | Error | undefined)[],
 ): CheckResult {
-  const dated = answers.find(
+  const datedAnswer = answers.find(
     (one): one is ServiceAnswer => one !== undefined && !(one instanceof Error) && Boolean(one.headers.date),
   );
-  const theirs = dated === undefined ? Number.NaN : Date.parse(dated.headers.date!);
-  if (Number.isNaN(theirs)) return createSkipped("clock", "No service reported its time");
-  const seconds = Math.round((wall.now() - theirs) / 1_000);
+  const serverTime = datedAnswer === undefined ? Number.NaN : Date.parse(datedAnswer.headers.date!);
+  if (Number.isNaN(serverTime)) return createSkipped("clock", "No service reported its time");
+  const seconds = Math.round((wall.now() - serverTime) / 1_000);
   const detail =
     seconds === 0
       ? "agrees with the service"

@@ -63,7 +63,7 @@ const emulatorEnv = defineCommand({
       await output.show(Object.fromEntries(set));
       return undefined;
     }
-    await output.content([Buffer.from(formatVariables(variables, flags.shell ?? detectShell(host)))]);
+    await output.printContent([Buffer.from(formatVariables(variables, flags.shell ?? detectShell(host)))]);
     return undefined;
   },
 });
@@ -72,8 +72,8 @@ const emulatorEnv = defineCommand({
 async function findRunningEmulator(file: string | undefined, context: Context): Promise<EmulatorAccess> {
   const { globals, host } = context;
   const isNamed = globals.baseUrl !== undefined || readProfileName({ globals, host }) !== undefined;
-  const here = file === undefined && !isNamed ? await findLocalEmulator(host) : undefined;
-  if (here) return readPublicAccess(here);
+  const localEmulator = file === undefined && !isNamed ? await findLocalEmulator(host) : undefined;
+  if (localEmulator) return readPublicAccess(localEmulator);
   const { baseUrls, credentials } = await context.target("emulator", file);
   const token = credentials.controlToken;
   if (token === undefined) throw new MissingCredentialsError("control-token");

@@ -62,7 +62,7 @@ const emulatorExec = defineCommand({
     if (program === undefined) throw new UsageError("<command> is required after --");
     const options = await readEmulatorOptions(input, context.host);
     const ephemeral = options.file === undefined;
-    const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { toldAt: options.file });
+    const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { runFileState: options.file });
     const { host } = context;
     await maskSecrets(host, collectSecrets(emulator));
     const run = () => context.outlast(() => runChild(program, args, buildChildEnvironment(emulator, host), context));

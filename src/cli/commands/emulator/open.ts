@@ -15,9 +15,9 @@ interface OpenOptions {
   /** Written later; it must not be a file of the emulator itself. */
   readonly readyFile?: string | undefined;
   /** The state file next to which the emulator writes its run file; undefined for an emulator without one. */
-  readonly toldAt?: string | undefined;
+  readonly runFileState?: string | undefined;
   /** Called with another location of the run file if another process of the same store uses the first one. */
-  readonly toldBeside?: ((state: string) => void) | undefined;
+  readonly onRunFileState?: ((state: string) => void) | undefined;
   /** Receives messages of the running emulator (default: warnings on standard error). */
   readonly log?: ((line: string) => void) | undefined;
 }
@@ -29,7 +29,7 @@ const closeMs = 8_000;
 export async function openEmulator(
   options: EmulatorOptions,
   context: Context,
-  { readyFile, toldAt, toldBeside = () => {}, log }: OpenOptions = {},
+  { readyFile, runFileState, onRunFileState = () => {}, log }: OpenOptions = {},
 ): Promise<Emulator> {
   const { output, host } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
@@ -44,15 +44,15 @@ export async function openEmulator(
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");
   await requireDifferentFiles({ "--file": options.file, SVC_RUN_FILE: options.runFile, "--ready-file": readyFile });
-  const beside = options.file ?? (options.store === undefined ? undefined : toldAt);
+  const beside = options.file ?? (options.store === undefined ? undefined : runFileState);
   if (beside !== undefined) await makeStateFolder(beside);
   if (options.file !== undefined) context.allowToClose(closeMs);
   try {
     const given = { otel: host.env, ...options, log: log ?? ((line: string) => void output.warn(line)) };
     const emulator =
-      options.store === undefined || toldAt === undefined
+      options.store === undefined || runFileState === undefined
         ? await startEmulator(given)
-        : await startBeside(startEmulator, given, toldAt, toldBeside);
+        : await startBeside(startEmulator, given, runFileState, onRunFileState);
     context.atEnd(() =>
       emulator.close({ signal: context.cut }).catch((error) => {
         throw toEndedError(error);
@@ -61,12 +61,13 @@ export async function openEmulator(
     return emulator;
   } catch (error) {
     const isPortTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
-    const state = options.file ?? toldAt;
+    const state = options.file ?? runFileState;
     if (state !== undefined && (isPortTaken || isFileTaken(error as Error, options))) {
       const running = await createAlreadyRunningError(state, error);
       if (running) throw running;
     }
-    if (isPortTaken) throw await createPortTakenError({ port: options.port, state: toldAt, cause: error }, context);
+    if (isPortTaken)
+      throw await createPortTakenError({ port: options.port, state: runFileState, cause: error }, context);
     throw toStartError(error as Error, options);
   }
 }
@@ -75,14 +76,14 @@ export async function openEmulator(
 async function startBeside(
   startEmulator: (options: EmulatorOptions) => Promise<Emulator>,
   options: EmulatorOptions,
-  toldAt: string,
-  toldBeside: (state: string) => void,
+  runFileState: string,
+  onRunFileState: (state: string) => void,
 ): Promise<Emulator> {
   for (let number = 1; ; number += 1) {
-    const state = number === 1 ? toldAt : `${toldAt}.${number}`;
+    const state = number === 1 ? runFileState : `${runFileState}.${number}`;
     const runFile = number === 1 ? options.runFile : await resolveRunFile(state);
     try {
-      if (number > 1) toldBeside(state);
+      if (number > 1) onRunFileState(state);
       return await startEmulator({ ...options, runFile });
     } catch (error) {
       if ((error as Error).name !== "StateLockedError" || number === maxProcesses) throw error;
@@ -117,11 +118,11 @@ const emulatorOpen = defineCommand({
     const { host, globals, output, signal } = context;
     if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
     const client = await context.client("emulator", { file: flags.file });
-    const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal });
+    const { code, url: signInUrl, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);
     // The server's response may contain any URL. The browser opens only the requested one.
     const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
-    const url = isWebAddress(told) ? told : own;
+    const url = isWebAddress(signInUrl) ? signInUrl : own;
     const browser = flags.url ? undefined : findBrowserCommand(host);
     const why = browser ? await openBrowser(browser, own, host) : "No browser found";
     const opened = why === undefined && !flags.url;
@@ -147,7 +148,7 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
   }
 }
 
-const another = "Choose another port with --port, or use --port 0 for free ports.";
+const choosePortHint = "Choose another port with --port, or use --port 0 for free ports.";
 
 /** Returns an error if a responding emulator already uses the state, undefined otherwise. */
 async function createAlreadyRunningError(state: string, cause: unknown): Promise<CommandFailedError | undefined> {
@@ -174,16 +175,16 @@ async function createPortTakenError(
     });
   const address = `http://127.0.0.1:${port}`;
   const found = await probeListener(address);
-  if (found === undefined) return createTakenError("Another program", another);
+  if (found === undefined) return createTakenError("Another program", choosePortHint);
   const way = await findStopInstructions(found, address);
   if (way.isLost && way.runFile === runFile) {
     const who = `An emulator whose files were removed (state: ${state})`;
-    return createTakenError(who, `Commands cannot reach it. ${way.words}. ${another}`);
+    return createTakenError(who, `Commands cannot reach it. ${way.words}. ${choosePortHint}`);
   }
   const how = isAt(host.env.SVC_EMULATOR_URL, address)
     ? "The variables of this shell point to it. To stop it, run svc emulator stop."
     : `${way.words}.`;
-  return createTakenError("An emulator with another state", `${how} ${another}`);
+  return createTakenError("An emulator with another state", `${how} ${choosePortHint}`);
 }
 
 const isAt = (url: string | undefined, address: string): boolean =>

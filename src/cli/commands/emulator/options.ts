@@ -209,16 +209,16 @@ export async function readEmulatorOptions(
 /** `https://sandbox.example` is the router's address, `eu-1=https://eu-1.sandbox.example` a cluster's. */
 function parsePublicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
   const named = given.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
-  const ofRouter = named.filter(([, cluster]) => cluster === undefined);
-  if (ofRouter.length > 1)
+  const routerUrls = named.filter(([, cluster]) => cluster === undefined);
+  if (routerUrls.length > 1)
     throw new UsageError("--public-url must name the cluster of each further address (CLUSTER=URL)");
-  const [url] = ofRouter.map(([, , text = ""]) => parseBaseUrlFlag(text, "--public-url"));
-  const ofClusters = named.flatMap(([, cluster, text = ""]) =>
+  const [url] = routerUrls.map(([, , text = ""]) => parseBaseUrlFlag(text, "--public-url"));
+  const clusterUrls = named.flatMap(([, cluster, text = ""]) =>
     cluster === undefined ? [] : [[cluster, parseBaseUrlFlag(text, `--public-url ${cluster}`)] as const],
   );
   return {
     ...(url !== undefined && { publicUrl: url }),
-    ...(ofClusters.length > 0 && { clusterUrls: Object.fromEntries(ofClusters) }),
+    ...(clusterUrls.length > 0 && { clusterUrls: Object.fromEntries(clusterUrls) }),
   };
 }
 

@@ -92,11 +92,11 @@ function formatLine({
   operation,
   failure,
   findings,
-  duration_ms: took,
+  duration_ms: durationMs,
 }: Event): string {
   const about = failure ?? operation ?? "not declared";
   const noted = findings.length === 0 ? "" : ` (${findings.map(({ code }) => code).join(", ")})`;
-  return `${at} ${listener} ${method} ${target} ${status} ${took} ms ${about}${noted}`;
+  return `${at} ${listener} ${method} ${target} ${status} ${durationMs} ms ${about}${noted}`;
 }
 
 type ResendResult = ResultOf<typeof resendDelivery>;

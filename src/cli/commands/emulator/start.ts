@@ -112,27 +112,28 @@ export const emulatorStart = defineCommand({
     const state = resolveStateFile(host, options.file ?? undefined);
     const file = options.ephemeral || inDatabase ? undefined : state;
     // A state in a database, or in memory without a terminal, has no path. Its run file is at the default path.
-    const tells = (inDatabase || host.starter) && options.runFile === undefined;
-    let toldAt = file ?? (tells ? state : undefined);
-    const runFile = file === undefined && toldAt !== undefined ? await resolveRunFile(toldAt) : options.runFile;
+    const hasDefaultRunFile = (inDatabase || host.starter) && options.runFile === undefined;
+    let runFileState = file ?? (hasDefaultRunFile ? state : undefined);
+    const runFile =
+      file === undefined && runFileState !== undefined ? await resolveRunFile(runFileState) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
     /** Whether a process that waits in the foreground received the signal to exit. */
-    let isTold = false;
-    const tell = async (started: StartReport) => {
-      await (isTold
+    let isReported = false;
+    const report = async (started: StartReport) => {
+      await (isReported
         ? showStartReport(started, context)
         : (host.starter?.tell(started) ?? showStartReport(started, context)));
-      isTold = true;
+      isReported = true;
     };
-    const onLeaderChange = (at: LeaderInfo) => void tell(createStandbyEvent(at)).catch(() => {});
+    const onLeaderChange = (at: LeaderInfo) => void report(createStandbyEvent(at)).catch(() => {});
     let announceLeadership = () => {};
     const shared = { onLeaderChange, onLeadershipRegained: () => announceLeadership() };
     const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, ...shared }, context, {
       readyFile: readyFile?.path,
-      toldAt,
-      toldBeside: (other) => {
-        toldAt = other;
+      runFileState,
+      onRunFileState: (other) => {
+        runFileState = other;
       },
       log: (line) => void (log ? log.logMessage("warn", line) : output.warn(addTimestamp(line, host))),
     });
@@ -144,11 +145,11 @@ export const emulatorStart = defineCommand({
     }
     const started: StartReport = {
       ready,
-      banner: formatBanner(emulator, toldAt, host),
+      banner: formatBanner(emulator, runFileState, host),
       secrets: collectSecrets(emulator),
     };
-    await tell(started);
-    announceLeadership = () => void tell({ ...started, banner: leadershipRegainedLines }).catch(() => {});
+    await report(started);
+    announceLeadership = () => void report({ ...started, banner: leadershipRegainedLines }).catch(() => {});
     await log?.logLifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, lasting);
 
@@ -183,7 +184,7 @@ async function showActivity(emulator: Emulator, { globals, host, output }: Conte
       const columns = host.stdout.isTTY ? host.stdout.columns || defaultColumns : undefined;
       return output.print(...events.filter(isNews).map((event) => formatActivityLine(event, columns)));
     }
-    for (const event of events) await output.document(event);
+    for (const event of events) await output.printDocument(event);
   });
 }
 

@@ -37,7 +37,7 @@ const emulatorStateExport = defineCommand({
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
     if (!toFile) {
-      await context.output.document(state, 2);
+      await context.output.printDocument(state, 2);
       return undefined;
     }
     // The document holds the keys and secrets of all workspaces.
@@ -172,7 +172,7 @@ const emulatorSeedSchema = defineCommand({
   examples: [{ title: "For an editor", argv: ["emulator", "seed-schema"] }],
   async run(_, { output }) {
     const { seedSchema } = await import("../../../../emulator/index.ts");
-    await output.document(seedSchema(), 2);
+    await output.printDocument(seedSchema(), 2);
     return undefined;
   },
 });

@@ -37,8 +37,8 @@ const emulatorStatus = defineCommand({
       });
       return undefined;
     } catch (error) {
-      const isNone = error instanceof CommandFailedError && error.code === "no_emulator";
-      if (!isNone && !isGone(error)) throw error;
+      const isNotRunning = error instanceof CommandFailedError && error.code === "no_emulator";
+      if (!isNotRunning && !isGone(error)) throw error;
       if (output.format === "table") await output.print("not running");
       else await output.show({ running: false });
       return "not-found";
@@ -87,12 +87,12 @@ const emulatorStop = defineCommand({
         });
       });
     await pollUntil(context, patienceMs, "the emulator to stop", async () => {
-      const isUp = await client.call(checkReadiness, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
+      const isReady = await client.call(checkReadiness, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
         () => true,
         // The connection was cut during shutdown. Nothing listens there a moment later.
         (error: unknown) => !isGone(error),
       );
-      return isUp || (await hasState(context.host, file, stopped.instance)) ? undefined : true;
+      return isReady || (await hasState(context.host, file, stopped.instance)) ? undefined : true;
     });
     if (!stopped.couldWrite) {
       await context.output.warn("warning: the emulator could not save its state; recent changes are lost");

@@ -48,7 +48,7 @@ async function show(ref: string, file: string | undefined, context: Context) {
   const format = formatOf(context);
   const trace = await client.call(showTrace, { params: { ref } }, { signal });
   if (format === "otlp") {
-    await output.document(
+    await output.printDocument(
       buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, { name: "svc", version: svcVersion }),
       2,
     );

@@ -86,19 +86,23 @@ const emulatorWaitFor = defineCommand({
     const query = input.flags.new ? { ...base, since: now } : base;
     const waiting = { client, query, context, deadline: context.host.wall.monotonicNow() + timeoutMs };
     const end = within === undefined ? undefined : Date.parse(now) + within;
-    const met = await withSpinner(
+    const matched = await withSpinner(
       context,
       `Waiting for ${describeQuery(query)}${within === undefined ? "" : `, at most ${describeDuration(within)} of virtual time`}`,
       () => (end === undefined ? waitInWallTime(waiting) : waitInVirtualTime(waiting, end)),
       { tellsTime: true },
     );
-    if (!met.reached) {
-      const isPast = end !== undefined && Date.parse(met.now) >= end;
-      const waited = isPast ? `${describeDuration(within!)} of virtual time` : describeDuration(timeoutMs);
-      const disabled = query.outcome === undefined ? [] : await listDisabledWebhooks(waiting, met);
-      throw createNotReachedError(query, met, { waited, disabled, isVain: end !== undefined && isFailureOfOne(query) });
+    if (!matched.reached) {
+      const isTimedOut = end !== undefined && Date.parse(matched.now) >= end;
+      const waited = isTimedOut ? `${describeDuration(within!)} of virtual time` : describeDuration(timeoutMs);
+      const disabled = query.outcome === undefined ? [] : await listDisabledWebhooks(waiting, matched);
+      throw createNotReachedError(query, matched, {
+        waited,
+        disabled,
+        isUnreachable: end !== undefined && isFailureOfOne(query),
+      });
     }
-    await output.show(met.contract ?? (query.outcome ? met.deliveries : met.activities));
+    await output.show(matched.contract ?? (query.outcome ? matched.deliveries : matched.activities));
     return undefined;
   },
 });
@@ -122,8 +126,8 @@ const ask = async ({ client, query, context }: WaitState, timeoutMs: number): Pr
 async function waitInWallTime(waiting: WaitState): Promise<MatchedEvents> {
   for (;;) {
     const left = Math.max(0, waiting.deadline - waiting.context.host.wall.monotonicNow());
-    const met = await ask(waiting, Math.min(left, maxPollMs));
-    if (met.reached || left <= maxPollMs) return met;
+    const matched = await ask(waiting, Math.min(left, maxPollMs));
+    if (matched.reached || left <= maxPollMs) return matched;
   }
 }
 
@@ -136,11 +140,11 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
     throw movedTo === undefined ? error : new PartialFailureError(error, [`Virtual time was advanced to ${movedTo}`]);
   };
   for (;;) {
-    const met = await ask(waiting, 0).catch(rethrow);
+    const matched = await ask(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(rethrow);
-    if (met.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return met;
-    if (isFailureOfOne(waiting.query) && (await listDisabledWebhooks(waiting, met).catch(rethrow)).length > 0)
-      return met;
+    if (matched.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matched;
+    if (isFailureOfOne(waiting.query) && (await listDisabledWebhooks(waiting, matched).catch(rethrow)).length > 0)
+      return matched;
     const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isNear ? due : new Date(end).toISOString() };
     const { to } = await client.call(advanceClock, { body }, { signal }).catch(rethrow);
@@ -183,41 +187,42 @@ const parseDuration = (text: string | undefined, flag: string): number | undefin
 
 /** Formats the awaited event: `3 times CONTRACT_SIGNED of T-1`. */
 function describeQuery({ activity, outcome, contract_status, contract, count }: Query): string {
-  const many = count === undefined || count === 1 ? "" : `${count} times `;
+  const countText = count === undefined || count === 1 ? "" : `${count} times `;
   const what = contract_status ?? ([activity, outcome].filter(Boolean).join(" ") || undefined);
-  return `${many}${what}${contract === undefined ? "" : ` of ${contract}`}`;
+  return `${countText}${what}${contract === undefined ? "" : ` of ${contract}`}`;
 }
 
 interface UnmetReason {
   readonly waited: string;
   readonly disabled: readonly Webhook[];
-  readonly isVain: boolean;
+  readonly isUnreachable: boolean;
 }
 
 /** Reports the awaited events and the closest matches. */
 function createNotReachedError(
   query: Query,
-  met: MatchedEvents,
-  { waited, disabled, isVain }: UnmetReason,
+  matched: MatchedEvents,
+  { waited, disabled, isUnreachable }: UnmetReason,
 ): CommandFailedError {
   const status =
-    met.contract && `${met.contract.composite_id} is ${met.contract.contract_status}, not ${query.contract_status}`;
+    matched.contract &&
+    `${matched.contract.composite_id} is ${matched.contract.contract_status}, not ${query.contract_status}`;
   const near = [
-    ...met.activities.map((one) => `${one.activity}${formatContract(one)} at ${one.at}`),
-    ...met.deliveries.map((one) => `delivery ${one.id} ${one.activity}${formatContract(one)}: ${one.outcome}`),
+    ...matched.activities.map((one) => `${one.activity}${formatContract(one)} at ${one.at}`),
+    ...matched.deliveries.map((one) => `delivery ${one.id} ${one.activity}${formatContract(one)}: ${one.outcome}`),
   ];
   const nearest = near.length === 0 ? "" : `Seen: ${near.slice(0, 5).join("; ")}.`;
   const [first] = disabled;
   const message =
-    isVain && first
+    isUnreachable && first
       ? `Cannot reach ${describeQuery(query)}: webhook ${first.id} is disabled (${first.status}).`
       : status == null
-        ? `Timed out after ${waited} waiting for ${describeQuery(query)} (virtual time: ${met.now}).`
+        ? `Timed out after ${waited} waiting for ${describeQuery(query)} (virtual time: ${matched.now}).`
         : `Timed out after ${waited}: ${status}.`;
   const hint = [nearest, ...disabled.slice(0, 1).map(suggestAlternative)].filter(Boolean).join(" ") || undefined;
   // Signatories of contracts sent before --auto-sign do not sign automatically.
-  const unsigned = query.contract_status === "EXECUTED" && met.contract?.contract_status === "SIGN";
-  const next = unsigned ? ["emulator", "sign", met.contract!.composite_id] : undefined;
+  const unsigned = query.contract_status === "EXECUTED" && matched.contract?.contract_status === "SIGN";
+  const next = unsigned ? ["emulator", "sign", matched.contract!.composite_id] : undefined;
   return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
 

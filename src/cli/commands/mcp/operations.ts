@@ -143,8 +143,8 @@ function readPositionals({ positionals }: ListedCommand, params: NonNullable<Cal
 
 /** Only flags of the request are allowed: other flags select services, files and formats. */
 function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
-  const spelt = name.replaceAll("_", "-");
-  const found = flags.find(({ flag, in: place }) => flag === spelt && (place === "query" || place === "headers"));
+  const normalized = name.replaceAll("_", "-");
+  const found = flags.find(({ flag, in: place }) => flag === normalized && (place === "query" || place === "headers"));
   if (!found || found.isBase64) throw new UsageError(`query has no field "${name}"`);
   const { flag, type } = found;
   const values = Array.isArray(value) ? value : [value];

@@ -39,9 +39,9 @@ export class Runner {
     ];
     const line = [...argv, "--json", "--quiet", "--no-input", ...service];
     // Command lines run in order, because the second of two changes may depend on the first.
-    const ran = this.#last.then(() => svc(line, stdin === undefined ? {} : { stdin }));
-    this.#last = ran.catch(() => {});
-    return answerOf(await ran, collectSecrets(host.env));
+    const run = this.#last.then(() => svc(line, stdin === undefined ? {} : { stdin }));
+    this.#last = run.catch(() => {});
+    return answerOf(await run, collectSecrets(host.env));
   }
 
   /** Resolves once no command line runs. */
@@ -90,8 +90,8 @@ function collectSecrets(env: Readonly<Record<string, string | undefined>>): stri
   const own = Object.entries(env).flatMap(([name, value]) =>
     secretVariables.test(name) && value !== undefined ? [value] : [],
   );
-  const ofClusters = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
-  return [...own, ...ofClusters.map(([, value]) => value!)].filter((one) => one.length >= shortestSecret);
+  const clusterSecrets = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
+  return [...own, ...clusterSecrets.map(([, value]) => value!)].filter((one) => one.length >= shortestSecret);
 }
 
 /** Removes secrets from a command's output: by field name, in URLs, and these values. */

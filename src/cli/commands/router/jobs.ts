@@ -110,7 +110,7 @@ const jobsList = defineCommand({
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
     const rows = jobs.map((job) => (job.status === "damaged" ? toShownDamaged(job) : toJobRow(job)));
-    await output.show(rows, { fields, columns, none: "No jobs. To start one: svc router map-emails FILE" });
+    await output.show(rows, { fields, columns, emptyMessage: "No jobs. To start one: svc router map-emails FILE" });
     for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
     return undefined;
   },
@@ -281,7 +281,7 @@ const jobsPrune = defineCommand({
       finished_at: at,
     }));
     const fields = ["id", "command", "status", "rows", "finished_at"];
-    await output.show(rows, { fields, columns: fields, none: "No jobs to remove" });
+    await output.show(rows, { fields, columns: fields, emptyMessage: "No jobs to remove" });
     if (rows.length > 0) await output.note(isDry ? `${rows.length} would be removed` : `Removed ${rows.length}`);
     return undefined;
   },

@@ -38,7 +38,7 @@ const flags = [
   ...createBulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];
 
-const besideWorkspace: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
+const workspaceFlags: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
 
 /**
  * Creates `router offboard`: all identifiers of a workspace, from a file as a job or from derived flags as one request.
@@ -73,7 +73,7 @@ const routerOffboard = defineCommand({
     const cluster = input.positionals.cluster_id;
     const { confirm: given, from, apply, workspace } = input.flags;
     if (workspace !== undefined) {
-      const other = flags.find(({ flag }) => !besideWorkspace.has(flag) && input.flags[flag] !== undefined);
+      const other = flags.find(({ flag }) => !workspaceFlags.has(flag) && input.flags[flag] !== undefined);
       if (other) throw new UsageError(`--workspace cannot be used with --${other.flag}`);
       const { verify = false, "dry-run": dryRun = false } = input.flags;
       return offboardWorkspace({ workspaceId: workspace, cluster, confirm: given, verify, dryRun }, context);
@@ -187,9 +187,9 @@ async function offboardWorkspace(options: Options, context: Context): Promise<Fa
     return { kind: name, identifier };
   });
   const fields = ["kind", "identifier"];
-  const none = `Nothing is mapped to workspace ${workspaceId}`;
+  const emptyMessage = `Nothing is mapped to workspace ${workspaceId}`;
   if (dryRun || rows.length === 0 || output.format === "table")
-    await output.show(shown, { fields, columns: fields, none });
+    await output.show(shown, { fields, columns: fields, emptyMessage });
   if (dryRun) await output.note("Dry run: nothing was sent");
   if (dryRun || rows.length === 0) return undefined;
   const lookup = verify ? await requireLookup(offboardWork, context) : undefined;

@@ -36,14 +36,14 @@ const routerResolve = defineCommand({
   async run(input, context) {
     const given = input.positionals.identifier.trim();
     const identifier = isEmailHash(given) ? given.toLowerCase() : given;
-    const ofEmulator = await findEmulatorOwners(context, identifier, input.flags.file);
+    const emulatorOwners = await findEmulatorOwners(context, identifier, input.flags.file);
     const found = removeDuplicates([
       ...(await findNamedClusters(context, identifier)),
-      ...(ofEmulator ?? (await lookUpOwners(context, identifier, input.flags.hash ?? "sha256"))),
+      ...(emulatorOwners ?? (await lookUpOwners(context, identifier, input.flags.hash ?? "sha256"))),
     ]);
     if (found.length === 0) {
       throw new CommandFailedError("not-found", "no_owner", `No cluster owns ${identifier}.`, {
-        hint: ofEmulator
+        hint: emulatorOwners
           ? undefined
           : "Only e-mail addresses, client IDs and tokens that name their cluster can be looked up.",
       });

@@ -12,14 +12,19 @@ export async function checkExpectations(
   stage: Stage,
 ): Promise<readonly Difference[]> {
   const expected = resolveReferences(given, stage.known);
-  const looksAround = ["activities", "deliveries", "webhooks"].some((name) => name in expected);
-  if (looksAround) await stage.settle();
+  const expectsState = ["activities", "deliveries", "webhooks"].some((name) => name in expected);
+  if (expectsState) await stage.settle();
   const differences: Difference[] = [];
-  const check = <T>(name: keyof Expectations, seen: T, holds: (wanted: never) => boolean, got = formatValue(seen)) => {
+  const check = <T>(
+    name: keyof Expectations,
+    seen: T,
+    holds: (wanted: never) => boolean,
+    shown = formatValue(seen),
+  ) => {
     const wanted = expected[name];
     if (wanted === undefined || (wanted !== null && holds(wanted as never))) return;
     const what = wanted === null ? "a value" : formatValue(wanted);
-    differences.push({ path: [name], message: `${name}: expected ${what}, got ${got}`, seen });
+    differences.push({ path: [name], message: `${name}: expected ${what}, got ${shown}`, seen });
   };
   check("status", done.status, (wanted) => wanted === done.status);
   check("failure", done.failures?.[0], (wanted) => done.failures?.includes(wanted) === true);
@@ -66,9 +71,9 @@ function compareActivities(expected: readonly string[] | null, seen: readonly st
   const missing = expected === null ? 0 : findMissing(expected, seen, (one, other) => one === other);
   if (missing === undefined) return [];
   const name = expected?.[missing] ?? "activities";
-  const after = missing === 0 ? "" : ` after ${expected![missing - 1]}`;
+  const position = missing === 0 ? "" : ` after ${expected![missing - 1]}`;
   const all = seen.length === 0 ? "none" : seen.join(", ");
-  const message = `activities.${missing}: ${name} did not happen${after}; seen: ${all}`;
+  const message = `activities.${missing}: ${name} did not happen${position}; seen: ${all}`;
   return [{ path: ["activities"], message, seen: expected === null ? seen : filterExpected(expected, seen) }];
 }
 
@@ -90,8 +95,8 @@ function compareDeliveries(
   if (missing === undefined) return [];
   const wanted = expected?.[missing];
   const all = seen.length === 0 ? "none" : seen.map(formatDelivery).join("; ");
-  const after = missing === 0 ? "" : ` after the one before`;
-  const message = `deliveries.${missing}: no delivery${after} with ${formatValue(wanted ?? {})}; seen: ${all}`;
+  const position = missing === 0 ? "" : ` after the one before`;
+  const message = `deliveries.${missing}: no delivery${position} with ${formatValue(wanted ?? {})}; seen: ${all}`;
   const keys = expected === null ? ["to", "activity", "outcome"] : [...new Set(expected.flatMap(Object.keys))];
   const shown = seen.map((one) => Object.fromEntries(Object.entries(one).filter(([key]) => keys.includes(key))));
   return [{ path: ["deliveries"], message, seen: shown }];

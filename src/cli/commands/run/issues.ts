@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { lookupTable } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
-import { notSaved } from "./schema.ts";
+import { savedValueRule } from "./schema.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -79,16 +79,16 @@ const describeSize = (origin: string, way: string, size: number | bigint): strin
 
 /** Of several alternatives, the intended one has the deepest error. */
 function findBestBranch(errors: readonly (readonly Issue[])[]): Issue | undefined {
-  const firsts = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
-  const deep = firsts.filter(
+  const firstIssues = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
+  const deep = firstIssues.filter(
     (issue) => issue.path.length > 0 || !["invalid_type", "invalid_value"].includes(issue.code),
   );
   if (deep.length > 0) return deep.sort((one, other) => other.path.length - one.path.length)[0];
-  return firsts.length === 1 ? firsts[0] : undefined;
+  return firstIssues.length === 1 ? firstIssues[0] : undefined;
 }
 
 /** Nearly every field accepts a saved value, which is seldom intended. */
-const isReference = (issue: Issue): boolean => issue.message === notSaved;
+const isReference = (issue: Issue): boolean => issue.message === savedValueRule;
 
 function describeKind(issue: Issue): string {
   if (issue.code === "invalid_value") return issue.values.map(String).join(" or ");

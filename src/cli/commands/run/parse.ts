@@ -129,10 +129,12 @@ class Checker {
     const [kind, other] = found.length > 1 ? found.filter((one) => one !== "expect") : found;
     if (kind === undefined) {
       const keys = Object.keys(step);
-      const like = keys.map((key) => [key, findNearest(key, kinds)] as const).find(([, near]) => near !== undefined);
-      const key = like?.[0] ?? keys[0];
+      const suggestion = keys
+        .map((key) => [key, findNearest(key, kinds)] as const)
+        .find(([, near]) => near !== undefined);
+      const key = suggestion?.[0] ?? keys[0];
       if (key === undefined) this.#fail(this.#positions.locate(path), `A step must have one of ${kinds.join(", ")}.`);
-      const hint = like ? `Did you mean ${like[1]}?` : `A step has one of ${kinds.join(", ")}.`;
+      const hint = suggestion ? `Did you mean ${suggestion[1]}?` : `A step has one of ${kinds.join(", ")}.`;
       this.#fail(this.#positions.locateKey(path, key!), `Unknown key "${key}" of a step. ${hint}`);
     }
     if (other !== undefined) {
@@ -176,9 +178,9 @@ class Checker {
         }
       }
       if (part === "params") {
-        const lacking = declared.find((key) => (params as Record<string, unknown> | undefined)?.[key] === undefined);
-        if (lacking !== undefined)
-          this.#fail(this.#positions.locate(path), `params.${lacking} is required by ${call}.`);
+        const missing = declared.find((key) => (params as Record<string, unknown> | undefined)?.[key] === undefined);
+        if (missing !== undefined)
+          this.#fail(this.#positions.locate(path), `params.${missing} is required by ${call}.`);
       }
     }
     if (body !== undefined && request.body === undefined) {

@@ -7,7 +7,7 @@ export type Values = ReadonlyMap<string, unknown>;
 const pattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
 
 /** A string that consists of one value. */
-const alone = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
+const singleReference = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
 
 /** A reference to a value that is not saved when a step runs. */
 export class UnsavedValueError extends Error {
@@ -92,7 +92,7 @@ const getFieldPath = (path: string): string =>
     .join(".");
 
 function resolveText(text: string, values: Values): unknown {
-  const [, braced, plain] = alone.exec(text) ?? [];
+  const [, braced, plain] = singleReference.exec(text) ?? [];
   if ((braced ?? plain) !== undefined) return lookUp((braced ?? plain)!, values);
   return text.replace(pattern, (whole, inBraces?: string, plainName?: string) => {
     if (whole === "$$") return "$";

@@ -45,7 +45,7 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
   for await (const result of results) {
     done.push(result);
     if (isText && (jobs > 1 || globals.quiet) && !(globals.quiet && result.ok)) await printSteps(result, context);
-    if (output.format === "ndjson") await output.document(result);
+    if (output.format === "ndjson") await output.printDocument(result);
     await annotateFailures(result, context);
   }
   if (settings.update) await updateExpectations(scenarios, done, jobs, context);

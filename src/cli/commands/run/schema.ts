@@ -24,10 +24,10 @@ const nameMessage = "must be a name (letters, digits and _)";
 const name = z.string().regex(namePattern, nameMessage);
 
 /** Meaning of a string that is not a saved value. */
-export const notSaved = "must be a saved value ($name)";
+export const savedValueRule = "must be a saved value ($name)";
 
 /** A saved value: `$contract`, or `${app.url}` within a string. */
-const reference = z.string().regex(/\$/, { error: notSaved, abort: true }).describe("A saved value: $name");
+const reference = z.string().regex(/\$/, { error: savedValueRule, abort: true }).describe("A saved value: $name");
 
 const allowReference = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
 

@@ -69,13 +69,13 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
   },
 
   async advance({ advance }, { emulator }) {
-    const isTime = /^\d{4}-/.test(advance);
+    const isAbsolute = /^\d{4}-/.test(advance);
     const target =
       advance === "next"
         ? ({ next: true } as const)
         : advance === "idle"
           ? ({ untilIdle: true } as const)
-          : isTime
+          : isAbsolute
             ? { to: advance }
             : { by: advance };
     const { ran, to, status, reason } = await emulator.clock.advance(target);

@@ -179,7 +179,7 @@ const identity = (text: string): string => text;
 
 /** Formats the cause and the fix. */
 function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
-  const { since, why, last_answer: answered, last_delivered_at: good } = found;
+  const { since, why, last_answer: answered, last_delivered_at: lastDeliveredAt } = found;
   const [begin, ...rest] = why;
   const first: StyledLine[] = since === null || begin === undefined ? why.slice(0, 1) : [[red(begin)]];
   return [
@@ -188,7 +188,7 @@ function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
     ...rest,
     ...(answered === null ? [] : [`Last response: ${answered}`]),
     ...formatCauses(found.because_of ?? [], all),
-    ...(good === null ? [] : [`Last delivered ${good}`]),
+    ...(lastDeliveredAt === null ? [] : [`Last delivered ${lastDeliveredAt}`]),
     ...formatNextSteps(found),
   ];
 }
@@ -249,10 +249,10 @@ function formatHeading(webhook: WebhookFindings["webhook"]): StyledLine {
 
 /** Formats automatic steps, then the user's options, in order. A command is at the end of its line. */
 function formatNextSteps(found: WebhookFindings): StyledLine[] {
-  const { next_attempt_at: next, failing, given_up_deliveries: givenUp, steps } = found;
+  const { next_attempt_at: next, failing, given_up_deliveries: givenUpDeliveries, steps } = found;
   const lines: StyledLine[] = [];
   if (next !== null) lines.push(nextLine(next, found));
-  else if (failing && givenUp.length > 0) lines.push("No retries are left.");
+  else if (failing && givenUpDeliveries.length > 0) lines.push("No retries are left.");
   lines.push(...steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`)));
   return lines.length === 0 ? [] : ["", ...lines];
 }

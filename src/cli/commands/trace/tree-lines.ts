@@ -98,15 +98,15 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   let length = 0;
   let left = 0;
   const add = (parent: string | null, first: string, second: string, shape: readonly [string, string]) => {
-    const above = parent === null ? undefined : boxes.get(parent);
+    const parentBox = parent === null ? undefined : boxes.get(parent);
     const box = `n${boxes.size}`;
     const line = `  ${box}${shape[0]}"${formatLabel(first)}<br/>${formatLabel(second)}"${shape[1]}`;
-    if (boxes.size >= maxBoxes || length + line.length > maxCharacters || (parent !== null && !above)) {
+    if (boxes.size >= maxBoxes || length + line.length > maxCharacters || (parent !== null && !parentBox)) {
       left += 1;
       return undefined;
     }
     length += line.length;
-    lines.push(line, ...(above === undefined ? [] : [`  ${above} --> ${box}`]));
+    lines.push(line, ...(parentBox === undefined ? [] : [`  ${parentBox} --> ${box}`]));
     return box;
   };
   for (const { id, parent, at, what, because } of nodes) {

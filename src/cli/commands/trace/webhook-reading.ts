@@ -50,8 +50,8 @@ export async function readHealth(webhooks: readonly Webhook[], asking: QueryCont
 function groupByWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Delivery[]> {
   const own = new Map<number, Delivery[]>();
   for (const one of deliveries) {
-    const there = own.get(one.webhook_id);
-    if (there) there.push(one);
+    const list = own.get(one.webhook_id);
+    if (list) list.push(one);
     else own.set(one.webhook_id, [one]);
   }
   return own;

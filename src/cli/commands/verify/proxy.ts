@@ -61,7 +61,7 @@ export const verifyProxy = defineCommand({
       const file = await recorder.add(exchange);
       const { request, response } = exchange;
       const [path] = request.target.split("?");
-      await output.event(
+      await output.printEvent(
         { type: "exchange", file, status: response.status },
         `${request.method} ${path} ${response.status} ${file}`,
       );
@@ -107,7 +107,7 @@ export const verifyProxy = defineCommand({
         `warning: listening on ${address}: other machines can send requests to ${new URL(to).origin} through it`,
       );
     if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
-    if (output.format !== "table") await output.document({ type: "ready", url: proxy.url });
+    if (output.format !== "table") await output.printDocument({ type: "ready", url: proxy.url });
     await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin} (press Ctrl-C to stop)`);
     await ended;
     await proxy.close();

@@ -34,7 +34,7 @@ export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
   const listNotAccepted = ({ differences }: ClaimReport) =>
     report.differences.filter(({ id, accepted }) => differences.includes(id) && accepted === null);
   const reasons = report.incomparable.map(({ reason, exchanges }) => `${exchanges}: ${reason}`).join("\n");
-  const nothing = { name: "corpus", seconds: 0, failure: { message: "nothing was compared", text: reasons } };
+  const failedCase = { name: "corpus", seconds: 0, failure: { message: "nothing was compared", text: reasons } };
   const cases = report.claims
     .filter(({ verdict }) => verdict !== "unseen")
     .map((claim) => ({
@@ -50,7 +50,7 @@ export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
       }),
       ...(claim.verdict === "not comparable" && { skipped: claim.reasons.join("; ") || "it cannot be compared" }),
     }));
-  return formatJUnit("svc verify replay", report.compared === 0 ? [nothing, ...cases] : cases);
+  return formatJUnit("svc verify replay", report.compared === 0 ? [failedCase, ...cases] : cases);
 }
 
 const formatCell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
@@ -67,7 +67,10 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides):
     "",
     `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}.`,
     ...(incomparable.length > 0
-      ? ["", ...incomparable.map((not) => `- ${not.exchanges} not or not fully compared: ${formatCell(not.reason)}`)]
+      ? [
+          "",
+          ...incomparable.map((claim) => `- ${claim.exchanges} not or not fully compared: ${formatCell(claim.reason)}`),
+        ]
       : []),
     ...(refuting.length === 0
       ? []

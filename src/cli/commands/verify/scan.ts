@@ -31,7 +31,7 @@ export const verifyScan = defineCommand({
       await output.show(found, {
         fields: ["file", "place", "kind", "shown"],
         columns: ["file", { name: "place", cut: 1 }, "kind", "shown"],
-        none: `Nothing suspicious in ${pluralize(corpus.exchanges.length, "exchange")}`,
+        emptyMessage: `Nothing suspicious in ${pluralize(corpus.exchanges.length, "exchange")}`,
       });
       return found.length > 0 ? "failed" : undefined;
     } catch (cause) {

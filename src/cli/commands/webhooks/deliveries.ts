@@ -69,11 +69,11 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
   const isEmpty = whole.items.length === 0;
   await context.output.show(whole.items.map(toRow), {
     columns: withAttempts(listDeliveries.cli.columns),
-    none:
+    emptyMessage:
       filterNames.length > 0
         ? describeFilteredResult(filterNames)
         : "No deliveries. To send a test webhook: svc webhooks trigger",
-    lack:
+    emptyReason:
       isEmpty && !context.globals.quiet ? await findUnknownName(query, { client, signal: context.signal }) : undefined,
   });
   await noteMoreRows(paged, "items", whole, query, context);

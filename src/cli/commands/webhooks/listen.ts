@@ -128,20 +128,20 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
       const isLast = number === plan.count;
-      const mine = number;
+      const current = number;
       const headers = Object.fromEntries(
         Object.entries(given).flatMap(([name, value]) =>
           value === undefined ? [] : [[name, [value].flat().join(", ")]],
         ),
       );
-      const checked = verifyReceivedDelivery({ number: mine, at: host.wall.now(), path, body, headers, key });
+      const checked = verifyReceivedDelivery({ number: current, at: host.wall.now(), path, body, headers, key });
       const file = await saved?.add(checked.activity ?? "UNKNOWN", { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwarded = await poster?.post(plan.forwardTo!, delivery);
       const status = getStatus(checked.verified, forwarded);
       const recorded = await recording?.add(checked.activity, { path, headers, body, status });
       const listened: ListenedDelivery = { ...checked, file: file ?? recorded, forwarded };
-      await output.event(toEvent(listened), ...formatListenedDelivery(listened));
+      await output.printEvent(toEvent(listened), ...formatListenedDelivery(listened));
       if (isLast) stop();
       // The forwarding target decides the status. Without one, the receiver rejects invalid signatures.
       if (!forwarded) return { status, body: checked.verified ? "ok" : "bad signature" };
@@ -158,8 +158,8 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
     await watchSubscription(webhook, { forwardTo: plan.forwardTo, enables: plan.enable }, context);
   }
   if (output.format !== "table") {
-    await output.document({ type: "version", ui: "1.0" });
-    await output.document({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
+    await output.printDocument({ type: "version", ui: "1.0" });
+    await output.printDocument({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
   }
   // The key of a real workspace is printed only on request, so that it does not stay in the scrollback.
   const shown = (await isLocalService(context)) ? key : "to print it, run svc webhooks listen --print-secret";

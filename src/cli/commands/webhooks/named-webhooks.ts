@@ -74,8 +74,8 @@ function filterByName<T>(asked: string, all: readonly T[], nameOf: (one: T) => s
   return exact.length > 0 ? exact : all.filter((one) => nameOf(one).toLowerCase().startsWith(wanted));
 }
 
-const cutShort = (all: readonly string[], between: string): string =>
-  `${all.slice(0, maxNamed).join(between)}${all.length > maxNamed ? `${between}${all.length - maxNamed} more` : ""}`;
+const cutShort = (all: readonly string[], separator: string): string =>
+  `${all.slice(0, maxNamed).join(separator)}${all.length > maxNamed ? `${separator}${all.length - maxNamed} more` : ""}`;
 
 const formatWebhook = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
 const offer = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(formatWebhook), "; ")}`;

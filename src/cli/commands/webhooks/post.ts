@@ -21,12 +21,12 @@ export const isSuccessfulPost = (answer: PostResult): boolean =>
 /** Formats `200 in 12 ms`, `401 in 12 ms: bad signature` with the receiver's reason for a rejection, or the error. */
 export function formatPostResult(answer: PostResult): string {
   if ("error" in answer) return answer.error;
-  const took = `${answer.status} in ${answer.duration_ms} ms`;
+  const summary = `${answer.status} in ${answer.duration_ms} ms`;
   const text = answer.body.trim();
   const isPage = /html/i.test(answer.content_type);
   return isSuccessfulPost(answer) || text === "" || isPage
-    ? took
-    : `${took}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
+    ? summary
+    : `${summary}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
 }
 
 export interface Poster {

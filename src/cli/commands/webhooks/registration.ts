@@ -60,7 +60,7 @@ export async function subscribe(
     throw error;
   });
   context.atEnd(async () => {
-    const remove = (from: Client) => from.call(deleteWebhook, { params: { webhook_id: id } }, briefly);
+    const remove = (from: Client) => from.call(deleteWebhook, { params: { webhook_id: id } }, requestLimits);
     await remove(client)
       .catch(async (error: unknown) => {
         if (!(error instanceof NetworkError && (await withMovedEmulator({ id, url }, context, remove)))) throw error;
@@ -71,7 +71,7 @@ export async function subscribe(
 }
 
 /** Runs at the end of the run. */
-const briefly = { retries: 0, timeoutMs: 700 };
+const requestLimits = { retries: 0, timeoutMs: 700 };
 
 /**
  * Performs the work with a client of the webhook's cluster if the emulator of this folder has restarted at another
@@ -82,11 +82,13 @@ async function withMovedEmulator(
   context: Context,
   work: (client: Client) => Promise<unknown>,
 ): Promise<boolean> {
-  const here = await findLocalEmulator(context.host).catch(() => undefined);
-  if (!here) return false;
-  const webhooks = await withControlClient(here.routerUrl, here.token, (client) => client.call(listControlWebhooks));
+  const localEmulator = await findLocalEmulator(context.host).catch(() => undefined);
+  if (!localEmulator) return false;
+  const webhooks = await withControlClient(localEmulator.routerUrl, localEmulator.token, (client) =>
+    client.call(listControlWebhooks),
+  );
   const { credentials } = await context.target("contracts");
-  const cluster = here.clusters.find(({ clientId }) => clientId === credentials.clientId);
+  const cluster = localEmulator.clusters.find(({ clientId }) => clientId === credentials.clientId);
   if (!cluster || !webhooks.some((webhook) => webhook.id === id && webhook.url === url)) return false;
   const baseUrls = { contracts: cluster.url };
   const client = createClient({ baseUrls, credentials, transport: createTransport() });

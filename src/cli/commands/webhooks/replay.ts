@@ -93,7 +93,7 @@ async function replayDelivery(delivery: ReplayedDelivery, poster: Poster, { outp
   const { name } = delivery;
   const answer = await poster.post(delivery.url, delivery);
   const url = maskUrlSecrets(delivery.url);
-  const isFine = isSuccessfulPost(answer);
+  const isSuccessful = isSuccessfulPost(answer);
   const event = {
     delivery: name,
     url,
@@ -101,9 +101,9 @@ async function replayDelivery(delivery: ReplayedDelivery, poster: Poster, { outp
     error: "error" in answer ? answer.error : null,
     duration_ms: answer.duration_ms,
   };
-  const painted = (isFine ? green : red)(formatPostResult(answer));
-  await output.event(event, `--> ${name} ${url}`, ["<-- ", painted]);
-  return isFine;
+  const painted = (isSuccessful ? green : red)(formatPostResult(answer));
+  await output.printEvent(event, `--> ${name} ${url}`, ["<-- ", painted]);
+  return isSuccessful;
 }
 
 async function readDeliveries(

@@ -20,7 +20,7 @@ export interface SavedDelivery {
 }
 
 /** Headers of a connection or a body length, which resending creates again. */
-const ofTheConnection =
+const connectionHeaders =
   /^(host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|accept-encoding)$/;
 
 /**
@@ -66,15 +66,15 @@ export class SavedDeliveries {
       this.#next += 1;
       const path = join(this.#folder, `${name}.json`);
       // Headers are written first, so that every body has its headers.
-      if (!(await createFileAtomic(getHeadersPath(path), lines.join(""), notDurable))) continue;
-      if (await createFileAtomic(path, body, notDurable)) return path;
+      if (!(await createFileAtomic(getHeadersPath(path), lines.join(""), writeOptions))) continue;
+      if (await createFileAtomic(path, body, writeOptions)) return path;
       await rm(getHeadersPath(path));
     }
   }
 }
 
 /** The sender stores its deliveries, and waiting for the disk would delay the response. */
-const notDurable = { durable: false };
+const writeOptions = { durable: false };
 
 /** Lists the bodies in a folder, oldest first. */
 export async function listSavedBodies(folder: string): Promise<readonly string[]> {
@@ -120,7 +120,7 @@ export function parseHeaders(text: string): Record<string, string> {
 
 /** Selects the headers to forward with a delivery. */
 export const selectForwardedHeaders = (headers: SavedDelivery["headers"]): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !ofTheConnection.test(name)));
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.test(name)));
 
 const getHeadersPath = (path: string): string => `${path.replace(/\.json$/, "")}.headers`;
 

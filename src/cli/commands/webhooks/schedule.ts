@@ -59,7 +59,7 @@ const webhooksSchedule = defineCommand({
         "attempt",
         { name: "reason", cut: 1, least: 46, purpose: true },
       ],
-      none: "No planned attempts",
+      emptyMessage: "No planned attempts",
     });
     return undefined;
   },

@@ -153,8 +153,8 @@ class SubscriptionWatch {
       return this.#report("webhook_enabled", `Webhook ${id} is enabled again. ${resend}`);
     }
     if (status === "DELETED") {
-      const again = "To subscribe again, run svc webhooks listen again.";
-      const next = this.#options.onDeleted ? "Another webhook is created." : again;
+      const resubscribeHint = "To subscribe again, run svc webhooks listen again.";
+      const next = this.#options.onDeleted ? "Another webhook is created." : resubscribeHint;
       await this.#report("webhook_deleted", `Webhook ${id} was deleted. ${next}`);
       return this.#options.onDeleted?.();
     }
@@ -202,8 +202,8 @@ class SubscriptionWatch {
         return true;
       } catch (error) {
         if (!(error instanceof ServiceError && error.status === 401)) continue;
-        const again = "To subscribe to it, run svc webhooks listen again.";
-        const next = this.#options.onDeleted ? "A webhook is created there." : again;
+        const resubscribeHint = "To subscribe to it, run svc webhooks listen again.";
+        const next = this.#options.onDeleted ? "A webhook is created there." : resubscribeHint;
         await this.#report("webhook_deleted", `Another emulator is now running at ${this.#emulator.url}. ${next}`);
         return false;
       }
@@ -213,6 +213,6 @@ class SubscriptionWatch {
   async #report(type: string, line: string): Promise<void> {
     const { output } = this.#context;
     await output.warn(line);
-    if (output.format !== "table") await output.document({ type, webhook_id: this.#webhook.id });
+    if (output.format !== "table") await output.printDocument({ type, webhook_id: this.#webhook.id });
   }
 }

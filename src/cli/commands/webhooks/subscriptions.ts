@@ -70,7 +70,7 @@ const webhooksList = defineCommand({
     const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
     await context.output.show(found, {
       columns,
-      none: "No webhooks. To create one: svc webhooks listen or svc webhooks create",
+      emptyMessage: "No webhooks. To create one: svc webhooks listen or svc webhooks create",
     });
     return undefined;
   },

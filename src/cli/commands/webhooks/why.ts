@@ -59,7 +59,7 @@ const webhooksWhy = defineCommand({
       for (const read of reads.slice(0, all ? undefined : maxListed)) {
         const found = buildFindings(traced.includes(read) ? await addTrace(read, asking) : read);
         if (globals.fields) checkFields(globals.fields, listFields([found]));
-        await output.event(found);
+        await output.printEvent(found);
       }
     } else await showRows(reads, context);
     return reads.some(({ health }) => health.failing) ? "failed" : undefined;
@@ -83,8 +83,8 @@ async function selectWebhooks(asked: string | undefined, asking: ControlAccess):
   }
   const named = await findNamedWebhooks(asked, all, asking);
   if (named) return readHealth(named, asking);
-  const gone = await readDeletedWebhook(Number(asked), asking);
-  if (gone) return [gone];
+  const deleted = await readDeletedWebhook(Number(asked), asking);
+  if (deleted) return [deleted];
   throw createMissingWebhookError(`Webhook ${asked} not found.`, undefined);
 }
 

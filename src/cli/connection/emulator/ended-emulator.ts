@@ -11,11 +11,11 @@ export interface EndedEmulator {
   /** The variable with the address of the ended emulator. */
   readonly variable: string;
   /** The emulator that runs in its folder; undefined if none does. */
-  readonly here: LocalEmulator | undefined;
+  readonly running: LocalEmulator | undefined;
 }
 
-const ofServices = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as const;
-const ofControl = ["SVC_EMULATOR_URL"] as const;
+const serviceVariables = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as const;
+const controlVariables = ["SVC_EMULATOR_URL"] as const;
 
 /**
  * Checks whether the environment points to a local emulator that has ended: this folder's emulator has another address,
@@ -27,29 +27,29 @@ export async function findEndedEmulator(
   of: "services" | "control",
 ): Promise<EndedEmulator | undefined> {
   if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
-  const variable = (of === "control" ? ofControl : ofServices).find((name) => host.env[name]);
+  const variable = (of === "control" ? controlVariables : serviceVariables).find((name) => host.env[name]);
   const address = variable && host.env[variable];
   if (!address) return undefined;
   if (!isOnThisMachine(address)) return undefined;
-  const here = await findLocalEmulator(host).catch(() => undefined);
+  const running = await findLocalEmulator(host).catch(() => undefined);
   const { SVC_EMULATOR_URL: control } = host.env;
   if (
-    here === undefined &&
+    running === undefined &&
     !(control && isOnThisMachine(control) && (await isConnectionRefused(new URL(control).origin)))
   )
     return undefined;
   if (!(await isConnectionRefused(new URL(address).origin))) return undefined;
-  return { variable, here };
+  return { variable, running };
 }
 
 /** Formats the user's next step. */
-function formatEvalCommand({ variable, here }: EndedEmulator, { host }: Pick<Context, "host">): string {
+function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<Context, "host">): string {
   const ended = `${variable} points to an emulator that has ended`;
-  if (here === undefined)
+  if (running === undefined)
     return `${ended}. To start one: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
-  const path = findPathAbove(host.cwd, here.state);
+  const path = findPathAbove(host.cwd, running.state);
   const which = path === undefined ? "of this folder" : `with the state ${path}`;
-  return `${ended}. The emulator ${which} is at ${here.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
+  return `${ended}. The emulator ${which} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
 /** Finds the ended emulator after a command could not reach its service. Returns undefined for another cause. */
@@ -82,8 +82,8 @@ export async function resolveEndedState(
 ): Promise<string | undefined> {
   if (file !== undefined) return file;
   const ended = await findEndedEmulator(context, "control");
-  if (ended?.here === undefined) return undefined;
-  const path = ends ? findPathAbove(context.host.cwd, ended.here.state) : undefined;
+  if (ended?.running === undefined) return undefined;
+  const path = ends ? findPathAbove(context.host.cwd, ended.running.state) : undefined;
   if (path !== undefined) {
     const message = `${ended.variable} points to an emulator that has already ended.`;
     const hint = `Another emulator is running (state: ${path}).`;
@@ -93,7 +93,7 @@ export async function resolveEndedState(
     });
   }
   await context.output.warn(formatEvalCommand(ended, context));
-  return ended.here.state;
+  return ended.running.state;
 }
 
 /** Rewords an emulator's messages about options for the command line: `the option file` becomes `--file`. */

@@ -127,14 +127,14 @@ export async function noteStateAbove({ cwd }: Host, output: Output, state: strin
   if (named === undefined && path !== undefined) await noteOnce(output, `Using the emulator's state in ${path}`);
 }
 
-const told = new WeakMap<Output, Set<string>>();
+const reportedPaths = new WeakMap<Output, Set<string>>();
 
 /** A command may look up its services several times. `more` is appended to the message. */
 export async function noteOnce(output: Output, text: string, more = ""): Promise<void> {
-  const already = told.get(output) ?? new Set();
-  told.set(output, already);
-  if (already.has(text)) return;
-  already.add(text);
+  const reported = reportedPaths.get(output) ?? new Set();
+  reportedPaths.set(output, reported);
+  if (reported.has(text)) return;
+  reported.add(text);
   await output.note(text + more);
 }
 

@@ -58,10 +58,16 @@ interface RunningSnapshot {
 /** Finds the snapshot by its name in the emulator of the environment or of this folder. */
 async function findRunningSnapshot(named: string, host: Host): Promise<RunningSnapshot | undefined> {
   const access = await import("./emulator-access.ts");
-  const told = readEnvironmentEmulator(host);
-  const here = told ? undefined : await readRunFile(await resolveRunFile(resolveStateFile(host, undefined)));
-  const [url, token] = told ? [told.url.value, told.token?.value] : here ? [here.routerUrl, here.token] : [];
-  if (url === undefined || (here && !(await access.isSameEmulator(here)))) return undefined;
+  const configured = readEnvironmentEmulator(host);
+  const runningHere = configured
+    ? undefined
+    : await readRunFile(await resolveRunFile(resolveStateFile(host, undefined)));
+  const [url, token] = configured
+    ? [configured.url.value, configured.token?.value]
+    : runningHere
+      ? [runningHere.routerUrl, runningHere.token]
+      : [];
+  if (url === undefined || (runningHere && !(await access.isSameEmulator(runningHere)))) return undefined;
   const { listSnapshots } = await import("../../../api/emulator/snapshots.ts");
   // An emulator that does not respond, or rejects the token, provides no snapshots.
   const listed = await access.withControlClient(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);

@@ -107,11 +107,11 @@ async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: 
  * holder writes to, the only sign of life of a holder on another machine.
  */
 export async function acquireFileLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
-  const taken = await take(file, createLockOptions(host, life)).catch((cause: Error) => {
+  const acquired = await take(file, createLockOptions(host, life)).catch((cause: Error) => {
     if (cause.name !== "NotALockFileError") throw cause;
     throw new CommandFailedError("failed", "not_a_lock", cause.message, { cause });
   });
-  return isLockConflict(taken) ? undefined : taken;
+  return isLockConflict(acquired) ? undefined : acquired;
 }
 
 /** Whether a live process holds the lock. */

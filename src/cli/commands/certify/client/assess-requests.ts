@@ -4,12 +4,12 @@ import type { ScenarioResult } from "./run-scenario.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-const notAsked: Assessment = { result: "not_checked", detail: "The client requested no device code." };
+const neverRequested: Assessment = { result: "not_checked", detail: "The client requested no device code." };
 
 /** Assesses a client that got a code and never polled. */
 export const reportNeverPolled = (result: ScenarioResult): Assessment =>
   result.challenge === undefined
-    ? notAsked
+    ? neverRequested
     : { result: "not_checked", detail: `The client did not poll; ${describeState(result)}.` };
 
 /** Formats `it ended with exit code 1`, or `it was still running`. */
@@ -18,7 +18,7 @@ export const describeState = ({ exitCode }: ScenarioResult): string =>
 
 export function assessEncoding({ deviceRequests, polls }: ScenarioResult): Assessment {
   const requests = [...deviceRequests, ...polls];
-  if (requests.length === 0) return notAsked;
+  if (requests.length === 0) return neverRequested;
   const fix = "Send the fields in the body of a POST with content-type: application/x-www-form-urlencoded.";
   const other = requests.find(({ method, encoding }) => method !== "POST" || encoding === "other");
   if (other) {
@@ -34,7 +34,7 @@ export function assessEncoding({ deviceRequests, polls }: ScenarioResult): Asses
 
 export function assessFields({ deviceRequests, polls }: ScenarioResult): Assessment {
   const requests = [...deviceRequests, ...polls];
-  if (requests.length === 0) return notAsked;
+  if (requests.length === 0) return neverRequested;
   if (requests.some(({ fields }) => fields === undefined)) {
     return { result: "not_checked", detail: "A body cannot be read." };
   }
@@ -62,7 +62,7 @@ function findPollProblem(poll: OAuthRequest): string | undefined {
 
 export function assessShownCode(result: ScenarioResult): Assessment {
   const { challenge, output } = result;
-  if (!challenge) return notAsked;
+  if (!challenge) return neverRequested;
   const stripSeparators = (text: string) => text.replaceAll(/[-\s]/g, "").toUpperCase();
   if (stripSeparators(output).includes(stripSeparators(challenge.userCode)))
     return { result: "passed", detail: "The code was shown." };
@@ -71,7 +71,7 @@ export function assessShownCode(result: ScenarioResult): Assessment {
 
 export function assessShownAddress(result: ScenarioResult): Assessment {
   const { challenge, output } = result;
-  if (!challenge) return notAsked;
+  if (!challenge) return neverRequested;
   // Windows wrap long lines, and terminals need no scheme.
   const address = challenge.verificationUri.replace(/^https?:\/\//, "");
   if (output.replaceAll(/\s/g, "").includes(address)) return { result: "passed", detail: "The address was shown." };
@@ -90,8 +90,8 @@ export function assessDelivery(result: ScenarioResult): Assessment {
   const { hasTokens, polls, exitCode } = result;
   if (polls.length === 0) return reportNeverPolled(result);
   if (!hasTokens) return { result: "not_checked", detail: `No poll got the tokens; ${describeState(result)}.` };
-  const later = polls.filter(({ step }) => step === undefined).length;
-  if (later > 0) {
+  const laterPolls = polls.filter(({ step }) => step === undefined).length;
+  if (laterPolls > 0) {
     const detail = "The client polled again after it had got the tokens.";
     return { result: "failed", detail, fix: "Stop polling at the first response with an access_token." };
   }
@@ -102,7 +102,7 @@ export function assessDelivery(result: ScenarioResult): Assessment {
 }
 
 export function assessSecrets(result: ScenarioResult): Assessment {
-  if (!result.challenge) return notAsked;
+  if (!result.challenge) return neverRequested;
   if (result.exposedIn === undefined) {
     const detail = "The arguments of processes were not seen: the client did not poll, or the system hides them.";
     return { result: "not_checked", detail };

@@ -104,10 +104,10 @@ function reportUnexpectedSuccess(result: ScenarioResult, error: string): Assessm
 export const assessStop =
   (error: string): Assess =>
   (result) => {
-    const unseen = reportUnexpectedSuccess(result, error);
-    if (unseen) return unseen;
-    const later = result.polls.filter(({ step }) => step === undefined).length;
-    if (later > 0) {
+    const unexpectedSuccess = reportUnexpectedSuccess(result, error);
+    if (unexpectedSuccess) return unexpectedSuccess;
+    const laterPolls = result.polls.filter(({ step }) => step === undefined).length;
+    if (laterPolls > 0) {
       const detail = `The client polled again with the same code after ${error}.`;
       return {
         result: "failed",
@@ -124,8 +124,8 @@ export const assessStop =
 export const assessExitCode =
   (error: string): Assess =>
   (result) => {
-    const unseen = reportUnexpectedSuccess(result, error);
-    if (unseen) return unseen;
+    const unexpectedSuccess = reportUnexpectedSuccess(result, error);
+    if (unexpectedSuccess) return unexpectedSuccess;
     const { exitCode } = result;
     if (exitCode === undefined) return { result: "not_checked", detail: "The client still runs." };
     if (exitCode !== 0) return { result: "passed", detail: `The client ended with exit code ${exitCode}.` };

@@ -43,7 +43,7 @@ export async function runScenario(
   try {
     const isOver = () => hasShownAll(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
     let hasEnded = false;
-    const ended = client.ended.then(() => {
+    const ended = client.exited.then(() => {
       hasEnded = true;
     });
     while (!hasEnded && !signal.aborted && !isOver()) {
@@ -62,15 +62,15 @@ function hasShownAll(observation: Observation, now: number, latest: number): boo
   if (now >= latest) return true;
   const { endedAt, lastAt = 0, polls, deviceRequests } = observation;
   if (endedAt === undefined) return false;
-  const later = polls.filter(({ step }) => step === undefined);
-  return later.length >= enoughPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
+  const laterPolls = polls.filter(({ step }) => step === undefined);
+  return laterPolls.length >= enoughPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
 }
 
 async function endClient(client: ClientProcess): Promise<void> {
   if (client.exitCode() === undefined) {
     client.kill("SIGTERM");
     const waited = new AbortController();
-    await Promise.race([client.ended.catch(() => {}), systemWallClock.sleep(terminationMs, waited.signal)]);
+    await Promise.race([client.exited.catch(() => {}), systemWallClock.sleep(terminationMs, waited.signal)]);
     waited.abort();
   }
   client.kill("SIGKILL");
@@ -107,7 +107,7 @@ interface ClientProcess {
   /** Undefined while it runs; 128 + n after a signal. */
   readonly exitCode: () => number | undefined;
   /** Resolves when it has ended; rejects if it cannot be run. */
-  readonly ended: Promise<void>;
+  readonly exited: Promise<void>;
   /** Sends a signal to its whole group. */
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
@@ -129,7 +129,7 @@ function startClient(
       if (output.length < maxOutputCharacters) output += text;
     });
   }
-  const ended = new Promise<void>((resolve, reject) => {
+  const exited = new Promise<void>((resolve, reject) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
       reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${why}`, { cause }));
@@ -141,6 +141,6 @@ function startClient(
     });
     child.once("close", () => resolve());
   });
-  ended.catch(() => {});
-  return { output: () => output, exitCode: () => exitCode, ended, kill: (signal) => endGroup(child, signal) };
+  exited.catch(() => {});
+  return { output: () => output, exitCode: () => exitCode, exited, kill: (signal) => endGroup(child, signal) };
 }

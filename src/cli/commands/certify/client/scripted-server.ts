@@ -100,8 +100,8 @@ export async function startScriptedServer(
     const step = isOfFirst ? steps.shift() : undefined;
     const poll = { ...oauth, step };
     observation.polls.push(poll);
-    const played = await playStep(step, response);
-    if (played) return;
+    const isSent = await playStep(step, response);
+    if (isSent) return;
     const answered = await forward(request, body, emulator.routerUrl);
     if (isOfFirst && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (answered.status === 200) {
@@ -202,15 +202,22 @@ function send(response: ServerResponse, { status, headers, body }: ForwardedAnsw
 const ownHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "content-length"]);
 
 function forward({ method, url, headers }: IncomingMessage, body: Buffer, to: string): Promise<ForwardedAnswer> {
-  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.has(name)));
+  const keptHeaders = Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.has(name)));
   return new Promise((resolve, reject) => {
-    const sent = httpRequest(`${to}${url}`, { method, headers: { ...kept, "content-length": body.length } }, (got) => {
-      const { statusCode: status = 502 } = got;
-      const pairs = Object.entries(got.headers).flatMap(([name, value]) =>
-        value === undefined || ownHeaders.has(name) ? [] : [[name, [value].flat().join(", ")] as const],
-      );
-      readBody(got).then((content) => resolve({ status, headers: Object.fromEntries(pairs), body: content }), reject);
-    });
+    const sent = httpRequest(
+      `${to}${url}`,
+      { method, headers: { ...keptHeaders, "content-length": body.length } },
+      (proxied) => {
+        const { statusCode: status = 502 } = proxied;
+        const pairs = Object.entries(proxied.headers).flatMap(([name, value]) =>
+          value === undefined || ownHeaders.has(name) ? [] : [[name, [value].flat().join(", ")] as const],
+        );
+        readBody(proxied).then(
+          (content) => resolve({ status, headers: Object.fromEntries(pairs), body: content }),
+          reject,
+        );
+      },
+    );
     sent.on("error", reject).end(body);
   });
 }

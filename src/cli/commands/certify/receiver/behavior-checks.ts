@@ -75,8 +75,9 @@ export const behaviorChecks: readonly Check[] = [
     reason: "An event that is retried arrives after later ones",
     async run({ deliveries, getEventNumber, send }) {
       const number = getEventNumber();
-      const later = await send(deliveries.createGenuine(number, { status: "EXECUTED", laterSeconds: 60 }));
-      if (!isAccepted(later)) return { result: "failed", detail: `${describeReply(later)} to the newer event` };
+      const laterReply = await send(deliveries.createGenuine(number, { status: "EXECUTED", laterSeconds: 60 }));
+      if (!isAccepted(laterReply))
+        return { result: "failed", detail: `${describeReply(laterReply)} to the newer event` };
       return assessReply(await send(deliveries.createGenuine(number)));
     },
   },

@@ -44,18 +44,18 @@ export interface CertifyPlan {
 type EnvironmentOf = (access: EmulatorAccess) => Record<string, string>;
 
 /** Checks a receiver and prints the report. */
-export async function runCertification(plan: CertifyPlan, environmentOf: EnvironmentOf, context: Context) {
+export async function runCertification(plan: CertifyPlan, createEnvironment: EnvironmentOf, context: Context) {
   const { output, host, signal } = context;
   const emulation = await startEmulation(plan, context);
   const { key } = emulation.deliveries;
   await maskSecrets(host, [key]);
-  const env = { ...environmentOf(emulation.access), SVC_WEBHOOK_HMAC_KEY: key };
+  const env = { ...createEnvironment(emulation.access), SVC_WEBHOOK_HMAC_KEY: key };
   const receiver = await openReceiver(plan, env, emulation, context);
   const probe = plan.probe === undefined ? undefined : createProbe(plan.probe, { host, env, signal });
   const sent =
     plan.keep === undefined ? undefined : await SentFiles.open(plan.keep, plan.key === undefined ? key : undefined);
 
-  const begunAt = host.wall.monotonicNow();
+  const startedAt = host.wall.monotonicNow();
   const isTable = output.format === "table";
   const { url, language } = plan;
   const { deliveries, retryLate } = emulation;
@@ -73,26 +73,28 @@ export async function runCertification(plan: CertifyPlan, environmentOf: Environ
     async onChecked(item) {
       await sent?.add(item);
       // If a receiver accepts nothing, a rejection proves nothing, which only the end of the run shows.
-      if (isTable) await output.status(`${item.check.summary} …`);
+      if (isTable) await output.showStatus(`${item.check.summary} …`);
     },
   });
   const checked = await explain(items, plan, emulation, context);
-  await output.status(undefined);
+  await output.showStatus(undefined);
   const shown = selectShownItems(checked.items, plan.checks);
   const report = createReport({
     url,
     language,
     items: shown,
     diagnoses: checked.diagnoses,
-    seconds: Math.round((host.wall.monotonicNow() - begunAt) / 100) / 10,
+    seconds: Math.round((host.wall.monotonicNow() - startedAt) / 100) / 10,
     getFiles: (id) => sent?.getFiles(id) ?? [],
   });
   if (!plan.console) await receiver?.stop();
   await writeReports(report, shown, plan, context);
-  const cutOff = shown.filter(({ isCutOff }) => isCutOff).length;
-  if (cutOff > 0) {
+  const cutOffCount = shown.filter(({ isCutOff }) => isCutOff).length;
+  if (cutOffCount > 0) {
     const limit = `the time limit of ${plan.maxMs / 1_000} s (--time-limit)`;
-    await output.warn(`${pluralize(cutOff, "check")} ${cutOff === 1 ? "was" : "were"} not made within ${limit}`);
+    await output.warn(
+      `${pluralize(cutOffCount, "check")} ${cutOffCount === 1 ? "was" : "were"} not made within ${limit}`,
+    );
   }
   if (plan.console && !signal.aborted) {
     await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
@@ -182,10 +184,10 @@ async function writeReports(
   const { output, host, globals, argv } = context;
   await writeReport(formatJunit(report));
   if (output.format === "ndjson") {
-    for (const check of report.checks) await output.document({ type: "check", ...check });
-    for (const finding of report.findings) await output.document({ type: "finding", ...finding });
+    for (const check of report.checks) await output.printDocument({ type: "check", ...check });
+    for (const finding of report.findings) await output.printDocument({ type: "finding", ...finding });
     const { checks: _, findings: __, ...sum } = report;
-    await output.document({ type: "result", ...sum });
+    await output.printDocument({ type: "result", ...sum });
   } else if (output.format === "table" && (host.stdout.isTTY === true || globals.format === "table")) {
     await output.print(...items.map(checkLine), ...formatFindings(report));
   } else {
@@ -217,7 +219,7 @@ class SentFiles {
     await makeFolder(folder);
     const path = join(folder, "emulator-hmac.key");
     if (key === undefined) await rm(path, { force: true });
-    else await writeFileAtomic(path, `${key}\n`, { ...notDurable, mode: 0o600 });
+    else await writeFileAtomic(path, `${key}\n`, { ...writeOptions, mode: 0o600 });
     return new SentFiles(folder);
   }
 
@@ -226,8 +228,8 @@ class SentFiles {
     for (const [i, { delivery }] of exchanges.entries()) {
       const path = join(this.#folder, i === 0 ? check.id : `${check.id}-${i + 1}`);
       const headers = delivery.headers.map(([name, value]) => `${name}: ${value}\n`).join("");
-      await writeFileAtomic(`${path}.headers`, headers, notDurable);
-      await writeFileAtomic(`${path}.json`, delivery.body, notDurable);
+      await writeFileAtomic(`${path}.headers`, headers, writeOptions);
+      await writeFileAtomic(`${path}.json`, delivery.body, writeOptions);
       files.push(`${path}.json`);
     }
     this.#files.set(check.id, files);
@@ -238,4 +240,4 @@ class SentFiles {
   }
 }
 
-const notDurable = { durable: false };
+const writeOptions = { durable: false };

@@ -63,8 +63,8 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   const open = new Map(items.filter(isWrong).map((item) => [item.check.id, item]));
   const found: Diagnosis[] = [];
 
-  const claim = (mistake: string, belongs: (item: CheckedItem) => boolean) => {
-    const checks = [...open.values()].filter(belongs).map(({ check }) => check.id);
+  const claim = (mistake: string, matches: (item: CheckedItem) => boolean) => {
+    const checks = [...open.values()].filter(matches).map(({ check }) => check.id);
     for (const id of checks) open.delete(id);
     if (checks.length > 0) found.push({ mistake, checks });
   };
@@ -122,12 +122,12 @@ const wasAccepted = ({ exchanges }: CheckedItem): boolean => exchanges.some(({ r
 
 /** Whether a delivery was rejected as in another check, and so for the same reason. */
 const hasReplyOf =
-  (like: CheckedItem) =>
+  (reference: CheckedItem) =>
   ({ check, exchanges }: CheckedItem): boolean => {
     const getRejection = (item: Pick<CheckedItem, "exchanges">) =>
       item.exchanges.map(({ reply }) => reply).find((reply) => !isAccepted(reply) && reply.error?.code !== "hung-up")
         ?.status;
-    return check.expects === "accept" && getRejection({ exchanges }) === getRejection(like);
+    return check.expects === "accept" && getRejection({ exchanges }) === getRejection(reference);
   };
 
 function describeMistake(item: CheckedItem): string {

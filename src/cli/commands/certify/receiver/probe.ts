@@ -8,7 +8,7 @@ export interface Probe {
   /** Returns the current output. Fails if the probe does. */
   read(): Promise<string>;
   /** Waits for the first output that differs from `before`. Returns undefined if it does not change in time. */
-  readChanged(before: string, patienceMs?: number): Promise<string | undefined>;
+  readChanged(before: string, waitMs?: number): Promise<string | undefined>;
   /** Waits until processing has ended, by the time that earlier events took. */
   readSettled(): Promise<string>;
   /** Whether the output equals `before` for as long as an event takes to appear. */
@@ -19,8 +19,8 @@ const maxMs = 5_000;
 const maxBytes = 1024 * 1024;
 const intervalMs = 100;
 /** An event that appears sooner was stored immediately. */
-const atOnceMs = 150;
-const defaultPatienceMs = 2_000;
+const immediateMs = 150;
+const defaultWaitMs = 2_000;
 /** Minimum wait for the absence of a change. */
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
@@ -34,19 +34,19 @@ export function createProbe(
   const read = () => runProbe(command, { host, env, signal });
   let slowestMs = 0;
   /** Output when no event was being processed. */
-  let settled: string | undefined;
+  let settledOutput: string | undefined;
 
-  async function readChanged(before: string, patienceMs = defaultPatienceMs): Promise<string | undefined> {
-    const begunAt = wall.monotonicNow();
+  async function readChanged(before: string, waitMs = defaultWaitMs): Promise<string | undefined> {
+    const startedAt = wall.monotonicNow();
     for (;;) {
-      const elapsedMs = wall.monotonicNow() - begunAt;
+      const elapsedMs = wall.monotonicNow() - startedAt;
       const now = await read();
       if (now !== before) {
         slowestMs = Math.max(slowestMs, elapsedMs);
-        settled = undefined;
+        settledOutput = undefined;
         return now;
       }
-      if (elapsedMs >= patienceMs || signal.aborted) return undefined;
+      if (elapsedMs >= waitMs || signal.aborted) return undefined;
       await wall.sleep(intervalMs, signal);
     }
   }
@@ -55,9 +55,9 @@ export function createProbe(
 
   async function readSettled(): Promise<string> {
     let now = await read();
-    while (slowestMs >= atOnceMs && now !== settled) {
+    while (slowestMs >= immediateMs && now !== settledOutput) {
       const next = await readChanged(now, quietMs());
-      if (next === undefined) settled = now;
+      if (next === undefined) settledOutput = now;
       now = next ?? now;
     }
     return now;
@@ -69,7 +69,7 @@ export function createProbe(
     readSettled,
     async staysSame(before) {
       const isSame = (await readChanged(before, quietMs())) === undefined;
-      if (isSame) settled = before;
+      if (isSame) settledOutput = before;
       return isSame;
     },
   };

@@ -37,7 +37,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   let child: ChildProcess | undefined;
   let ending: Promise<void> = Promise.resolve();
   let printed = "";
-  let patienceMs = graceMs;
+  let stopTimeoutMs = graceMs;
   atForcedEnd(() => child && endGroup(child, "SIGKILL"));
 
   const endOfChild = () => (child && (child.exitCode !== null || child.signalCode !== null) ? endOf(child) : undefined);
@@ -50,24 +50,24 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   }
 
   async function waitUntilListening(): Promise<void> {
-    const begunAt = host.wall.monotonicNow();
+    const startedAt = host.wall.monotonicNow();
     const text = `Waiting until the receiver listens at ${url}`;
     let shownSeconds = 0;
     while (!(await isListening(url, host.wall))) {
       signal.throwIfAborted();
       const end = endOfChild();
       if (end !== undefined) throw createNotStartedError(`ended with ${end} before it listened at ${url}`, printed);
-      const elapsedMs = host.wall.monotonicNow() - begunAt;
+      const elapsedMs = host.wall.monotonicNow() - startedAt;
       if (elapsedMs > readyTimeoutMs) {
         throw createNotStartedError(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, printed);
       }
       const seconds = Math.floor(elapsedMs / 1_000);
-      if (seconds > shownSeconds && canAnimate(context)) await output.status(`${text}: ${seconds} s`);
+      if (seconds > shownSeconds && canAnimate(context)) await output.showStatus(`${text}: ${seconds} s`);
       else if (seconds > 0 && shownSeconds === 0) await output.note(`${text}, for at most ${readyTimeoutMs / 1_000} s`);
       shownSeconds = seconds;
       await host.wall.sleep(pollMs, signal);
     }
-    await output.status(undefined);
+    await output.showStatus(undefined);
   }
 
   const receiver = {
@@ -76,10 +76,10 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     },
 
     async endAfterBreak() {
-      await waitForEnd(patienceMs, signal);
+      await waitForEnd(stopTimeoutMs, signal);
       const end = endOfChild();
       // A receiver that continues breaks connections by itself.
-      if (end === undefined) patienceMs /= 2;
+      if (end === undefined) stopTimeoutMs /= 2;
       return end;
     },
 

@@ -219,7 +219,7 @@ async function makeCheck(
     pace,
     getEventNumber: (further = 0) => position * numbersPerCheck + further + skipped,
     async send(delivery) {
-      const place = exchanges.push({ delivery, reply: noReply }) - 1;
+      const place = exchanges.push({ delivery, reply: missingReply }) - 1;
       const reply = await sender(delivery);
       exchanges[place] = { delivery, reply };
       return reply;
@@ -251,7 +251,7 @@ const isBroken = ({ exchanges }: CheckedItem): boolean =>
 /** An earlier delivery has ended the receiver. */
 const isRefused = ({ exchanges }: CheckedItem): boolean => exchanges[0]?.reply.error?.code === "refused";
 
-const noReply = {
+const missingReply = {
   status: undefined,
   error: { code: "unreachable", message: "nothing was received" },
   durationMs: 0,

@@ -131,10 +131,10 @@ async function sendBody(
   wall: WallClock,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const middle = pauseAt ?? (isChunked || hangsUp === "in-body" ? Math.floor(body.length / 2) : undefined);
-  if (middle !== undefined) {
+  const splitAt = pauseAt ?? (isChunked || hangsUp === "in-body" ? Math.floor(body.length / 2) : undefined);
+  if (splitAt !== undefined) {
     await new Promise<void>((resolve) => {
-      request.write(body.subarray(0, middle), () => resolve());
+      request.write(body.subarray(0, splitAt), () => resolve());
       request.once("close", resolve);
     });
     await wall.sleep(pauseMs, signal);
@@ -142,7 +142,7 @@ async function sendBody(
     if (hangsUp === "in-body") return true;
   }
   await new Promise<void>((resolve) => {
-    request.end(body.subarray(middle ?? 0), () => resolve());
+    request.end(body.subarray(splitAt ?? 0), () => resolve());
     request.once("close", resolve);
   });
   if (hangsUp !== "after-body") return false;

@@ -28,13 +28,13 @@ export const formatLineTime = (iso: string, columns: number | undefined): string
   columns === undefined ? iso : iso.slice(11, 19);
 
 function requestLine(
-  { at, method, target, status, duration_ms: took, ...event }: EventOfKind<"request">,
+  { at, method, target, status, duration_ms: durationMs, ...event }: EventOfKind<"request">,
   columns?: number,
 ): StyledLine {
   const time = formatLineTime(at, columns);
   const noted = event.findings.length === 0 ? "" : ` (${event.findings.join(", ")})`;
   const about = `${event.failure ?? event.operation ?? "not declared"}${noted}`;
-  const before = `  ${String(took).padStart(4)} ms  ${method.padEnd(6)} `;
+  const before = `  ${String(durationMs).padStart(4)} ms  ${method.padEnd(6)} `;
   const room = (columns ?? Number.POSITIVE_INFINITY) - time.length - 5 - before.length;
   const path = truncateText(target, Math.max(10, room - about.length - 2));
   const rest = Math.max(0, room - path.length - 2);

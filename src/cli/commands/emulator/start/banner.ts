@@ -37,10 +37,10 @@ export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
 export const leadershipRegainedLines = ["This process is the leader of its store again."];
 
 /**
- * Formats the banner: addresses, usage and how to stop. `toldAt` is the state file by which commands find the emulator;
- * undefined without a run file.
+ * Formats the banner: addresses, usage and how to stop. `runFileState` is the state file by which commands find the
+ * emulator; undefined without a run file.
  */
-export function formatBanner(emulator: Emulator, toldAt: string | undefined, host: Host): string[] {
+export function formatBanner(emulator: Emulator, runFileState: string | undefined, host: Host): string[] {
   const { routerUrl, controlUrl, clusters, file, store } = emulator;
   const kept = file === undefined ? (store ?? "in memory") : relative(host.cwd, file) || file;
   const isDetached = host.starter !== undefined;
@@ -55,26 +55,26 @@ export function formatBanner(emulator: Emulator, toldAt: string | undefined, hos
     "",
     isDetached ? "To use it:" : "In another terminal:",
     "",
-    ...(toldAt === undefined
+    ...(runFileState === undefined
       ? formatExports(emulator)
-      : [`  eval "$(svc emulator env${formatFileFlag(toldAt, host)})"`]),
+      : [`  eval "$(svc emulator env${formatFileFlag(runFileState, host)})"`]),
     `  svc contracts templates list`,
     "",
     isDetached
-      ? `To stop it: svc emulator stop${toldAt === undefined ? "" : formatFileFlag(toldAt, host)}`
+      ? `To stop it: svc emulator stop${runFileState === undefined ? "" : formatFileFlag(runFileState, host)}`
       : "Press Ctrl-C to stop it.",
   ];
 }
 
 /** Formats the virtual time and the clock mode, which a saved state preserves. */
 function formatTime({ clock: { now, mode, speed } }: Emulator): string {
-  const passes = {
+  const clockDescription = {
     real: speed === 1 ? "passes in real time" : `passes ${speed} times as fast as real time`,
     manual: "is paused (to advance it: svc emulator clock advance)",
     auto: "jumps to the next due entry",
   }[mode];
   const usual = mode === "real" && speed === 1;
-  return `${toIsoMillis(now())}, ${passes}${usual ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
+  return `${toIsoMillis(now())}, ${clockDescription}${usual ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
 }
 
 /** Formats the flag for the state, if commands would otherwise find another one. */
@@ -110,7 +110,8 @@ export interface JsonLog {
 }
 
 export function createJsonLog({ output }: Pick<Context, "output">, wall: WallClock): JsonLog {
-  const printLine = (level: Level, about: object) => output.tell({ time: toIsoMillis(wall.now()), level, ...about });
+  const printLine = (level: Level, about: object) =>
+    output.printDiagnosticDocument({ time: toIsoMillis(wall.now()), level, ...about });
   return {
     logEvent: (event) => printLine(getLevel(event), event),
     logLifecycle: (event, about = {}) => printLine("info", { event, ...about }),

@@ -27,7 +27,7 @@ export async function showStartReport(
   { host, output }: Context,
 ): Promise<void> {
   await maskSecrets(host, secrets);
-  await output.event(ready, ...banner);
+  await output.printEvent(ready, ...banner);
 }
 
 interface LocationFlags {
@@ -46,18 +46,18 @@ export async function startDetached(
   const { host, signal } = context;
   const path = await logOf(flags, host);
   // The log of a running emulator keeps its name unless this one starts.
-  const aside = temporaryName(path);
-  const log = await logAt(path, aside, flags.ephemeral === true);
+  const temporaryPath = temporaryName(path);
+  const log = await logAt(path, temporaryPath, flags.ephemeral === true);
   let child: ChildProcess | undefined;
   try {
     child = startAgain(context, log.fd, flags.seed === "-");
     const end = await waitForFirstMessage(child, context);
     signal.throwIfAborted();
-    const printed = await readFile(aside);
+    const printed = await readFile(temporaryPath);
     await forwardOutput(host.stderr, printed);
     if (typeof end === "number" && end !== 0 && printed.byteLength === 0) throw createSilentExitError(end, path);
     if (typeof end === "number") return { exit: end };
-    await rename(aside, path);
+    await rename(temporaryPath, path);
     child.disconnect();
     child.unref();
     await showStartReport(end, context);
@@ -67,7 +67,7 @@ export async function startDetached(
     throw error;
   } finally {
     await log.close();
-    await rm(aside, { force: true });
+    await rm(temporaryPath, { force: true });
   }
 }
 
@@ -81,9 +81,9 @@ async function logOf({ file, ephemeral }: LocationFlags, host: Host): Promise<st
   return path;
 }
 
-const besideState =
+const stateLogHint =
   "The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.";
-const besideNothing = "The log is in .svc of this folder. Start the emulator in another folder, or without --detach.";
+const defaultLogHint = "The log is in .svc of this folder. Start the emulator in another folder, or without --detach.";
 
 const createSilentExitError = (exit: number, path: string): CommandFailedError =>
   new CommandFailedError(
@@ -102,22 +102,22 @@ const bytesToTry = 64 * 1024;
  * Creates the log with a temporary name until the emulator is ready. Creates the folder, or reports why it cannot be
  * created or written.
  */
-async function logAt(path: string, aside: string, ephemeral: boolean): Promise<FileHandle> {
+async function logAt(path: string, temporaryPath: string, ephemeral: boolean): Promise<FileHandle> {
   let log: FileHandle | undefined;
   try {
     await makeFolder(dirname(path));
-    log = await open(aside, "wx", 0o600);
+    log = await open(temporaryPath, "wx", 0o600);
     await log.write(Buffer.alloc(bytesToTry), 0, bytesToTry, 0);
     await log.truncate(0);
     return log;
   } catch (cause) {
     await log?.close();
-    await rm(aside, { force: true }).catch(() => {});
+    await rm(temporaryPath, { force: true }).catch(() => {});
     if (!isFsError(cause)) throw cause;
     const message = `Failed to write the log ${path}: ${formatFsError(cause)}.`;
     const hint = isRoomLacking(cause) ? "Free some space. " : "";
     throw new CommandFailedError("failed", "unwritable", message, {
-      hint: hint + (ephemeral ? besideNothing : besideState),
+      hint: hint + (ephemeral ? defaultLogHint : stateLogHint),
       cause,
     });
   }

@@ -31,17 +31,17 @@ export async function prepareReadyFile(path: string, { host }: Pick<Context, "ho
     throw createForeignFileError(path, "--ready-file");
   }
   if (before !== undefined && isReadyLine(before) && !(await isRunning(before))) await rm(absolute, { force: true });
-  let told: string | undefined;
+  let written: string | undefined;
   return {
     path: absolute,
     async tell(ready) {
-      told = `${JSON.stringify(ready)}\n`;
+      written = `${JSON.stringify(ready)}\n`;
       // The file holds the token, so its permissions are restricted.
       if ((await stat(absolute).catch(() => undefined))?.isFile()) await chmod(absolute, 0o600);
-      await writeOutput(host, path, [Buffer.from(told)], 0o600);
+      await writeOutput(host, path, [Buffer.from(written)], 0o600);
     },
     async remove() {
-      if (told !== undefined && (await readContent(absolute)) === told) await rm(absolute, { force: true });
+      if (written !== undefined && (await readContent(absolute)) === written) await rm(absolute, { force: true });
     },
   };
 }

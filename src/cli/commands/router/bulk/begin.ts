@@ -27,12 +27,12 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
   const source = await openInputSource(context.host, request.path, request.work.place);
   await checkRequest(request, source, context);
   const { dryRun, planOut } = request;
-  const begun = dryRun
+  const started = dryRun
     ? previewJob(request, source, context)
     : planOut !== undefined
       ? planJob(request, source, planOut, context)
       : startJob(request, source, context);
-  return begun.catch((error: unknown) => {
+  return started.catch((error: unknown) => {
     if (!(error instanceof OtherFormatError)) throw error;
     throw new UsageError(`${request.work.place}: ${error.message}`, {
       hint: error.hint,
@@ -233,12 +233,12 @@ function findColumn(
   const fits = (cell: string | undefined) =>
     cell !== undefined && cell.trim() !== "" && findProblem(cell.trim()) === undefined;
   if (noun === "e-mail") {
-    const ofData = first.findIndex(fits);
-    if (ofData >= 0) return String(ofData + 1);
+    const matchingIndex = first.findIndex(fits);
+    if (matchingIndex >= 0) return String(matchingIndex + 1);
     const place = second.findIndex(fits);
     if (place >= 0) return first[place]!.trim();
   }
   const named = first.filter((cell) => isHeadingText(cell.trim()));
-  const ofKind = named.find((cell) => cell.toLowerCase().includes(noun.split(" ")[0]!.replace("-", "")));
-  return (ofKind ?? named[0] ?? "NAME").trim();
+  const matchingHeading = named.find((cell) => cell.toLowerCase().includes(noun.split(" ")[0]!.replace("-", "")));
+  return (matchingHeading ?? named[0] ?? "NAME").trim();
 }

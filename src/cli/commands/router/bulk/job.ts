@@ -17,9 +17,9 @@ import { type BatchResult, createSender, type RejectedRange, runConcurrently } f
 import type { BulkWork } from "./work.ts";
 
 /** Result of a batch without valid rows. */
-const none: ReadonlyMap<number, string> = new Map();
-const notLookedUp = { contradicted: none, unverified: 0 };
-const nothing: BatchResult = { moved: 0, refused: [] };
+const noMoves: ReadonlyMap<number, string> = new Map();
+const noVerification = { contradicted: noMoves, unverified: 0 };
+const emptyResult: BatchResult = { moved: 0, refused: [] };
 
 /** Summary of the rows of a job. */
 export interface RowSummary {
@@ -82,19 +82,19 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
       if (!record.skip_invalid && !limit) throw createInvalidRowError(kind, batch.invalid[0]!);
     }
     const before = await moves?.before(batch);
-    const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
+    const { moved, refused } = batch.count === 0 ? emptyResult : await send(batch);
     const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
     // Before the first success, an error is not caused by these rows.
     if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
-    const { contradicted, unverified } = (await verification?.lookUp(batch, refused)) ?? notLookedUp;
-    const movedFrom = before ?? none;
-    const fell = refusedRows + contradicted.size;
+    const { contradicted, unverified } = (await verification?.lookUp(batch, refused)) ?? noVerification;
+    const movedFrom = before ?? noMoves;
+    const failedCount = refusedRows + contradicted.size;
     await job.finish(
       {
         batch: batch.index,
-        rows: batch.count - fell,
+        rows: batch.count - failedCount,
         invalid: batch.invalid.length,
-        failed: fell,
+        failed: failedCount,
         moved: moved ?? (before ? before.size : null),
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
         ...(unverified > 0 && { unverified }),

@@ -24,11 +24,11 @@ const publicTables: readonly Table[] = ["cluster_emails", "cluster_clients"];
 
 /** Creates a look-up for the identifiers of a job. Returns undefined if the service supports none of them. */
 export async function createLookup(work: BulkWork, context: Context): Promise<Lookup | undefined> {
-  const ofEmulator = await isEmulator(context);
-  if (work.table !== undefined && !publicTables.includes(work.table) && !ofEmulator) return undefined;
-  const ask = await createQuery(context, ofEmulator);
+  const isForEmulator = await isEmulator(context);
+  if (work.table !== undefined && !publicTables.includes(work.table) && !isForEmulator) return undefined;
+  const ask = await createQuery(context, isForEmulator);
   const { table } = work;
-  const lookUp = ofEmulator && table !== undefined ? await createBatchLookup(table, context) : undefined;
+  const lookUp = isForEmulator && table !== undefined ? await createBatchLookup(table, context) : undefined;
   return {
     async findClusters(values) {
       if (lookUp) return lookUp([...new Set(values)]);
@@ -84,14 +84,14 @@ function splitKey(work: BulkWork, value: string): [table: Table, key: string] {
   return [Object.values(offboardKinds).find((kind) => kind.field === field)!.table, value.slice(space + 1)];
 }
 
-async function createQuery(context: Context, ofEmulator: boolean) {
+async function createQuery(context: Context, isForEmulator: boolean) {
   const [emails, clients] = await Promise.all([
     import("../../../../api/router/mapping-tables.ts"),
     import("../../../../api/router/mapping-tables.ts"),
   ]);
   const client = await context.client("router", { connections });
   const options = { signal: context.signal };
-  const owners = ofEmulator ? listOwners : undefined;
+  const owners = isForEmulator ? listOwners : undefined;
   const control = owners && (await context.client("emulator", {}));
   return async (table: Table, key: string): Promise<string | null | undefined> => {
     if (table === "cluster_emails") {

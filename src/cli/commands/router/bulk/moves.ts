@@ -35,17 +35,17 @@ export async function askAboutMoves(
   if (!mayAskAboutMoves(work, context) || (await isEmulator(context))) return;
   const lookup = await createLookup(work, context);
   if (!lookup) return;
-  const looked = [...new Set(values)].slice(0, maxLookups);
-  const clusters = await lookup.findClusters(looked);
+  const sample = [...new Set(values)].slice(0, maxLookups);
+  const clusters = await lookup.findClusters(sample);
   const counts = new Map<string, number>();
   for (const from of clusters.values()) {
     if (typeof from === "string" && from !== cluster) counts.set(from, (counts.get(from) ?? 0) + 1);
   }
   if (counts.size === 0) return;
-  const moving = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const movingCount = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const from = [...counts].map(([name, count]) => `${count} of ${name}`).join(", ");
-  const share = looked.length === maxLookups && values.length > maxLookups ? ` of the first ${looked.length}` : "";
-  await confirmYes(`Move ${pluralize(moving, work.noun)}${share} to ${cluster} (${from})`, context);
+  const share = sample.length === maxLookups && values.length > maxLookups ? ` of the first ${sample.length}` : "";
+  await confirmYes(`Move ${pluralize(movingCount, work.noun)}${share} to ${cluster} (${from})`, context);
 }
 
 const mayAskAboutMoves = ({ action }: BulkWork, { host, globals }: Context): boolean =>

@@ -53,10 +53,10 @@ interface Row {
 /** Parses `email ada@example.com`, or the table, key and cluster of a row from svc router resolve. */
 function parseRow(text: string, { hash }: RowReading): Row | undefined {
   const [name = "", ...rest] = text.split(/\s+/);
-  const ofTable = byTable[name];
-  const found = offboardKinds[name] ?? ofTable;
+  const tableKind = byTable[name];
+  const found = offboardKinds[name] ?? tableKind;
   if (!found || rest.length === 0) return undefined;
-  const cluster = ofTable && rest.length === 2 ? rest.pop() : undefined;
+  const cluster = tableKind && rest.length === 2 ? rest.pop() : undefined;
   return { field: found.field, kind: found.getKind(hash), identifier: rest.join(" "), cluster };
 }
 

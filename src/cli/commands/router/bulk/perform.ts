@@ -41,7 +41,7 @@ export async function performJob(
   let job: OpenJob | undefined;
   let progress: Progress | undefined;
   // The job was rejected before anything was sent, so it is not stored.
-  let isVoid = false;
+  let isDiscarded = false;
   let isStopped = false;
   let stoppedBecause: string | undefined;
   let distinct = record.input.distinct;
@@ -67,7 +67,7 @@ export async function performJob(
     stoppedBecause = (error as Error)?.message ?? String(error);
     await progress?.end();
     if (error instanceof UsageError && job?.finished.count === 0) {
-      isVoid = true;
+      isDiscarded = true;
       throw error;
     }
     if (globals.json) {
@@ -80,7 +80,7 @@ export async function performJob(
     await job?.close();
     try {
       await copyResults(folder, record, isStopped, context);
-      if (record.report !== null && job && !isVoid) {
+      if (record.report !== null && job && !isDiscarded) {
         const end = { ...job.kept, distinct, stoppedBecause };
         await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
           output.warn(`warning: ${cause.message}`),
@@ -88,7 +88,7 @@ export async function performJob(
       }
     } finally {
       await lock.release();
-      if (isVoid) await removeJob(folder);
+      if (isDiscarded) await removeJob(folder);
     }
   }
 }
@@ -123,7 +123,7 @@ async function announceJob(
       { type: "version", ui: "1.0" },
       { type: "job", id: record.id, command: record.command, total, done: before },
     ];
-    for (const line of lines) await output.tell(line);
+    for (const line of lines) await output.printDiagnosticDocument(line);
     return;
   }
   const resumed = before > 0 ? `, ${before} already done` : "";

@@ -56,8 +56,8 @@ export function createProgress({ host, globals, output }: Context, { verb, total
   };
   const show = (text: string, value: unknown) => {
     isShown = true;
-    if (output.format === "ndjson") void output.tell(value);
-    else void (animates ? output.status(text) : output.warn(text));
+    if (output.format === "ndjson") void output.printDiagnosticDocument(value);
+    else void (animates ? output.showStatus(text) : output.warn(text));
   };
   return {
     get retries() {
@@ -77,7 +77,7 @@ export function createProgress({ host, globals, output }: Context, { verb, total
       show(`${why}, resuming in ${seconds} s`, { type: "waiting", reason: why, seconds });
     },
     async end() {
-      if (isShown && animates) await output.status(undefined);
+      if (isShown && animates) await output.showStatus(undefined);
     },
   };
 }
@@ -107,8 +107,8 @@ const youngBytes = 8 * 1_024 * 1_024;
 export function limitYoungGeneration(): void {
   setFlagsFromString("--semi-space-growth-factor=4");
   // The young generation grows when many objects survive.
-  const survivors: number[][] = [];
-  for (let i = 0; i < 256 && getYoungGenerationSize() < youngBytes; i += 1) survivors.push(new Array(2_048).fill(i));
+  const retained: number[][] = [];
+  for (let i = 0; i < 256 && getYoungGenerationSize() < youngBytes; i += 1) retained.push(new Array(2_048).fill(i));
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 

@@ -41,11 +41,11 @@ export async function resumeJob(
   if (record.report !== null) {
     await checkOutputFile(context.host, record.report, "--report", { inputs: [input ?? path] });
   }
-  const begun = path === "-" ? record : withFile(record, source.path, context);
+  const resumable = path === "-" ? record : withFile(record, source.path, context);
   const target = await getTargetName(context);
-  requireUnchangedPlan(begun, { target, ...(path === "-" ? {} : await fingerprintSource(source.open())) });
+  requireUnchangedPlan(resumable, { target, ...(path === "-" ? {} : await fingerprintSource(source.open())) });
   const changed: JobRecord = {
-    ...begun,
+    ...resumable,
     skip_invalid: record.skip_invalid || how.skipInvalid,
     max_errors: maxErrors ?? record.max_errors,
   };

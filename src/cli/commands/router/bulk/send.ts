@@ -86,14 +86,14 @@ export async function createSender(options: SenderOptions, context: Context): Pr
 
   async function sendFrom(from: number, values: readonly string[], key: string): Promise<BatchResult> {
     const request = requestOf(values, key);
-    const canHalve = values.length > 1;
-    if (!canHalve || request.body.length < tooLargeBytes) {
+    const isDivisible = values.length > 1;
+    if (!isDivisible || request.body.length < tooLargeBytes) {
       try {
         return { moved: await call(request, values.length), refused: [] };
       } catch (error) {
         if (getFailureScope(error) === "job") throw error;
         const refusal = error as ServiceError;
-        if (refusal.status !== 413 || !canHalve) {
+        if (refusal.status !== 413 || !isDivisible) {
           return { moved: 0, refused: [{ from, to: from + values.length, error: refusal }] };
         }
         tooLargeBytes = Math.min(tooLargeBytes, request.body.length);

@@ -36,18 +36,18 @@ export async function undoJob(
   for await (const { text, from } of readMovedRows(getResultsPath(folder))) fromOf.set(toValue(text), from);
   const now = await lookup?.findClusters([...fromOf.keys()]);
   const lists = new Map<string, string[]>();
-  let elsewhere = 0;
+  let movedSinceCount = 0;
   for (const [identifier, from] of fromOf) {
     if (now?.get(identifier) !== cluster) {
-      elsewhere += 1;
+      movedSinceCount += 1;
       continue;
     }
     const list = lists.get(from) ?? [];
     list.push(identifier);
     lists.set(from, list);
   }
-  if (elsewhere > 0) {
-    await context.output.note(`${pluralize(elsewhere, work.noun)} no longer mapped to ${cluster}: unchanged`);
+  if (movedSinceCount > 0) {
+    await context.output.note(`${pluralize(movedSinceCount, work.noun)} no longer mapped to ${cluster}: unchanged`);
   }
   if (lists.size === 0) {
     await context.output.note(`${record.id} moved nothing that is still mapped to ${cluster}`);

@@ -36,24 +36,24 @@ export class Replayer {
     const last = goal.kind === "request" ? goal.action : goal.webhook;
     if (!actions.includes(last)) return false;
     return this.#play(actions, links, async (stage, results) => {
-      const spoilt = actions.some(
+      const isDiverged = actions.some(
         ({ id, status }) => results.get(id)?.status !== undefined && status < 400 && results.get(id)!.status! >= 400,
       );
       if (goal.kind === "request") {
         const { status, failures = [] } = results.get(last.id) ?? {};
         const { failure } = goal.action;
-        return status === goal.action.status && (failure === null || failures.includes(failure)) && !spoilt;
+        return status === goal.action.status && (failure === null || failures.includes(failure)) && !isDiverged;
       }
       await advanceTo(stage, actions.at(-1)!.at, goal.until);
       await stage.settle();
-      return !spoilt && isReached(goal.seen, getReceiverName(last), await listSeenDeliveries(stage));
+      return !isDiverged && isReached(goal.seen, getReceiverName(last), await listSeenDeliveries(stage));
     });
   }
 
   async #play<T>(
     actions: readonly Action[],
     links: Links,
-    look: (stage: Stage, results: ReadonlyMap<number, Observation>) => Promise<T>,
+    inspect: (stage: Stage, results: ReadonlyMap<number, Observation>) => Promise<T>,
   ): Promise<T> {
     const emulator = await this.#base.fork();
     const stage = await Stage.open(emulator, this.#context.host.cwd, this.#context);
@@ -68,7 +68,7 @@ export class Replayer {
         const step = stepOf(input, getReceiverName(action));
         results.set(action.id, await runStep(step.kind, step.fields, stage, this.#operations));
       }
-      return await look(stage, results);
+      return await inspect(stage, results);
     } finally {
       await stage.close();
       await emulator.close({ signal: AbortSignal.abort() });

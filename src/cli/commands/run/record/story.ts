@@ -39,7 +39,7 @@ export function stepOf({ operation, params, query, body, webhook }: Action, rece
   };
 }
 
-interface Told {
+interface StoryOutcome {
   readonly goal: Goal;
   readonly actions: readonly Action[];
   readonly links: Links;
@@ -49,7 +49,7 @@ interface Told {
 }
 
 /** Formats the scenario file of requests, with the outcome of the last one. */
-export function writeStory({ goal, actions, links, requests, seed }: Told): string {
+export function writeStory({ goal, actions, links, requests, seed }: StoryOutcome): string {
   const names = nameValues(actions, links);
   const steps: Record<string, unknown>[] = [];
   for (const [i, action] of actions.entries()) {
@@ -94,14 +94,14 @@ interface Names {
 function nameValues(actions: readonly Action[], links: Links): Names {
   const saved = new Map<number, Map<string, string>>();
   const receivers = new Map<number, string>();
-  const taken = new Set<string>();
-  const free = (wanted: string): string => {
+  const usedNames = new Set<string>();
+  const findFreeName = (wanted: string): string => {
     let name = wanted;
-    for (let number = 2; taken.has(name); number += 1) name = `${wanted}${number}`;
-    taken.add(name);
+    for (let number = 2; usedNames.has(name); number += 1) name = `${wanted}${number}`;
+    usedNames.add(name);
     return name;
   };
-  for (const action of actions) if (action.webhook) receivers.set(action.id, free("receiver"));
+  for (const action of actions) if (action.webhook) receivers.set(action.id, findFreeName("receiver"));
   for (const { from, path } of actions.flatMap(({ id }) => [...(links.get(id)?.values() ?? [])])) {
     const maker = actions.find(({ id }) => id === from);
     if (!maker || maker.webhook) continue;
@@ -109,7 +109,7 @@ function nameValues(actions: readonly Action[], links: Links): Names {
     saved.set(from, own);
     if ([...own.values()].includes(path)) continue;
     const [resource = "value"] = maker.operation.id.replace(/^emulator-/, "").split(".");
-    own.set(free(resource.replace(/s$/, "").replaceAll("-", "_")), path);
+    own.set(findFreeName(resource.replace(/s$/, "").replaceAll("-", "_")), path);
   }
   return { saved, receivers };
 }

@@ -170,9 +170,9 @@ export async function openInputSource(host: Host, named: string, place: string):
     return { path: "-", name: "standard input", open };
   }
   const path = await requireFile(host, named, place);
-  const isLasting = (await stat(path)).isFile() && !ofThisProcess.test(path);
+  const isLasting = (await stat(path)).isFile() && !processFilePattern.test(path);
   return { path: isLasting ? path : "-", name: named, open: () => readFileBytes(path) };
 }
 
 /** Names of open file descriptors, whose rows will not be available later. */
-const ofThisProcess = /^\/(dev\/(stdin$|fd\/)|proc\/[^/]+\/fd\/)/;
+const processFilePattern = /^\/(dev\/(stdin$|fd\/)|proc\/[^/]+\/fd\/)/;

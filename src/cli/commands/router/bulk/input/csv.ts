@@ -25,7 +25,7 @@ export async function* parseCsvRecords(
   delimiter = ",",
 ): AsyncGenerator<readonly InputRecord[]> {
   const parser = new RecordParser(delimiter);
-  let trouble: { readonly cause: unknown } | undefined;
+  let failure: { readonly cause: unknown } | undefined;
   let last: number | undefined;
   try {
     for await (const piece of bytes) {
@@ -35,19 +35,19 @@ export async function* parseCsvRecords(
     }
     await parser.parsePiece(null);
   } catch (cause) {
-    trouble = { cause };
+    failure = { cause };
     // The parser keeps the last line until it sees the next one. An incomplete line is not a row.
     if (!(cause instanceof CsvError)) {
-      const isTaken = await parser.parsePiece(null).then(
+      const isParsed = await parser.parsePiece(null).then(
         () => true,
         () => false,
       );
-      if (isTaken && !lineEnds.includes(last)) parser.records.pop();
+      if (isParsed && !lineEnds.includes(last)) parser.records.pop();
     }
   }
   // Complete rows come first: the last one shows where the error begins.
   if (parser.records.length > 0) yield parser.records;
-  if (trouble) throw trouble.cause;
+  if (failure) throw failure.cause;
 }
 
 /** Collects the records itself, because reading them one by one from a stream costs more than parsing. */

@@ -20,7 +20,7 @@ export interface IdentifierKind {
 export const emailHashings = ["sha256", "none"] as const;
 export type EmailHashing = (typeof emailHashings)[number];
 
-const odd = /[\s\p{Cc}]/u;
+const forbiddenCharacters = /[\s\p{Cc}]/u;
 const identity = (text: string): string => text;
 
 /** Any string without spaces or control characters; the service accepts any string. */
@@ -29,7 +29,7 @@ export const createWordKind = (noun: string): IdentifierKind => ({
   toShown: identity,
   findProblem(text) {
     if (text === "") return `not a valid ${noun}: it is empty`;
-    if (!odd.test(text)) return undefined;
+    if (!forbiddenCharacters.test(text)) return undefined;
     return `not a valid ${noun}: it contains ${/\s/.test(text) ? "spaces" : "control characters"}`;
   },
   toValue: identity,

@@ -37,18 +37,18 @@ export async function* recordRows(notation: Notation, columns: readonly string[]
       for (let i = 0; i < records.length; i += 1) {
         const { record, raw } = records[i]!;
         const isDirective: boolean = !isBegun && notation.isDirective(raw);
-        const isTop: boolean = !isBegun && !isDirective && record.some((cell) => cell.trim() !== "");
-        if (isTop && columns.length === 0)
+        const isFirstRow: boolean = !isBegun && !isDirective && record.some((cell) => cell.trim() !== "");
+        if (isFirstRow && columns.length === 0)
           refuseUnnamed(record.map(decodeCell), records[i + 1]?.record.map(decodeCell) ?? [], notation);
-        const isHeader: boolean = isTop && places === undefined;
+        const isHeader: boolean = isFirstRow && places === undefined;
         if (isHeader) places = findColumns(columns, record.map(decodeCell), notation);
-        isBegun ||= isTop;
+        isBegun ||= isFirstRow;
         const found =
           isHeader || isDirective || places === undefined ? "" : recordText(record, places, columns, decodeCell);
         if (typeof found !== "string") {
           problems.set(texts.length, found.problem);
           if (found.isEmpty) empty.add(texts.length);
-        } else if (isTop && isHeadingText(found)) problems.set(texts.length, describeHeading(found));
+        } else if (isFirstRow && isHeadingText(found)) problems.set(texts.length, describeHeading(found));
         texts.push(typeof found === "string" ? found : getRawText(record, raw));
         // A field that spans several lines.
         for (let more = countLines(record); more > 1; more -= 1) texts.push("");
@@ -101,9 +101,9 @@ function findColumns(columns: readonly string[], header: readonly string[], { fi
     const place = names.indexOf(name);
     if (place < 0)
       throw findOtherFormat(header, `Column "${column}" not found`) ?? createUnknownColumnError(column, header);
-    const again = names.indexOf(name, place + 1);
-    if (again < 0) return place;
-    throw new OtherFormatError(`Columns ${place + 1} and ${again + 1} have the same name, "${column}".`, {
+    const duplicate = names.indexOf(name, place + 1);
+    if (duplicate < 0) return place;
+    throw new OtherFormatError(`Columns ${place + 1} and ${duplicate + 1} have the same name, "${column}".`, {
       flags: columns.length === 1 ? ["--column", String(place + 1)] : [],
       hint: "Select one by its number.",
     });

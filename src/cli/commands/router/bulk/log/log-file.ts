@@ -108,7 +108,7 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
   const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null, unverified: 0 };
   let results = 0;
   let last: EventLine | undefined;
-  const take = (json: string) => {
+  const onLine = (json: string) => {
     const line = JSON.parse(json) as LogLine;
     if ("event" in line) {
       last = line;
@@ -123,7 +123,7 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
     sum.unverified += line.unverified ?? 0;
     results = line.results;
   };
-  const file = await readLogFile(disk, folder, take);
+  const file = await readLogFile(disk, folder, onLine);
   return { ...sum, finished, results, last, file };
 }
 
@@ -133,7 +133,7 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
  */
 export class FinishedBatches {
   #low = 0;
-  readonly #above = new Set<number>();
+  readonly #finishedAbove = new Set<number>();
   /** Rolling digests of the batch just below the mark and of those above it: enough to recognize the input. */
   readonly #digests = new Map<number, string>();
 
@@ -143,16 +143,16 @@ export class FinishedBatches {
   }
 
   get count(): number {
-    return this.#low + this.#above.size;
+    return this.#low + this.#finishedAbove.size;
   }
 
   /** The index after the last finished batch. */
   get end(): number {
-    return this.#above.size === 0 ? this.#low : Math.max(...this.#above) + 1;
+    return this.#finishedAbove.size === 0 ? this.#low : Math.max(...this.#finishedAbove) + 1;
   }
 
   has(index: number): boolean {
-    return index < this.#low || this.#above.has(index);
+    return index < this.#low || this.#finishedAbove.has(index);
   }
 
   getDigest(index: number): string | undefined {
@@ -160,9 +160,9 @@ export class FinishedBatches {
   }
 
   add(index: number, digest?: string): void {
-    this.#above.add(index);
+    this.#finishedAbove.add(index);
     if (digest !== undefined) this.#digests.set(index, digest);
-    while (this.#above.delete(this.#low)) {
+    while (this.#finishedAbove.delete(this.#low)) {
       this.#digests.delete(this.#low - 1);
       this.#low += 1;
     }

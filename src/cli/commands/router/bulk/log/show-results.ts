@@ -19,7 +19,7 @@ export async function showResults(
   const toDocument = (record: readonly string[]) =>
     Object.fromEntries(pickColumns(record).map((text, i) => [chosen[i], chosen[i] === "row" ? Number(text) : text]));
   const { format } = output;
-  if (format === "csv" || format === "tsv") await output.rows([chosen]);
+  if (format === "csv" || format === "tsv") await output.printRows([chosen]);
   let count = 0;
   let isHeader = true;
   for await (const records of parseCsvRecords(readFileBytes(getResultsPath(folder)))) {
@@ -27,12 +27,12 @@ export async function showResults(
     const wanted = read.filter((record) => status === undefined || record[2] === status);
     isHeader = false;
     if (wanted.length === 0) continue;
-    if (format === "json") await output.content([formatPiece(wanted.map(toDocument), count === 0)], true);
-    else if (format === "ndjson") for (const record of wanted) await output.document(toDocument(record));
-    else await output.rows(wanted.map(pickColumns));
+    if (format === "json") await output.printContent([formatPiece(wanted.map(toDocument), count === 0)], true);
+    else if (format === "ndjson") for (const record of wanted) await output.printDocument(toDocument(record));
+    else await output.printRows(wanted.map(pickColumns));
     count += wanted.length;
   }
-  if (format === "json") await output.content([Buffer.from(count === 0 ? "[]\n" : "\n]\n")]);
+  if (format === "json") await output.printContent([Buffer.from(count === 0 ? "[]\n" : "\n]\n")]);
   else if (count === 0 && format === "table")
     await output.note(status === undefined ? "No rows" : `No rows with status ${status}`);
 }
