@@ -5,7 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { commandsFile } from "../../src/cli/command-tree/built.ts";
+import { getCommandsFile } from "../../src/cli/command-tree/built.ts";
 import { groupNames, loadDeclarations } from "../../src/cli/command-tree/tree.ts";
 import { root } from "../structure/repository.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
@@ -42,9 +42,9 @@ describe("the bundle", () => {
   it("carries the commands that development composes, those that are written by hand too", async () => {
     const groups = await groupNames();
     const files = readdirSync(join(folder, "dist/commands")).map((name) => `commands/${name}`);
-    assert.deepEqual(files.sort(), groups.map(commandsFile).sort());
+    assert.deepEqual(files.sort(), groups.map(getCommandsFile).sort());
     for (const group of groups) {
-      const lines = readFileSync(join(folder, "dist", commandsFile(group)), "utf8").split("\n");
+      const lines = readFileSync(join(folder, "dist", getCommandsFile(group)), "utf8").split("\n");
       assert.deepEqual(
         lines.map((line) => JSON.parse(line)),
         JSON.parse(JSON.stringify(await loadDeclarations(group))),

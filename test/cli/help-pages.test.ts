@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { defaultSettings } from "../../emulator/world/settings.ts";
 import { commandGroups } from "../../src/cli/command-tree/groups.ts";
 import { groupNames } from "../../src/cli/command-tree/tree.ts";
-import { emulatorFlags } from "../../src/cli/commands/emulator/options.ts";
+import { createEmulatorFlags } from "../../src/cli/commands/emulator/options.ts";
 import { layOutPage } from "../../src/cli/help/layout.ts";
 import { topics } from "../../src/cli/help/topics.ts";
 import { normalizeArgv } from "../../src/cli/parse/argv.ts";
@@ -166,7 +166,7 @@ describe("every example", () => {
 
 describe("what help says of the emulator", () => {
   it("is what the emulator does when nothing else is said", () => {
-    const flags: readonly FlagSpec[] = emulatorFlags(0);
+    const flags: readonly FlagSpec[] = createEmulatorFlags(0);
     const defaults = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
     assert.deepEqual(
       [defaults["retry-schedule"], defaults["webhook-json"]],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { createOutput, type TableView } from "../../src/cli/output/output.ts";
-import { formatCsvLine, formatTable, tsvLine } from "../../src/cli/output/text.ts";
+import { formatCsvLine, formatTable, formatTsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
@@ -86,7 +86,10 @@ describe("the layout of an answer", () => {
 
   it("of nothing is [] for programs and a line on standard error for people", async () => {
     assert.deepEqual(await shown([], { json: true }, view), { out: "[]\n", err: "" });
-    assert.deepEqual(await shown([], {}, { ...view, none: "No contracts" }), { out: "", err: "No contracts\n" });
+    assert.deepEqual(await shown([], {}, { ...view, emptyMessage: "No contracts" }), {
+      out: "",
+      err: "No contracts\n",
+    });
   });
 
   it("lets nothing in a value move the cursor of a terminal", async () => {
@@ -127,7 +130,7 @@ describe("the layout of an answer", () => {
       ),
       ["NAME  ", "abc   |", "漢字  |", "e\u0301     |", "🎉    |"],
     );
-    assert.equal(tsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
+    assert.equal(formatTsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
     assert.equal(formatCsvLine(["a,b", 'c"d', "e"]), '"a,b","c""d",e\r\n');
   });
 });

@@ -187,7 +187,7 @@ async function withoutReader(argv: string[], cwd: string): Promise<number> {
     program: [process.execPath],
     inherits: false,
     onSignal: () => () => {},
-    deadline: () => {},
+    setDeadline: () => {},
     end: () => {},
   });
 }

@@ -2,7 +2,7 @@ import type { TypedFlag } from "../../derive/command-flags.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { signCrmB } from "../../schemes/crm-b.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
+import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/secrets.ts";
 import { readText } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
@@ -26,7 +26,7 @@ const crmBOpen = defineCommand({
   readsDerived: { flags: [signedRequest] },
   bodyFrom: ["envelope", "consumer-secret-file"],
   positionals: [],
-  flags: [secretFlag(consumerSecret), envelope],
+  flags: [createSecretFlag(consumerSecret), envelope],
   examples: [
     {
       title: "Sign an envelope",

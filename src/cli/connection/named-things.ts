@@ -6,12 +6,12 @@ type Query = Readonly<Record<string, unknown>>;
 type QueryContext = { readonly client: Client; readonly signal: AbortSignal };
 
 interface NamedObject {
-  /** The command that lists them. */
+  /** The command that lists these objects. */
   readonly list: string;
   readonly exists: (id: string, asking: QueryContext) => Promise<boolean>;
 }
 
-/** Filters of an emulator's lists, by the name of the query's member. */
+/** Filters of an emulator's lists by query parameter. */
 const named = lookupTable<NamedObject>({
   webhook: {
     list: "svc webhooks list",
@@ -49,7 +49,7 @@ const named = lookupTable<NamedObject>({
   },
 });
 
-/** The message about the first object in a query that the emulator does not have. */
+/** Creates the message about the first object in a query that the emulator does not have. */
 export async function findUnknownName(query: Query, asking: QueryContext): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const thing = named[name];

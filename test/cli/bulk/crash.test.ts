@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { createLog, readJobLog } from "../../../src/cli/commands/router/bulk/log/log-file.ts";
 import { OpenJob } from "../../../src/cli/commands/router/bulk/log/open-job.ts";
-import { resultLine, resultsHeader } from "../../../src/cli/commands/router/bulk/log/results.ts";
+import { formatResultLine, resultsHeader } from "../../../src/cli/commands/router/bulk/log/results.ts";
 import type { Disk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folders.ts";
 import { seeded } from "../../support/files/crashes.ts";
@@ -23,7 +23,7 @@ interface Acknowledged {
 const resultsOf = (batch: number): string =>
   batch % 2 === 0
     ? ""
-    : resultLine({
+    : formatResultLine({
         row: batch,
         input: `in ${batch}`,
         status: "failed",

@@ -5,7 +5,7 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { completionScript, shells } from "../../../src/cli/commands/completion.ts";
+import { createCompletionScript, shells } from "../../../src/cli/commands/completion.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hasProgram, installSvc, terminal } from "../../support/cli/terminal.ts";
@@ -64,7 +64,7 @@ describe("svc complete", () => {
   it("prints a script for each shell", async () => {
     for (const shell of shells) {
       const { exit, out } = await runCli(["completion", shell]);
-      assert.deepEqual([exit, out], [0, completionScript(shell)]);
+      assert.deepEqual([exit, out], [0, createCompletionScript(shell)]);
       assert.match(out, /(?:svc|\$\{svc\[@\]\}") complete/);
     }
     assert.equal((await runCli("completion tcsh")).exit, 2);
@@ -75,7 +75,7 @@ describe("svc complete", () => {
 async function machine(t: TestContext, shell: (typeof shells)[number]) {
   const folder = await testFolder(t);
   await installSvc(folder);
-  await writeFile(join(folder, "script"), completionScript(shell));
+  await writeFile(join(folder, "script"), createCompletionScript(shell));
   return folder;
 }
 
@@ -155,7 +155,7 @@ describe("Tab", () => {
   });
 
   it("runs nothing in PowerShell that follows a typographic quote", () => {
-    assert.match(completionScript("powershell"), /"'" \+ \[.*\]::EscapeSingleQuotedStringContent\(\$_\) \+ "'"/);
+    assert.match(createCompletionScript("powershell"), /"'" \+ \[.*\]::EscapeSingleQuotedStringContent\(\$_\) \+ "'"/);
   });
 
   for (const shell of ["bash", "zsh"] as const) {

@@ -38,7 +38,7 @@ async function onBrokenOutput(
     program: [process.execPath],
     inherits: false,
     onSignal: () => () => {},
-    deadline: () => {},
+    setDeadline: () => {},
     end: () => {},
   });
   return { exit, text };

@@ -3,12 +3,12 @@ import type { CapturedRun, Context } from "../../command.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
 
-/** Target of the keys of a session. */
+/** Targets of the session's keys. */
 export interface ActionState {
-  /** The contract that changed last. */
+  /** The last changed contract. */
   contract?: string | undefined;
   contractStatus?: string | undefined;
-  /** The delivery that changed last, of the session's webhook. */
+  /** The last changed delivery of the session's webhook. */
   deliveryId?: number | undefined;
   webhookId?: number | undefined;
 }
@@ -16,9 +16,9 @@ export interface ActionState {
 /** Context of an action. */
 export interface ActionTools {
   readonly state: ActionState;
-  /** Shows the command, runs it, and resolves with its response; undefined if it failed, which was shown. */
+  /** Shows and runs a command. Resolves with its response, or undefined after a failure, which was shown. */
   run(argv: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** Shows the command, and all that it prints. */
+  /** Shows a command and all of its output. */
   show(argv: readonly string[]): Promise<void>;
   print(...lines: readonly StyledLine[]): Promise<void>;
 }
@@ -37,7 +37,7 @@ const create = [
 /** More signatories than a contract of the demo has. */
 const maxSignatures = 10;
 
-/** Action of each key: exactly that of the command which it prints. */
+/** Actions by key. Each runs exactly the command that it prints. */
 export const actions = lookupTable<Action>({
   c: {
     summary: "create a contract",
@@ -97,32 +97,32 @@ export const actions = lookupTable<Action>({
   w: { summary: "diagnose failing webhooks", act: ({ show }) => show(["webhooks", "why"]) },
 });
 
-/** `c create a contract`, one line for each key. */
-export const keyLines = (): readonly string[] => [
+/** Formats `c create a contract`, one line per key. */
+export const formatKeyLines = (): readonly string[] => [
   ...Object.entries(actions).map(([key, { summary }]) => `  ${key}  ${summary}`),
   "  ?  show the keys",
   "  q  quit",
 ];
 
-/** The tools of one session. */
+/** Creates the tools of one session. */
 export function createTools(
   state: ActionState,
   context: Context,
   print: (...lines: readonly StyledLine[]) => Promise<void>,
 ): ActionTools {
-  const announce = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
+  const announceCommand = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
   return {
     state,
     print,
     async run(argv) {
-      await announce(argv);
+      await announceCommand(argv);
       const done = await context.svc([...argv, "--json", "--yes"]);
       if (done.exit === 0) return readAnswer(done.out);
-      await print([red(errorIn(done))]);
+      await print([red(findErrorMessage(done))]);
       return undefined;
     },
     async show(argv) {
-      await announce(argv);
+      await announceCommand(argv);
       const { out, err } = await context.svc([...argv, "--yes"]);
       const lines = `${out}${err}`.split("\n").filter((line) => line !== "");
       await print(...lines);
@@ -138,8 +138,8 @@ function readAnswer(out: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The message of a failed command, or its last line. */
-function errorIn({ err, exit }: CapturedRun): string {
+/** Returns the message of a failed command, or its last line. */
+function findErrorMessage({ err, exit }: CapturedRun): string {
   const last = err.trim().split("\n").at(-1) ?? "";
   try {
     const { message, hint } = toFields(toFields(JSON.parse(last)).error);

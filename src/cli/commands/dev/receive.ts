@@ -12,7 +12,7 @@ interface ReceiveOptions {
   readonly onDelivery: (delivery: ListenedDelivery) => Promise<void>;
 }
 
-/** Opens the receiver of a session: it verifies each delivery, forwards it, and answers as the app does. */
+/** Opens the receiver of a session, which verifies each delivery, forwards it, and returns the response of the app. */
 export async function receive(options: ReceiveOptions, context: Context): Promise<Receiver> {
   const { forwardTo, extraHeaders, onDelivery } = options;
   const poster = forwardTo === undefined ? undefined : await openPoster(context);
@@ -52,7 +52,7 @@ async function fetchKey(context: Context): Promise<string> {
   return (await client.call(showHmacKey, {}, { signal: context.signal })).hmac_key;
 }
 
-/** Virtual time, as of the requests and attempts that a session shows; undefined if the emulator has just ended. */
+/** Virtual time, as in the requests and attempts of a session. Undefined if the emulator has just ended. */
 async function fetchTime(context: Context): Promise<string | undefined> {
   try {
     const client = await context.client("emulator", { connections: 1 });

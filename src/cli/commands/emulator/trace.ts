@@ -39,7 +39,7 @@ const emulatorTrace = defineCommand({
   },
 });
 
-/** In addition to the formats of all commands it has two of its own. */
+/** The command has two formats of its own in addition to the common ones. */
 const formatOf = ({ output }: Context): string => output.format;
 
 async function show(ref: string, file: string | undefined, context: Context) {
@@ -48,7 +48,7 @@ async function show(ref: string, file: string | undefined, context: Context) {
   const format = formatOf(context);
   const trace = await client.call(showTrace, { params: { ref } }, { signal });
   if (format === "otlp") {
-    await output.document(
+    await output.printDocument(
       buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, { name: "svc", version: svcVersion }),
       2,
     );

@@ -5,8 +5,8 @@ import { addFault } from "../../../api/emulator/faults.ts";
 import { dictionary } from "../../../api/shapes.ts";
 import { durationPattern, parseDuration } from "../../../base/duration.ts";
 
-/** A map whose names fit a pattern. */
-const named = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
+/** Creates a map whose keys match a pattern. */
+const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
   dictionary(value)
     .superRefine((map, context) => {
       const wrong = Object.keys(map).find((key) => !pattern.test(key));
@@ -20,18 +20,18 @@ export const fileNamePattern = /^[\w-][\w.-]*$/;
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 const nameMessage = "must be a name (letters, digits and _)";
 
-/** The name of a saved value, of a receiver, or of a loop variable: `$contract`. */
+/** The name of a saved value, a receiver or a loop variable: `$contract`. */
 const name = z.string().regex(namePattern, nameMessage);
 
-/** The meaning of a string that might have been a saved value. */
-export const notSaved = "must be a saved value ($name)";
+/** Meaning of a string that is not a saved value. */
+export const savedValueRule = "must be a saved value ($name)";
 
 /** A saved value: `$contract`, or `${app.url}` within a string. */
-const reference = z.string().regex(/\$/, { error: notSaved, abort: true }).describe("A saved value: $name");
+const reference = z.string().regex(/\$/, { error: savedValueRule, abort: true }).describe("A saved value: $name");
 
-const saved = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
+const allowReference = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
 
-/** With its offset, as RFC 3339 has it: another machine may be in another zone. */
+/** With its offset, as in RFC 3339, because machines have different time zones. */
 const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text));
 
@@ -43,12 +43,12 @@ const target = z
   )
   .meta({ anyOf: [{ enum: ["next", "idle"] }, { pattern: durationPattern }, { format: "date-time" }] });
 
-/** JSON by path: fields that are not named may have any value. */
+/** JSON by path. Other fields may have any value. */
 const subset = z.union([dictionary(z.unknown()), z.array(z.unknown())]);
 
 const ExpectedDelivery = z.strictObject({
   to: z.string().optional().describe("Name of the receiver"),
-  activity: saved(z.enum(activities)).optional(),
+  activity: allowReference(z.enum(activities)).optional(),
   contract: z.string().optional().describe("T-1, or a saved value"),
   outcome: z.enum(deliveryOutcomes).optional(),
   attempts: z.int().min(0).optional().describe("Number of attempts until now"),
@@ -60,9 +60,9 @@ const ExpectedDelivery = z.strictObject({
 });
 
 export const Expectations = z.strictObject({
-  status: saved(z.int().min(100).max(599)).nullable().optional().describe("HTTP status of the response"),
+  status: allowReference(z.int().min(100).max(599)).nullable().optional().describe("HTTP status of the response"),
   failure: z.string().nullable().optional().describe("Code of the failure: forbidden-move"),
-  exit: saved(z.int().min(0).max(255)).nullable().optional().describe("Exit code of the command line"),
+  exit: allowReference(z.int().min(0).max(255)).nullable().optional().describe("Exit code of the command line"),
   json: subset.nullable().optional().describe("Fields of the result, by path: items.0.status"),
   text: z
     .union([z.string(), z.array(z.string())])
@@ -70,7 +70,7 @@ export const Expectations = z.strictObject({
     .optional()
     .describe("What the command line prints, in part"),
   activities: z
-    .array(saved(z.enum(activities)))
+    .array(allowReference(z.enum(activities)))
     .nullable()
     .optional()
     .describe("Activities since the beginning, in this order; others may come between them"),
@@ -89,7 +89,7 @@ const shared = {
   title: z.string().optional().describe("What the step is for, in the output"),
   expect: Expectations.nullable().optional().describe("What must have come of it; null: whatever comes of it"),
   save: z
-    .union([name, named(namePattern, nameMessage, z.string())])
+    .union([name, createNamedMap(namePattern, nameMessage, z.string())])
     .optional()
     .describe("Saves the result, or fields of it by their paths, for later steps"),
 };
@@ -139,7 +139,7 @@ const AsStep = z
   })
   .describe("Signs, declines or approves a contract, as a person");
 
-/** Actions of a person. */
+/** Actions of a user. */
 export const acts = ["sign", "decline", "approve"] as const;
 
 const FaultStep = z
@@ -149,12 +149,12 @@ const FaultStep = z
   })
   .describe("Scripts a fault");
 
-/** Each may be a saved value: the number of a webhook, for one. */
+/** Each may be a saved value, such as the number of a webhook. */
 function buildFaultFields(): Record<string, z.ZodType> {
   return Object.fromEntries(
     Object.entries(addFault.request.body.schema.shape).map(([field, schema]) => [
       field,
-      field === "direction" ? schema : saved(schema as z.ZodType),
+      field === "direction" ? schema : allowReference(schema as z.ZodType),
     ]),
   );
 }
@@ -183,7 +183,7 @@ const ExpectStep = z
 
 const ForEachStep = z
   .strictObject({
-    "for each": named(namePattern, nameMessage, z.union([z.array(z.unknown()).min(1), reference]))
+    "for each": createNamedMap(namePattern, nameMessage, z.union([z.array(z.unknown()).min(1), reference]))
       .refine((loop) => Object.keys(loop).length === 1, "must have one name with its list")
       .describe("A name, and the list of its values"),
     get steps() {
@@ -193,7 +193,7 @@ const ForEachStep = z
   })
   .describe("Runs steps for each value of a list");
 
-/** Each kind of step by the key that makes it one. */
+/** Kinds of steps by their distinguishing key. */
 export const stepKinds = {
   call: CallStep,
   svc: SvcStep,
@@ -234,7 +234,7 @@ export const Scenario = z.strictObject({
     .meta({ format: "date-time" })
     .optional()
     .describe("Virtual time of the beginning (default: that of the seed)"),
-  files: named(fileNamePattern, "must be the name of a file, without a folder", z.unknown())
+  files: createNamedMap(fileNamePattern, "must be the name of a file, without a folder", z.unknown())
     .optional()
     .describe("Files of the folder in which command lines run: a text, JSON, or { base64: … }"),
   steps: z.array(Step).min(1),
@@ -242,8 +242,8 @@ export const Scenario = z.strictObject({
 
 export type Scenario = z.output<typeof Scenario>;
 
-/** The JSON Schema of scenario files, for editors, which offer the ids of operations by it. */
-export const scenarioSchema = (operations: readonly string[]): object => ({
+/** Creates the JSON Schema of scenario files for editors, including operation IDs. */
+export const createScenarioSchema = (operations: readonly string[]): object => ({
   ...z.toJSONSchema(Scenario, {
     io: "input",
     unrepresentable: "any",

@@ -48,20 +48,20 @@ export const verifyProxy = defineCommand({
     const { output, signal, host, atEnd } = context;
     const { out, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = given;
     if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
-    const to = given.to === undefined ? await serviceUrl() : parseBaseUrlFlag(given.to, "--to");
+    const to = given.to === undefined ? await getServiceUrl() : parseBaseUrlFlag(given.to, "--to");
     const { openProxy } = await import("../../../verify/proxy.ts");
     const { recorder, end, continued } = await openRecording(context, out, "--out");
     const stored: Promise<unknown>[] = [];
-    let enough = () => {};
+    let stop = () => {};
     const ended = new Promise<void>((done) => {
-      enough = done;
+      stop = done;
       signal.addEventListener("abort", () => done(), { once: true });
     });
     const store = async (exchange: Parameters<typeof recorder.add>[0]): Promise<void> => {
       const file = await recorder.add(exchange);
       const { request, response } = exchange;
       const [path] = request.target.split("?");
-      await output.event(
+      await output.printEvent(
         { type: "exchange", file, status: response.status },
         `${request.method} ${path} ${response.status} ${file}`,
       );
@@ -80,10 +80,10 @@ export const verifyProxy = defineCommand({
         stored.push(
           store(exchange).catch((error: unknown) => {
             failure ??= error;
-            enough();
+            stop();
           }),
         );
-        if (seen === count) enough();
+        if (seen === count) stop();
       },
       onSkipped(reason) {
         skipped += 1;
@@ -107,7 +107,7 @@ export const verifyProxy = defineCommand({
         `warning: listening on ${address}: other machines can send requests to ${new URL(to).origin} through it`,
       );
     if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
-    if (output.format !== "table") await output.document({ type: "ready", url: proxy.url });
+    if (output.format !== "table") await output.printDocument({ type: "ready", url: proxy.url });
     await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin} (press Ctrl-C to stop)`);
     await ended;
     await proxy.close();
@@ -121,7 +121,7 @@ export const verifyProxy = defineCommand({
     signal.throwIfAborted();
     return undefined;
 
-    async function serviceUrl(): Promise<string> {
+    async function getServiceUrl(): Promise<string> {
       const { baseUrls } = await context.target("contracts");
       if (baseUrls.contracts === undefined)
         throw new InputRequiredError("to", "--to is required: the base URL of the service");

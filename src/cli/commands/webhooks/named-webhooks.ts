@@ -7,12 +7,12 @@ import { CommandFailedError, UsageError } from "../../process/failure.ts";
 
 export type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
 
-/** This many are named next to each other. */
+/** Maximum number of webhooks listed in one message. */
 const maxNamed = 5;
 
 /**
- * The webhooks that an argument means: by id, URL, title, or workspace. A number that is the id of none may be that of
- * one that was deleted: undefined if no title or workspace is called so either.
+ * Finds the webhooks that an argument names by ID, URL, title or workspace. An unknown number may be the ID of a
+ * deleted webhook: returns undefined unless it matches a title or workspace.
  */
 export async function findNamedWebhooks(
   asked: string,
@@ -22,10 +22,10 @@ export async function findNamedWebhooks(
   const exact = all.filter(({ id, url }) => String(id) === asked || url === asked);
   if (exact.length > 0) return exact;
   const workspaces = await client.call(listWorkspaces, {}, { signal });
-  const owners = namedSo(asked, workspaces, ({ name }) => name).concat(
+  const owners = filterByName(asked, workspaces, ({ name }) => name).concat(
     workspaces.filter(({ id }) => String(id) === asked),
   );
-  const titled = namedSo(asked, all, ({ title }) => title);
+  const titled = filterByName(asked, all, ({ title }) => title);
   const found = all.filter((one) => titled.includes(one) || owners.some(({ id }) => id === one.workspace_id));
   if (titled.length > 0 && owners.length > 0 && found.length > titled.length) {
     throw new UsageError(`"${asked}" is ambiguous: it is the title of a webhook and the name of a workspace`, {
@@ -47,7 +47,7 @@ export async function findNamedWebhooks(
   if (/^[1-9]\d{0,14}$/.test(asked)) return undefined;
   throw createMissingWebhookError(
     `Webhook "${asked}" not found.`,
-    near(asked, [
+    findNearName(asked, [
       ...all.map(({ title }) => title),
       ...workspaces.map(({ name }) => name),
       ...all.map(({ url }) => url),
@@ -55,11 +55,11 @@ export async function findNamedWebhooks(
   );
 }
 
-/** Reports that there is none, with a suggestion. */
+/** Reports that there is no such webhook, with a suggestion. */
 export const createMissingWebhookError = (message: string, hint: string | undefined): CommandFailedError =>
   new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
 
-function near(asked: string, names: readonly string[]): string | undefined {
+function findNearName(asked: string, names: readonly string[]): string | undefined {
   const wanted = asked.toLowerCase();
   const within = [...new Set(names.filter((name) => name.toLowerCase().includes(wanted)))];
   const typed = findNearest(asked, names);
@@ -67,15 +67,15 @@ function near(asked: string, names: readonly string[]): string | undefined {
   return found.length === 0 ? undefined : `Did you mean ${cutShort(found, " or ")}?`;
 }
 
-/** Webhooks with exactly that name, in any case; else those whose name begins with it. */
-function namedSo<T>(asked: string, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
+/** Finds webhooks with exactly that name, ignoring case, or else by the beginning of the name. */
+function filterByName<T>(asked: string, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
   const wanted = asked.toLowerCase();
   const exact = all.filter((one) => nameOf(one).toLowerCase() === wanted);
   return exact.length > 0 ? exact : all.filter((one) => nameOf(one).toLowerCase().startsWith(wanted));
 }
 
-const cutShort = (all: readonly string[], between: string): string =>
-  `${all.slice(0, maxNamed).join(between)}${all.length > maxNamed ? `${between}${all.length - maxNamed} more` : ""}`;
+const cutShort = (all: readonly string[], separator: string): string =>
+  `${all.slice(0, maxNamed).join(separator)}${all.length > maxNamed ? `${separator}${all.length - maxNamed} more` : ""}`;
 
-const described = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
-const offer = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(described), "; ")}`;
+const formatWebhook = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
+const offer = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(formatWebhook), "; ")}`;

@@ -5,27 +5,29 @@ import { quoteShellWord } from "../../process/shell-words.ts";
 import { withControlClient } from "./emulator-access.ts";
 import { defaultPort, explainDistrust, readRunFile } from "./run-file.ts";
 
-/** A process that does not answer at once is not ours. */
+/** A local process that does not respond at once is not an emulator of this user. */
 const patienceMs = 2_000;
 
-/** The description of the emulator that listens at that address; undefined if another program does, or none. */
+/**
+ * Returns the description of the emulator at that address. Returns undefined if another program or none listens there.
+ */
 export async function probeListener(url: string): Promise<Liveness | undefined> {
   const { checkLiveness } = await import("../../../api/emulator/lifecycle.ts");
   const once = { retries: 0, timeoutMs: patienceMs };
   return withControlClient(url, undefined, (client) => client.call(checkLiveness, {}, once)).catch(() => undefined);
 }
 
-/** How to end an emulator that nothing of this folder or this shell leads to. */
+/** How to end an emulator that neither this folder nor this shell refers to. */
 interface StopInstructions {
-  /** Path of its run file, which may be gone; undefined if it has none. */
+  /** Path of its run file, which may be deleted; undefined if it has none. */
   readonly runFile: string | undefined;
-  /** Whether its run file is no longer there: no command of ours reaches it. */
+  /** Whether its run file is deleted, so that no command can find it. */
   readonly isLost: boolean;
-  /** In words, without the full stop: `kill 4711 ends it`. */
+  /** A phrase without a full stop: `kill 4711 ends it`. */
   readonly words: string;
 }
 
-/** How to end the emulator that says that of itself and listens at that address. */
+/** Explains how to end the described emulator at that address. */
 export async function findStopInstructions(
   { instance_id, process: reported }: Liveness,
   url: string,
@@ -45,8 +47,8 @@ export async function findStopInstructions(
 }
 
 /**
- * The hint if no run file names an emulator on that state: one may listen at the usual port all the same, whose files
- * were removed while it ran, or which belongs to another folder.
+ * Returns a hint if no run file names an emulator on that state. One may still listen at the default port: its files
+ * may have been removed, or it belongs to another folder.
  */
 export async function createNoEmulatorError(state: string, runFile: string): Promise<CommandFailedError> {
   const url = `http://127.0.0.1:${defaultPort}`;

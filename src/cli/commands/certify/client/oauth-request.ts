@@ -3,21 +3,21 @@ import { isObject } from "../../../../base/object.ts";
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** One request of the flow, as the client sent it. */
+/** One request of the flow, as sent by the client. */
 export interface OAuthRequest {
-  /** Monotonic milliseconds at which it was seen. */
+  /** Monotonic milliseconds of the observation. */
   readonly at: number;
-  /** At which it can have arrived at the earliest. */
+  /** The earliest possible arrival. */
   readonly earliestAt: number;
   readonly method: string;
   readonly encoding: "form" | "json" | "other";
   /** Parameters of the body; undefined if it is unreadable. */
   readonly fields: Fields | undefined;
   readonly query: Fields;
-  /** The client authenticates by a header, so client_id may be missing. */
+  /** Whether the client authenticates by a header, so that client_id is optional. */
   readonly isAuthenticated: boolean;
   readonly contentType: string;
-  /** How a device authorization was answered. */
+  /** The response to a device authorization. */
   readonly status?: number;
 }
 

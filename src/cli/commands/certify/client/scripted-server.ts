@@ -17,9 +17,9 @@ export interface Observation {
   readonly polls: Poll[];
   /** Time of the first device authorization. */
   challenge?: Challenge;
-  /** The script is at its end since then. */
+  /** Time at which the script ended. */
   endedAt?: number;
-  /** When the last request of the flow arrived. */
+  /** Arrival of the last request of the flow. */
   lastAt?: number;
   hasTokens: boolean;
   /** The command line that held a secret; null if none did, undefined if the system does not show it. */
@@ -33,7 +33,7 @@ export interface Challenge {
 }
 
 export interface Poll extends OAuthRequest {
-  /** How it was answered; undefined once the script is at its end. */
+  /** The response; undefined after the end of the script. */
   readonly step: Step | undefined;
 }
 
@@ -44,13 +44,13 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-/** A device's request is not larger. */
+/** Maximum size of a device's request. */
 const maxBodyBytes = 64 * 1024;
 const devicePath = createDeviceCode.path;
-/** The routing service redeems device codes at both (DECISIONS.md, R35). */
+/** The routing service accepts device codes at both addresses (DECISIONS.md, R35). */
 const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path];
 
-/** A fresh emulator behind a server that answers the polls of one client by a script, and everything else as it is. */
+/** A new emulator behind a server that answers the polls of one client by a script and forwards everything else. */
 export async function startScriptedServer(
   script: readonly Step[],
   heartbeat: { readonly earliest: number },
@@ -100,8 +100,8 @@ export async function startScriptedServer(
     const step = isOfFirst ? steps.shift() : undefined;
     const poll = { ...oauth, step };
     observation.polls.push(poll);
-    const played = await playStep(step, response);
-    if (played) return;
+    const isSent = await playStep(step, response);
+    if (isSent) return;
     const answered = await forward(request, body, emulator.routerUrl);
     if (isOfFirst && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (answered.status === 200) {
@@ -112,14 +112,14 @@ export async function startScriptedServer(
     send(response, answered);
   }
 
-  /** Answers instead of the emulator, or changes it first. Resolves with whether the response is sent. */
+  /** Responds instead of the emulator, or changes its state first. Resolves with whether the response is sent. */
   async function playStep(step: Step | undefined, response: ServerResponse): Promise<boolean> {
     switch (step) {
       case "pending":
-        send(response, oauthError("authorization_pending"));
+        send(response, createOAuthError("authorization_pending"));
         return true;
       case "slow_down":
-        send(response, oauthError("slow_down"));
+        send(response, createOAuthError("slow_down"));
         return true;
       case "reset":
         response.socket?.resetAndDestroy();
@@ -171,7 +171,7 @@ export async function startScriptedServer(
   };
 }
 
-/** A refresh of tokens goes to the same address, and does not count. */
+/** A refresh of tokens goes to the same address and does not count. */
 const isPoll = ({ fields, query }: OAuthRequest): boolean => {
   const { device_code, grant_type } = { ...query, ...fields };
   if (device_code !== undefined || grant_type?.endsWith(":device_code")) return true;
@@ -188,7 +188,7 @@ const jsonHeaders = { "content-type": "application/json" };
 const unavailablePage =
   "<!DOCTYPE html><html><head><title>503 Service Unavailable</title></head><body><h1>Service Unavailable</h1></body></html>";
 
-const oauthError = (error: string): ForwardedAnswer => ({
+const createOAuthError = (error: string): ForwardedAnswer => ({
   status: 400,
   headers: jsonHeaders,
   body: Buffer.from(JSON.stringify({ error })),
@@ -198,19 +198,26 @@ function send(response: ServerResponse, { status, headers, body }: ForwardedAnsw
   response.writeHead(status, { ...headers, "content-length": String(body.length) }).end(body);
 }
 
-/** Belong to one connection (RFC 9110, 7.6.1), or no longer hold for the body. */
+/** Headers of one connection (RFC 9110, 7.6.1), or invalid for the changed body. */
 const ownHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "content-length"]);
 
 function forward({ method, url, headers }: IncomingMessage, body: Buffer, to: string): Promise<ForwardedAnswer> {
-  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.has(name)));
+  const keptHeaders = Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.has(name)));
   return new Promise((resolve, reject) => {
-    const sent = httpRequest(`${to}${url}`, { method, headers: { ...kept, "content-length": body.length } }, (got) => {
-      const { statusCode: status = 502 } = got;
-      const pairs = Object.entries(got.headers).flatMap(([name, value]) =>
-        value === undefined || ownHeaders.has(name) ? [] : [[name, [value].flat().join(", ")] as const],
-      );
-      readBody(got).then((content) => resolve({ status, headers: Object.fromEntries(pairs), body: content }), reject);
-    });
+    const sent = httpRequest(
+      `${to}${url}`,
+      { method, headers: { ...keptHeaders, "content-length": body.length } },
+      (proxied) => {
+        const { statusCode: status = 502 } = proxied;
+        const pairs = Object.entries(proxied.headers).flatMap(([name, value]) =>
+          value === undefined || ownHeaders.has(name) ? [] : [[name, [value].flat().join(", ")] as const],
+        );
+        readBody(proxied).then(
+          (content) => resolve({ status, headers: Object.fromEntries(pairs), body: content }),
+          reject,
+        );
+      },
+    );
     sent.on("error", reject).end(body);
   });
 }
@@ -227,9 +234,9 @@ async function readBody(stream: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * The name of a running program that has one of these strings among its arguments, which every user of the machine can
- * read; null if none has, undefined if the system does not show arguments as files. These files are in memory, and the
- * client waits: reading them synchronously takes milliseconds, by threads much longer on a busy machine.
+ * Finds a running program with one of these strings among its arguments, which every user of the machine can read.
+ * Returns null if there is none, and undefined if the system does not show arguments as files. These files are in
+ * memory and the client waits: synchronous reads take milliseconds, asynchronous ones much longer on a busy machine.
  */
 function findArguments(texts: readonly string[]): string | null | undefined {
   const pids = listProcesses();
@@ -249,7 +256,7 @@ function listProcesses(): readonly string[] {
   }
 }
 
-/** Empty if the process has ended or is another user's. */
+/** Empty if the process has ended or belongs to another user. */
 function readArguments(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
