@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { acquireLock, isLockConflict, type LockHolder } from "../../src/files/lock.ts";
-import { thisMachine } from "../../src/files/machine.ts";
+import { identifyMachine } from "../../src/files/machine.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { lockProcess, ownNamespace } from "../support/files/lock-process.ts";
 import { movedWall } from "../support/walls/moved-wall.ts";
@@ -22,7 +22,7 @@ async function attempt(file: string): Promise<string> {
 }
 
 /** A holder that has left a lock without a socket, as on a disk that has none. */
-const leftBy = async (pid: number): Promise<LockHolder> => ({ id: "left", pid, ...(await thisMachine()) });
+const leftBy = async (pid: number): Promise<LockHolder> => ({ id: "left", pid, ...(await identifyMachine()) });
 
 describe("the lock of a process", () => {
   it("goes to exactly one of six that race for it when its holder is killed, and nothing else is left", async (t) => {

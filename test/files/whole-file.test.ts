@@ -10,9 +10,9 @@ import { writeOutput } from "../../src/cli/output/file.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import {
   createFileAtomic,
+  createTemporaryName,
   isTemporaryName,
   parseTemporaryName,
-  temporaryName,
   writeFileAtomic,
 } from "../../src/files/atomic-write.ts";
 import { writeFileAtomicSync } from "../../src/files/atomic-write-sync.ts";
@@ -57,16 +57,16 @@ describe("a file that is written whole", () => {
       const onPlaced = () => {
         placed = true;
       };
-      const failure = (cause: unknown) => new Error("The note cannot be written", { cause });
-      await assert.rejects(writeFileAtomic("/a", "new", { disk, failure, onPlaced }), {
+      const toError = (cause: unknown) => new Error("The note cannot be written", { cause });
+      await assert.rejects(writeFileAtomic("/a", "new", { disk, toError, onPlaced }), {
         message: "The note cannot be written",
         cause: new Error("no space left"),
       });
       assert.deepEqual([placed, await disk.list("/")], [step === "syncFolder", ["a"]]);
     }
     const disk = new ForgetfulDisk();
-    const failure = () => new Error("The note cannot be written");
-    await assert.rejects(writeFileAtomic("/a", broken(), { disk, failure }), { message: "connection lost" });
+    const toError = () => new Error("The note cannot be written");
+    await assert.rejects(writeFileAtomic("/a", broken(), { disk, toError }), { message: "connection lost" });
     assert.deepEqual(await disk.list("/"), []);
   });
 
@@ -93,9 +93,9 @@ describe("a file that is written whole", () => {
   });
 
   it("has a name of its own until it is whole, which is reported from names of others", () => {
-    assert.equal(isTemporaryName(temporaryName("upload"), "upload"), true);
+    assert.equal(isTemporaryName(createTemporaryName("upload"), "upload"), true);
     assert.deepEqual(
-      [parseTemporaryName(temporaryName("a.json")), parseTemporaryName("a.json")],
+      [parseTemporaryName(createTemporaryName("a.json")), parseTemporaryName("a.json")],
       ["a.json", undefined],
     );
     const others = ["upload.tmp", "upload.0123456789ab.tmp", "other.0123456789ab.svc-tmp", "upload.0123.svc-tmp"];

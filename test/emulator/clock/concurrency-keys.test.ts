@@ -59,7 +59,7 @@ async function workshop(
               };
             };
           }),
-        capacity: async (_, keys) => keys.map(capacity),
+        readCapacities: async (_, keys) => keys.map(capacity),
       },
     },
   });
@@ -83,8 +83,8 @@ async function workshop(
     troubles,
     letGo,
     replaceState() {
-      runner.replaceState(clock.stateAt(clock.now()));
-      void runner.whenIdle();
+      runner.replaceState(clock.createStateAt(clock.now()));
+      void runner.waitUntilIdle();
     },
     get atWork() {
       return held.size;
@@ -216,7 +216,7 @@ describe("an entry in trouble", () => {
       "odd: No handler is registered for schedule entries of kind unknown",
     ]);
     await shop.letGo("good0", "good1");
-    await shop.runner.whenIdle();
+    await shop.runner.waitUntilIdle();
     assert.deepEqual(await shop.left(), ["bad", "odd"]);
 
     trial.spoilt = false;

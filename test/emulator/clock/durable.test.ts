@@ -31,12 +31,12 @@ async function heldDisk(t: TestContext) {
 const changed = (store: Store, difference: Partial<Store>): Store => ({
   read: (work) => store.read(work),
   transaction: (name, work) => store.transaction(name, work),
-  durable: () => store.durable(),
+  waitUntilDurable: () => store.waitUntilDurable(),
   watch: (collection, tell) => store.watch(collection, tell),
   watchRows: (collections, tell) => store.watchRows(collections, tell),
   export: () => store.export(),
-  contents: () => store.contents(),
-  beside: () => store.beside(),
+  readContents: () => store.readContents(),
+  createEmptyStore: () => store.createEmptyStore(),
   load: (document) => store.load(document),
   takeOver: (next, moments) => store.takeOver(next, moments),
   replace: (document) => store.replace(document),
@@ -55,7 +55,7 @@ describe("what is due", () => {
     const added = store.transaction("add", (tx) =>
       enqueue(tx, { due: begin, kind: "play", concurrency_key: "a", ref: "a" }),
     );
-    const ended = runner.whenIdle();
+    const ended = runner.waitUntilIdle();
     await idle();
     assert.deepEqual(seen, []);
 
@@ -80,7 +80,7 @@ describe("what is due", () => {
     });
     const { runner, seen, add } = await stage(t, {}, { store: busy });
     await add([minutes(5), "a"]);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
 
     hold();
     isHeld = true;
@@ -113,7 +113,7 @@ describe("what is due", () => {
       await add([0, name]);
       await idle();
     }
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     const late = names.filter((_, i) => i % 2 === 0).map((name) => `late ${name}`);
     assert.deepEqual([...seen].sort(), [...names, ...late].map((name) => `+0 ${name}`).sort());
   });

@@ -59,7 +59,7 @@ async function queue(t: TestContext): Promise<Queue> {
                 if (!hanging(ownerOf(entry.concurrency_key))) return Promise.resolve(commit);
                 return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
               }),
-            capacity: async (_, keys) => keys.map(() => 6),
+            readCapacities: async (_, keys) => keys.map(() => 6),
           },
         },
       });

@@ -81,11 +81,11 @@ describe("the queue", () => {
     const listed: unknown[] = [];
     const store = watched(openMemoryStore({ collections, wall: systemWallClock }), listed);
     const { runner, seen, add } = await stage(t, {}, { store });
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     listed.length = 0;
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     await Promise.all(names.map((name) => add([0, name])));
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(
       seen,
       names.map((name) => `+0 ${name}`),

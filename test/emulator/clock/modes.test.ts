@@ -15,10 +15,10 @@ describe("how entries come due", () => {
     await wall.pass(4_999);
     assert.deepEqual(seen, []);
     await wall.pass(1);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(seen, ["+5 a"]);
     await wall.pass(15_000);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(seen, ["+5 a", "+20 b"]);
   });
 
@@ -28,11 +28,11 @@ describe("how entries come due", () => {
     await add([minutes(20), "late"]);
     await wall.pass(1_000);
     await add([minutes(1), "early"], [0, "at once"]);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     // The time that had passed when it was due already.
     assert.deepEqual(seen, [`+${1 / 60} at once`]);
     await wall.pass(minutes(1));
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(seen.slice(1), ["+1 early"]);
   });
 
@@ -43,7 +43,7 @@ describe("how entries come due", () => {
     await runner.advance({ by: minutes(10) });
     assert.deepEqual([seen, clock.now()], [["+5 a", "+6 b"], begin + minutes(10)]);
     await wall.pass(minutes(1));
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(seen, ["+5 a", "+6 b", "+11 c"]);
   });
 
@@ -51,7 +51,7 @@ describe("how entries come due", () => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall });
     await add([0, "now"], [1, "later"]);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     await wall.pass(minutes(60));
     assert.deepEqual(seen, ["+0 now"]);
   });
@@ -82,7 +82,7 @@ describe("how entries come due", () => {
       pending: 1,
     });
     await wall.pass(1_000);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(seen, ["+3 a"]);
   });
 
@@ -94,7 +94,7 @@ describe("how entries come due", () => {
     await before.runner.close();
     await wall.pass(minutes(10));
     const after = await stage(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
-    await after.runner.whenIdle();
+    await after.runner.waitUntilIdle();
     assert.deepEqual(after.seen, ["+10 first", "+10 second"]);
   });
 

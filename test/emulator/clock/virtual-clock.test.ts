@@ -18,14 +18,14 @@ describe("virtual time", () => {
     await clock.set({ speed: 60 });
     await wall.pass(1_000);
     assert.equal(clock.now(), start + 250 + 60_000);
-    assert.equal(clock.wallUntil(start + 250 + 120_000), 1_000);
+    assert.equal(clock.getWallDelay(start + 250 + 120_000), 1_000);
   });
 
   it("stands still when it is manual, and continues from there when it is real again", async () => {
     const wall = new StandingWall();
     const clock = await VirtualClock.open(store(), wall, { mode: "manual", now: start });
     await wall.pass(5_000);
-    assert.deepEqual([clock.now(), clock.wallUntil(start + 1)], [start, undefined]);
+    assert.deepEqual([clock.now(), clock.getWallDelay(start + 1)], [start, undefined]);
     await clock.jump(start + 90_000);
     await clock.set({ mode: "real" });
     await wall.pass(10);

@@ -71,7 +71,7 @@ describe("sending again", () => {
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url, { status: "DISABLED_BY_ERROR", failure_count: 6 });
     await office.happen("CONTRACT_CREATED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.equal(sink.received.length, 0);
     assert.equal(await again(office, 1), "delivered");
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 0 });
@@ -84,7 +84,7 @@ describe("sending again", () => {
     const id = await office.subscribe(sink.url, { failure_count: 5 });
     await office.store.transaction("off", (tx) => switchSubscription(tx, id, false, office.clock.now()));
     await office.happen("CONTRACT_CREATED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     await office.store.transaction("on", async (tx) => {
       const row = await tx.get(subscriptions, id);
       tx.put(subscriptions, { ...row!, status: "ACTIVE", failure_count: 5 });
@@ -98,7 +98,7 @@ describe("sending again", () => {
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     await office.store.transaction("delete", (tx) => tx.delete(subscriptions, id));
     assert.equal(await again(office, 1), "skipped_deleted");
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
@@ -127,7 +127,7 @@ describe("the log of deliveries", () => {
     const one = await office.subscribe(good.url);
     const two = await office.subscribe(bad.url, { only_for_activities: ["CONTRACT_SIGNED"] });
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_SIGNED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
 
     const ids = async (filter: Parameters<typeof listDeliveries>[1], offset = 0, limit = 10) => {
       const { items, total } = await office.store.read((view) => listDeliveries(view, filter, { offset, limit }));
@@ -148,7 +148,7 @@ describe("the log of deliveries", () => {
     sink.answer((_, response) => void response.writeHead(418).end("no coffee"));
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     const shown = await office.store.read((view) => showDelivery(view, 1));
     assert.equal(shown?.requestBody, sink.received[0]?.body.toString());
     const [{ duration_ms, wall_at, ...attempt } = { duration_ms: -1, wall_at: null }] = shown?.attempts ?? [];
@@ -200,7 +200,7 @@ describe("the log of deliveries", () => {
     sink.answer(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     await office.store.transaction("delete", (tx) => tx.delete(subscriptions, id));
     await office.runner.advance({ untilIdle: true });
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "skipped_deleted", attempts: ["+0 500"] }]);

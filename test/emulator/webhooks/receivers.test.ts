@@ -59,7 +59,7 @@ describe("an attempt", () => {
       sink.answer(500);
       await subscribe(sink.url);
       await happen("CONTRACT_SIGNED");
-      await runner.whenIdle();
+      await runner.waitUntilIdle();
       now += 7_000;
       await runner.advance({ next: true });
 
@@ -97,7 +97,7 @@ describe("an attempt", () => {
       sink.answer((_, response) => void response.writeHead(status, { location: sink.url }).end());
       const id = await subscribe(sink.url);
       await happen("CONTRACT_CREATED");
-      await runner.whenIdle();
+      await runner.waitUntilIdle();
       // A redirect is not followed: one request.
       assert.equal(sink.received.length, 1);
       assert.deepEqual(await story(), [{ webhook: id, outcome, attempts: [`+0 ${status}`] }]);
@@ -108,7 +108,7 @@ describe("an attempt", () => {
     const { subscribe, happen, runner, story } = await post(t);
     const id = await subscribe(nobody);
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: ["+0 connection_refused"] }]);
   });
 
@@ -122,7 +122,7 @@ describe("an attempt", () => {
     await subscribe(silent);
     await subscribe(chatty);
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(
       (await story()).map(({ attempts }) => attempts),
       [["+0 connection_reset"], ["+0 not_http"]],
@@ -156,7 +156,7 @@ describe("an attempt", () => {
     finish();
     while ((await story())[2]?.outcome !== "delivered") await idle();
     await wall.pass(1);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(await told(), [
       ["retrying", "+0 response_timeout"],
       ["retrying", "+0 response_timeout"],
@@ -172,7 +172,7 @@ describe("an attempt", () => {
     t.after(() => server.close());
     await subscribe(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(
       (await story()).map(({ attempts }) => attempts),
       [["+0 tls_error"]],
@@ -192,7 +192,7 @@ describe("an attempt", () => {
     });
     await subscribe(sink.url);
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     const shown = await store.read((view) => showDelivery(view, 1));
     assert.deepEqual(
       [shown?.delivery.outcome, shown?.attempts[0]?.status, shown?.attempts[0]?.response_body?.length],
@@ -204,7 +204,7 @@ describe("an attempt", () => {
     const { subscribe, happen, runner, story, subscription } = await post(t);
     const id = await subscribe("https://receiver.example/hooks");
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(await story(), [{ webhook: id, outcome: "skipped_not_allowed", attempts: [] }]);
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
   });
@@ -328,7 +328,7 @@ describe("What a receiver answered", () => {
       await subscribe(sink.url);
       for (let i = 0; i < 2; i += 1) {
         await happen("CONTRACT_SIGNED");
-        await runner.whenIdle();
+        await runner.waitUntilIdle();
       }
       const attempts = (await story()).map(({ attempts }) => attempts);
       assert.deepEqual(attempts, [[`+0 ${status}`], [`+0 ${status}`]]);

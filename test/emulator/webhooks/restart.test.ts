@@ -28,7 +28,7 @@ describe("after a restart", () => {
     await before.close();
 
     const after = await post(t, { store: await open() });
-    assert.deepEqual((await after.runner.status()).next_due, after.clock.now() + minutes(15));
+    assert.deepEqual((await after.runner.readStatus()).next_due, after.clock.now() + minutes(15));
     await after.runner.advance({ untilIdle: true });
     assert.deepEqual(await after.story(), [
       {
@@ -52,7 +52,7 @@ describe("after a restart", () => {
 
     sink.answer(200);
     const after = await post(t, { store: await open() });
-    await after.runner.whenIdle();
+    await after.runner.waitUntilIdle();
     assert.deepEqual(await after.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
     assert.equal(sink.received.length, 2);
     assert.deepEqual(sink.received[0]?.body, sink.received[1]?.body);

@@ -60,7 +60,7 @@ describe("the retry schedule", () => {
     const id = await subscribe(sink.url);
 
     await happen(...Array.from({ length: 7 }, () => "CONTRACT_CREATED" as const));
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
 
     assert.equal(sink.received.length, 6);
     assert.deepEqual(await story(), [
@@ -91,7 +91,7 @@ describe("the retry schedule", () => {
     await subscribe(sink.url, { failure_count: 4 });
 
     await happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual({ most, received: sink.received.length }, { most: 2, received: 3 });
   });
 
@@ -106,7 +106,7 @@ describe("the retry schedule", () => {
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 4 });
     sink.answer(202);
     await happen("CONTRACT_SIGNED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
     sink.answer(500);
     await runner.advance({ untilIdle: true });
@@ -142,10 +142,10 @@ describe("the retry schedule", () => {
     const turn = (on: boolean) => store.transaction("switch", (tx) => switchSubscription(tx, id, on, clock.now()));
 
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     await turn(false);
     await happen("CONTRACT_SIGNED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     await turn(true);
     sink.answer(200);
     await runner.advance({ untilIdle: true });
@@ -177,7 +177,7 @@ describe("the retry schedule", () => {
     assert.deepEqual({ held: held.length, healthy: healthy.received.length }, { held: 6, healthy: 8 });
 
     for (const answer of held) answer();
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     const outcomes = (await story()).map(({ webhook, outcome }) => `${webhook} ${outcome}`);
     assert.deepEqual(outcomes.filter((line) => line === `${well} delivered`).length, 8);
     assert.deepEqual(outcomes.filter((line) => line === `${dead} retrying`).length, 6);
@@ -205,7 +205,7 @@ describe("the retry schedule", () => {
 
     hanging.answer(200);
     for (const answer of held) answer();
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     const delivered = (await story()).filter(({ outcome }) => outcome === "delivered");
     assert.deepEqual([delivered.length, delivered.filter(({ webhook }) => webhook === well).length], [12 * 14 + 8, 8]);
   });

@@ -37,7 +37,7 @@ describe("an attempt that is on its way", () => {
     await reached;
     await office.store.transaction("drop", (tx) => tx.delete(deliveries, 1));
     sink.held[0]!(500);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual([await office.story(), await queued(office)], [[], []]);
     assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 0 });
   });
@@ -55,7 +55,7 @@ describe("an attempt that is on its way", () => {
       enqueue(tx, { ...entry!, due: begin + minutes(7) });
     });
     sink.held[0]!(200);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual(await queued(office), [[1, "deliver", 7]]);
   });
 
@@ -75,7 +75,7 @@ describe("an attempt that is on its way", () => {
     sink.held[1]!(200);
     assert.equal(await again, "delivered");
     sink.held[0]!(500);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200", "+0 500"] }]);
     assert.deepEqual(await queued(office), []);
     assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 1 });
@@ -98,7 +98,7 @@ describe("an attempt that waits for capacity", () => {
     const { office, sink, id } = await waiting(t);
     await office.store.transaction("take away", (tx) => tx.delete(schedule, 2));
     sink.held[0]!(200);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual(await office.story(), [
       { webhook: id, outcome: "delivered", attempts: ["+0 200"] },
       { webhook: id, outcome: "waiting", attempts: [] },
@@ -110,7 +110,7 @@ describe("an attempt that waits for capacity", () => {
     const { office, sink, id } = await waiting(t);
     await office.store.transaction("drop", (tx) => tx.delete(deliveries, 2));
     sink.held[0]!(200);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
     assert.deepEqual([sink.received.length, await queued(office)], [1, []]);
   });
@@ -122,7 +122,7 @@ describe("an attempt that waits for capacity", () => {
       enqueue(tx, { ...entry!, due: begin + minutes(9) });
     });
     sink.held[0]!(200);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual(await queued(office), [[2, "deliver", 9]]);
     sink.answer(200);
     await office.runner.advance({ untilIdle: true });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { PendingAttempt } from "../../../emulator/faults/faults.ts";
 import type { WebhookSender } from "../../../emulator/http/outgoing/webhook-sender.ts";
 import type { Store } from "../../../emulator/store/port.ts";
-import { deliveryJobHandlers } from "../../../emulator/webhooks/deliver.ts";
+import { createDeliveryJobHandlers } from "../../../emulator/webhooks/deliver.ts";
 import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import { dropExpired } from "../../../emulator/webhooks/log.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
@@ -28,11 +28,11 @@ describe("what is over", () => {
     await office.happen(...Array.from({ length: 60 }, () => "CONTRACT_CREATED" as const));
     // Nobody listens to this one.
     await office.happen("CONTRACT_VOIDED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     const attempt = async (byMs: number) => {
       if (byMs > 0) await office.runner.advance({ by: byMs });
       await office.happen("CONTRACT_SIGNED");
-      await office.runner.whenIdle();
+      await office.runner.waitUntilIdle();
       return idsOf(office.store);
     };
     await attempt(days(30) - 1);
@@ -54,7 +54,7 @@ describe("what is over", () => {
     const sink = await receiver(t);
     for (let i = 0; i < 3; i += 1) await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 400 }, () => "CONTRACT_CREATED" as const));
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     // One delivery of the first event lasts longer than its sisters.
     await office.store.transaction("keep", async (tx) => {
       const kept = await tx.get(deliveries, 2);
@@ -111,7 +111,12 @@ describe("an emulator that closes", () => {
       close: async () => {},
     };
     const { clock, store } = office;
-    const { deliver } = deliveryJobHandlers({ clock, wall: systemWallClock, settings: defaultSettings, outgoing });
+    const { deliver } = createDeliveryJobHandlers({
+      clock,
+      wall: systemWallClock,
+      settings: defaultSettings,
+      outgoing,
+    });
     const entries = [1, 2].map((n) => ({
       id: n,
       due: clock.now(),

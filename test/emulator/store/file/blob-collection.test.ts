@@ -30,7 +30,7 @@ async function stage(t: TestContext) {
   /** What a look on that day removes, of uploads named by their texts. */
   const look = async (onDay: number, named: readonly string[] = ["named"]) => {
     const wall = { ...movedWall(), now: () => first + onDay * day };
-    return collectBlobs({ path, folder, wall, named: async () => new Set(named.map(hashOf)) });
+    return collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set(named.map(hashOf)) });
   };
   const kept = async () => (await readdir(folder)).filter((name) => name !== "svc-unnamed.json").sort();
   return { home, path, folder, upload, look, kept };
@@ -62,18 +62,18 @@ describe("uploads that nothing names", () => {
     const { look, folder, home } = await stage(t);
     let asked = 0;
     const path = join(home, "emulator.json");
-    const named = async () => {
+    const findNamedBlobs = async () => {
       asked += 1;
       return new Set<string>();
     };
-    for (let i = 0; i < 3; i += 1) await collectBlobs({ path, folder, wall: movedWall(), named });
+    for (let i = 0; i < 3; i += 1) await collectBlobs({ path, folder, wall: movedWall(), findNamedBlobs });
     assert.equal(asked, 1);
     // Of a clock that stood wrong: a look in the future does not put off those of today.
     await look(900);
-    await collectBlobs({ path, folder, wall: movedWall(), named });
+    await collectBlobs({ path, folder, wall: movedWall(), findNamedBlobs });
     assert.equal(asked, 2);
     await mkdir(join(home, "empty"));
-    await collectBlobs({ path, folder: join(home, "empty"), wall: movedWall(), named });
+    await collectBlobs({ path, folder: join(home, "empty"), wall: movedWall(), findNamedBlobs });
     assert.deepEqual([asked, await readdir(join(home, "empty"))], [2, []]);
   });
 
@@ -148,7 +148,7 @@ describe("a collection that is killed", () => {
       // What was removed comes again, and is no longer what the note speaks of.
       await writeFile(join(folder, hashOf(texts[0]!)), texts[0]!);
       const wall = { ...movedWall(), now: () => Date.now() + 2 * day };
-      const removed = await collectBlobs({ path, folder, wall, named: async () => new Set() });
+      const removed = await collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set() });
       assert.deepEqual([...removed].sort(), left.filter((name) => name !== hashOf(texts[0]!)).sort());
       assert.deepEqual((await readdir(folder)).sort(), [hashOf(texts[0]!), "svc-unnamed.json"].sort());
     });

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Blobs } from "../../../../emulator/store/blobs.ts";
 import { openFileBlobs } from "../../../../emulator/store/file/blob-collection.ts";
-import { memoryBlobs } from "../../../../emulator/store/memory-store.ts";
+import { createMemoryBlobs } from "../../../../emulator/store/memory-store.ts";
 import { gatedDisk, temporaryFolder } from "../../../support/store.ts";
 
 const kinds: [name: string, open: (t: TestContext) => Promise<Blobs>][] = [
-  ["in memory", async () => memoryBlobs()],
+  ["in memory", async () => createMemoryBlobs()],
   ["in a folder", async (t) => openFileBlobs({ folder: join(await temporaryFolder(t), "files") })],
 ];
 

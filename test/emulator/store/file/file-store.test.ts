@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { type FileStoreOptions, openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { firstLine, logLine } from "../../../../src/files/log-line.ts";
+import { formatFirstLine, logLine } from "../../../../src/files/log-line.ts";
 import { collections, contentOf, owners, people, person, temporaryFolder } from "../../../support/store.ts";
 
 type Rest = Partial<FileStoreOptions>;
@@ -299,7 +299,7 @@ describe("a damaged file", () => {
   it("is rejected when a journal between snapshot and last journal is missing", async (t) => {
     const { folder, store } = await seeded(t);
     await store.close();
-    const first = firstLine(JSON.stringify({ svc_journal: 1, generation: 9, after: 8 })).toString();
+    const first = formatFirstLine(JSON.stringify({ svc_journal: 1, generation: 9, after: 8 })).toString();
     const line = logLine('[["delete","people","1"]]', { number: 9, group: 9, before: 0 }).bytes.toString();
     await writeFile(join(folder, "emulator.json.journal.9"), first + line);
     await assert.rejects(open(folder), /journal\.9, line 1: the previous journal \(generation 8\) is missing/);

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "no
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { claimRunFile, listRunFilePaths, type RunFile } from "../../../../emulator/store/file/run-file.ts";
-import { thisMachine } from "../../../../src/files/machine.ts";
+import { identifyMachine } from "../../../../src/files/machine.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 import { movedWall } from "../../../support/walls/moved-wall.ts";
 
@@ -73,7 +73,7 @@ describe("the run file", () => {
 
   it("goes to exactly one of many that start at once over a stale one", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
-    await writeFile(path, JSON.stringify({ ...run("old", gonePid()), id: "old", ...(await thisMachine()) }));
+    await writeFile(path, JSON.stringify({ ...run("old", gonePid()), id: "old", ...(await identifyMachine()) }));
     const starting = Array.from({ length: 8 }, (_, i) => claim([path], run(`new-${i}`)));
     const settled = await Promise.allSettled(starting);
     assert.equal(settled.filter(({ status }) => status === "fulfilled").length, 1);

@@ -3,7 +3,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { openFileSnapshotStore } from "../../../../emulator/store/file/file-snapshot-store.ts";
-import { memorySnapshotStore } from "../../../../emulator/store/memory-store.ts";
+import { createMemorySnapshotStore } from "../../../../emulator/store/memory-store.ts";
 import type { SnapshotStore } from "../../../../emulator/store/snapshot-store.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
@@ -25,7 +25,7 @@ async function read(snapshotStore: SnapshotStore, name: string): Promise<string 
 }
 
 const stores: Record<string, (t: TestContext) => Promise<SnapshotStore>> = {
-  "in memory": async () => memorySnapshotStore(),
+  "in memory": async () => createMemorySnapshotStore(),
   "in a folder": async (t) => openFileSnapshotStore({ folder: join(await temporaryFolder(t), "snapshots") }),
 };
 

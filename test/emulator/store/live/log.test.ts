@@ -26,7 +26,7 @@ class ScriptedLog implements CommitLog {
     return this.#newest;
   }
 
-  flushed(): Promise<void> {
+  waitUntilFlushed(): Promise<void> {
     return this.#newest;
   }
 
@@ -96,7 +96,7 @@ describe("a commit", () => {
     await idle();
     assert.deepEqual([await names(), write.ended, told], [["p1"], "not yet", []]);
     const reader = watched(store.transaction("read only", (tx) => tx.count(people)));
-    const flushed = watched(store.durable());
+    const flushed = watched(store.waitUntilDurable());
     await idle();
     assert.deepEqual([reader.ended, flushed.ended], ["not yet", "not yet"]);
     log.goOn();

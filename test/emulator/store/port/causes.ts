@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Cause, CauseRow } from "../../../../emulator/store/cause.ts";
-import { CausedStore, causes, causesEvictedAtOnce, maxCauses } from "../../../../emulator/store/causes.ts";
+import { CausedStore, causeEvictionBatch, causes, maxCauses } from "../../../../emulator/store/causes.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { collections, people, person } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
@@ -16,7 +16,7 @@ const rowOf = (id: string, before?: CauseRow): CauseRow => ({
   before: before?.id ?? null,
   moved_by: null,
 });
-const cause = (id: string, before?: Cause): Cause => ({ id, before, row: (known) => rowOf(id, known) });
+const cause = (id: string, before?: Cause): Cause => ({ id, before, createRow: (known) => rowOf(id, known) });
 const kept = (store: Store) => store.read((view) => view.list(causes));
 const idsOf = async (store: Store) => (await kept(store)).map(({ id }) => id);
 const withCauses = { collections: [...collections, causes] };
@@ -59,17 +59,17 @@ export function causesSuite(open: Open): void {
       const own = new CausedStore(store, cause("advance:1"));
       await own.transaction("record", async (tx) => {
         seen.push(tx.cause?.id);
-        await tx.because(cause("timer:1"), () => {
+        await tx.withCause(cause("timer:1"), () => {
           seen.push(tx.cause?.id);
           tx.put(people, person(1));
         });
         // Written down before: nothing is known of it but its id.
-        await tx.because({ id: "request:9" }, () => {
+        await tx.withCause({ id: "request:9" }, () => {
           seen.push(tx.cause?.id);
           tx.put(people, person(2));
         });
-        await tx.because(cause("timer:2"), () => seen.push(tx.cause?.id));
-        await tx.because(undefined, () => seen.push(tx.cause?.id));
+        await tx.withCause(cause("timer:2"), () => seen.push(tx.cause?.id));
+        await tx.withCause(undefined, () => seen.push(tx.cause?.id));
         seen.push(tx.cause?.id);
       });
       assert.deepEqual(seen, ["advance:1", "timer:1", "request:9", "timer:2", undefined, "advance:1"]);
@@ -80,12 +80,12 @@ export function causesSuite(open: Open): void {
       const { store } = await open(t, withCauses);
       await store.transaction("many", async (tx) => {
         for (let n = 1; n <= maxCauses + 2; n += 1) {
-          await tx.because(cause(`request:${n}`), () => tx.put(people, person(1)));
+          await tx.withCause(cause(`request:${n}`), () => tx.put(people, person(1)));
         }
       });
       const ids = await idsOf(store);
-      const left = maxCauses + 2 - causesEvictedAtOnce;
-      const oldest = `request:${causesEvictedAtOnce + 1}`;
+      const left = maxCauses + 2 - causeEvictionBatch;
+      const oldest = `request:${causeEvictionBatch + 1}`;
       assert.deepEqual([ids.length, ids[0], ids.at(-1)], [left, oldest, `request:${maxCauses + 2}`]);
     });
 

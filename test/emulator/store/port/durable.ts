@@ -74,13 +74,13 @@ export function durableSuite(open: Open): void {
   describe("the fence", () => {
     it("resolves once what was committed before is durable, and begins nothing", async (t) => {
       const { store, kept } = await open(t);
-      await store.durable();
+      await store.waitUntilDurable();
       const told: string[] = [];
       store.watch(people, () => told.push("people"));
       const writing = store.transaction("one", (tx) => tx.put(people, person(1)));
       // As soon as others can see it.
       const seen = await store.read((view) => view.count(people));
-      await store.durable();
+      await store.waitUntilDurable();
       assert.equal(seen, 1);
       if (kept) assert.equal((await contentOf(await kept.afterKill())).rows.people?.length, 1);
       await writing;
@@ -92,13 +92,13 @@ export function durableSuite(open: Open): void {
       const leave = signal();
       const writing = store.transaction("open", async (tx) => {
         tx.put(people, person(1));
-        await store.durable();
+        await store.waitUntilDurable();
         await leave.raised;
       });
-      await store.durable();
+      await store.waitUntilDurable();
       leave.raise();
       await writing;
-      await store.read(() => store.durable());
+      await store.read(() => store.waitUntilDurable());
     });
   });
 
@@ -115,7 +115,7 @@ export function durableSuite(open: Open): void {
         store.reset("late", (tx) => tx.put(people, person(1))),
         refused,
       );
-      await assert.rejects(store.durable(), refused);
+      await assert.rejects(store.waitUntilDurable(), refused);
     });
 
     it("lets those finish that came before", async (t) => {

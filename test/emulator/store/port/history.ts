@@ -38,7 +38,7 @@ async function wayOf(store: Store): Promise<Content[]> {
   const { commits, reach } = await told(history);
   const numbers = [reach!.number, ...commits.reverse().map(({ number }) => number)];
   const states: Content[] = [];
-  for (const number of numbers) states.push(await contentOf((await history.stateAfter(number)).store));
+  for (const number of numbers) states.push(await contentOf((await history.restoreAfter(number)).store));
   return states;
 }
 
@@ -46,7 +46,7 @@ async function goBack(store: Store, steps: number): Promise<void> {
   const history = store.history!;
   const numbers: number[] = [];
   const reach = await history.visit(({ number }) => numbers.push(number) <= steps);
-  const { store: next, past } = await history.stateAfter(reach ? reach.number : numbers[steps]!);
+  const { store: next, past } = await history.restoreAfter(reach ? reach.number : numbers[steps]!);
   await store.takeOver(next, { past });
 }
 
@@ -65,7 +65,7 @@ export function historySuite(name: string, open: Open): void {
             else if (one === "keep") {
               kept = { past: store.history!.place(), document: await exported(store), way };
             } else if (one === "restore") {
-              const next = store.beside();
+              const next = store.createEmptyStore();
               await next.replace(kept.document);
               await store.takeOver(next, { past: kept.past });
               way = kept.way;
@@ -128,7 +128,7 @@ export function historySuite(name: string, open: Open): void {
       const way = await wayOf(again.store);
       assert.ok(way.length < states.length);
       assert.deepEqual(way, states.slice(-way.length));
-      await assert.rejects(again.store.history!.stateAfter(0), { message: /no longer in the history/ });
+      await assert.rejects(again.store.history!.restoreAfter(0), { message: /no longer in the history/ });
       const { store: without } = await again.kept!.reopen(undefined, { historyBytes: 0 });
       assert.equal(without.history, undefined);
     });

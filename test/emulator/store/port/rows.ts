@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { mapping, rows } from "../../../../emulator/store/port.ts";
+import { defineMapping, defineRows } from "../../../../emulator/store/port.ts";
 import { owners, type Person, people, person } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
@@ -82,13 +82,13 @@ export function rowsSuite(open: Open): void {
 
   describe("the list of collections", () => {
     it("names each collection once", async (t) => {
-      const twice = [mapping("owners"), mapping("owners")];
+      const twice = [defineMapping("owners"), defineMapping("owners")];
       await assert.rejects(open(t, { collections: twice }), /Two collections have the name owners/);
     });
 
     it("is the only source of collections", async (t) => {
       const { store } = await open(t);
-      const unknown = rows<Person>({ ...people, name: "unknown", indexes: {} });
+      const unknown = defineRows<Person>({ ...people, name: "unknown", indexes: {} });
       await assert.rejects(
         store.read((view) => view.list(unknown)),
         { name: "EmulatorBugError", message: /unknown is not in the list/ },

@@ -103,7 +103,7 @@ export function wholeStateSuite(open: Open): void {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => tx.put(people, person(1)));
       const keep = () => Promise.reject(new Error("no room"));
-      await assert.rejects(store.takeOver(store.beside(), { keep }), { message: "no room" });
+      await assert.rejects(store.takeOver(store.createEmptyStore(), { keep }), { message: "no room" });
       assert.deepEqual(ids(await store.read((view) => view.list(people))), [1]);
     });
 

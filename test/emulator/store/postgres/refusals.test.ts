@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { migrations, serverProblem } from "../../../../emulator/store/postgres/schema.ts";
+import { findServerProblem, migrations } from "../../../../emulator/store/postgres/schema.ts";
 import { svcVersion } from "../../../../src/base/version.ts";
 import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
 import { openStore } from "./opened.ts";
@@ -148,8 +148,8 @@ describe("a server", () => {
   it("is of version 13 or later, and of UTF8", () =>
     assert.deepEqual(
       [
-        serverProblem({ version: 120_022, called: "12.22 (Debian)", encoding: "UTF8" }),
-        serverProblem({ version: 130_000, called: "13.0", encoding: "UTF8" }),
+        findServerProblem({ version: 120_022, called: "12.22 (Debian)", encoding: "UTF8" }),
+        findServerProblem({ version: 130_000, called: "13.0", encoding: "UTF8" }),
       ],
       ["PostgreSQL 13 or later is required, but the server is 12.22 (Debian)", undefined],
     ));

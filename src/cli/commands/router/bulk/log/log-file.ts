@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { tryParseJson } from "../../../../../base/object.ts";
 import { svcVersion } from "../../../../../base/version.ts";
 import { type Disk, isMissing, systemDisk } from "../../../../../files/disk.ts";
-import { firstLine, logLine, startPosition } from "../../../../../files/log-line.ts";
+import { formatFirstLine, logLine, startPosition } from "../../../../../files/log-line.ts";
 import { type LogEnd, readLog } from "../../../../../files/read-log.ts";
 
 const format = 1;
@@ -23,7 +23,7 @@ interface LogFile extends LogEnd {
 /** Begins a log with these lines, durably. What had its name is replaced: nothing counted on it yet. */
 export async function createLog(disk: Disk, folder: string, lines: readonly string[]): Promise<void> {
   const path = join(folder, logName);
-  const bytes = [firstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
+  const bytes = [formatFirstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
   let { number, checksum } = startPosition;
   for (const json of lines) {
     number += 1;
@@ -45,7 +45,7 @@ export async function createLog(disk: Disk, folder: string, lines: readonly stri
 /** Reads the log of a job line by line, up to a write that a crash cut short. Fails with JobLogError. */
 async function readLogFile(disk: Disk, folder: string, take: (json: string) => void): Promise<LogFile> {
   const path = join(folder, logName);
-  const end = await readLog(disk, path, { first: (json) => first(json, path), line: take }).catch((cause) => {
+  const end = await readLog(disk, path, { visitFirst: (json) => first(json, path), visitLine: take }).catch((cause) => {
     if (isMissing(cause)) throw new JobLogError(`${path} is missing`, { cause });
     throw cause;
   });

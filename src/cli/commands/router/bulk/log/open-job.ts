@@ -57,7 +57,7 @@ export class OpenJob {
       length: state.file.length,
       position: state.file.position ?? startPosition,
       // The error of the system has the code by which the job's end is explained.
-      failure: (_reason, cause) => cause as Error,
+      createError: (_reason, cause) => cause as Error,
       gather: () => this.#gather(),
       ahead: () => results.write(),
     });
