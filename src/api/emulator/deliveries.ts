@@ -172,7 +172,7 @@ export const recordDelivery = operation({
     body: json(
       z.object({
         webhook: z.int().describe("ID of the webhook whose URL it was sent to"),
-        activity: z.enum(activities),
+        activity: z.enum(activities).describe("Activity of the event"),
         label: z.string().max(200).describe("Purpose of the delivery"),
         headers: dictionary(z.string().regex(/^[\t -~\u0080-\u00ff]*$/, "must not contain control characters"))
           .refine((headers) => Object.keys(headers).every((name) => /^(?:content-type|x-[a-z0-9-]+)$/i.test(name)), {
@@ -187,7 +187,7 @@ export const recordDelivery = operation({
           .optional()
           .describe("Why there was no complete response"),
         duration_ms: z.number().min(0).describe("Wall-clock time"),
-        response_body: z.string().max(65_536).nullable().optional(),
+        response_body: z.string().max(65_536).nullable().optional().describe("Body of the receiver's response"),
       }),
     ),
   },

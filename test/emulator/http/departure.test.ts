@@ -64,24 +64,23 @@ const isOf = (origin: string, message: unknown): boolean => {
   return typeof address === "object" && address?.port === Number(new URL(origin).port);
 };
 
-/** Resolves when something has happened to the server's connection of a request. */
-function connectionEvent(t: TestContext, origin: string, event: "close" | "timeout"): Promise<void> {
-  const { promise, resolve } = deferred();
+/** Calls with the server's connection of each request. */
+function watchConnections(t: TestContext, origin: string, watch: (socket: net.Socket) => void): void {
   const onStart = (message: unknown) => {
-    if (isOf(origin, message)) (message as { readonly socket: net.Socket }).socket.once(event, resolve);
+    if (isOf(origin, message)) watch((message as { readonly socket: net.Socket }).socket);
   };
   subscribe("http.server.request.start", onStart);
   t.after(() => unsubscribe("http.server.request.start", onStart));
-  return promise;
 }
 
 describe("An answer that no one reads", () => {
   for (const target of ["/whole", "/pieces"]) {
     it(`keeps its connection for a time at ${target}, and then it is cut`, async (t) => {
       const { origin } = await stage(t, 50);
-      const cut = connectionEvent(t, origin, "close");
+      const cut = deferred();
+      watchConnections(t, origin, (socket) => socket.once("close", cut.resolve));
       const caller = connected(origin, target);
-      await cut;
+      await cut.promise;
       caller.read();
       await caller.closed;
       assert.ok(caller.received() < large.length, String(caller.received()));
@@ -114,32 +113,42 @@ describe("An answer that no one reads", () => {
 describe("An answer that takes long", () => {
   it("is not cut off, since there is nothing to read yet", async (t) => {
     const enough = deferred();
-    const { origin } = await serving(
-      t,
-      [
-        createPart({
-          operations: [
-            made(router, "GET", "/slow", {}, { id: "slow" }),
-            made(router, "GET", "/pieces", {}, { id: "pieces", responses: { 200: bytes("text/plain") } }),
-          ],
-          handlers: {
-            slow: async () => {
-              await enough.promise;
-              return "made";
-            },
-            pieces: async function* () {
-              yield Buffer.from("ma");
-              await enough.promise;
-              yield Buffer.from("de");
-            },
+    const begun = deferred();
+    let waiting = 0;
+    const begin = () => {
+      waiting += 1;
+      if (waiting === 2) begun.resolve();
+    };
+    const { origin } = await serving(t, [
+      createPart({
+        operations: [
+          made(router, "GET", "/slow", {}, { id: "slow" }),
+          made(router, "GET", "/pieces", {}, { id: "pieces", responses: { 200: bytes("text/plain") } }),
+        ],
+        handlers: {
+          slow: async () => {
+            begin();
+            await enough.promise;
+            return "made";
           },
-          world: stateless,
-        }),
-      ],
-      { settings: { ...defaultSettings, unreadAnswerTimeoutMs: 20 } },
-    );
-    void connectionEvent(t, origin, "timeout").then(enough.resolve);
+          pieces: async function* () {
+            yield Buffer.from("ma");
+            begin();
+            await enough.promise;
+            yield Buffer.from("de");
+          },
+        },
+        world: stateless,
+      }),
+    ]);
+    const sockets: net.Socket[] = [];
+    watchConnections(t, origin, (socket) => sockets.push(socket));
     const answers = ["/slow", "/pieces"].map(async (path) => (await fetch(origin + path)).text());
+    await begun.promise;
+    await idle();
+    // As Node reports it when nothing has come or gone for the time of `unreadAnswerTimeoutMs`.
+    for (const socket of sockets) socket.emit("timeout");
+    enough.resolve();
     assert.deepEqual(await Promise.all(answers), ['"made"', "made"]);
   });
 });
