@@ -46,8 +46,8 @@ const changed = (store: Store, difference: Partial<Store>): Store => ({
   ...difference,
 });
 
-describe("what is due", () => {
-  it("is not begun before it is durable: a crash cannot take back what a user was told", async (t) => {
+describe("a due entry", () => {
+  it("starts only when it is durable: a crash cannot undo what a user has seen", async (t) => {
     const { store, hold, release } = await heldDisk(t);
     const { runner, seen } = await stage(t, {}, { store });
 
@@ -64,7 +64,7 @@ describe("what is due", () => {
     assert.deepEqual(seen, ["+0 a"]);
   });
 
-  it("is not begun before the time is durable at which it is, though others wrote when time was moved", async (t) => {
+  it("starts only when its time is durable, even if others write during the advance", async (t) => {
     const { store, hold, release } = await heldDisk(t);
     let leave = () => {};
     const inside = new Promise<void>((resolve) => {
@@ -96,7 +96,7 @@ describe("what is due", () => {
     assert.deepEqual(seen, ["+5 a"]);
   });
 
-  it("is begun once, also when it is recorded while a user looks what there is to do", async (t) => {
+  it("starts once, even if it is recorded while a user reads the queue", async (t) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const slow = changed(store, {
       // What it has read arrives late: others go on meanwhile.

@@ -31,7 +31,7 @@ const countOf = (store: Store) =>
     events: await view.count(webhookEvents),
   }));
 
-describe("sending again", () => {
+describe("a resend", () => {
   it("is one attempt outside the schedule; its success ends the delivery", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
@@ -51,7 +51,7 @@ describe("sending again", () => {
     assert.deepEqual([ran, sink.received.length], [[], 3]);
   });
 
-  it("leaves the times of the schedule as they were when it fails", async (t) => {
+  it("does not change the schedule when it fails", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -77,7 +77,7 @@ describe("sending again", () => {
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 0 });
   });
 
-  it("that fails for the sixth time disables the subscription", async (t) => {
+  it("disables the webhook at the sixth failure", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -93,7 +93,7 @@ describe("sending again", () => {
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
   });
 
-  it("that cannot be sent leaves the delivery as it was", async (t) => {
+  it("that cannot be sent does not change the delivery", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url);
@@ -104,7 +104,7 @@ describe("sending again", () => {
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
   });
 
-  it("finds the last webhook call of each contract", async (t) => {
+  it("of the last webhook of each contract is found", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     await office.subscribe(sink.url);
@@ -118,8 +118,8 @@ describe("sending again", () => {
   });
 });
 
-describe("the log of deliveries", () => {
-  it("lists what every filter asks for, newest first, page by page", async (t) => {
+describe("the delivery log", () => {
+  it("lists the matches of every filter, newest first, page by page", async (t) => {
     const office = await post(t);
     const good = await receiver(t);
     const bad = await receiver(t);
@@ -142,7 +142,7 @@ describe("the log of deliveries", () => {
     assert.deepEqual(await ids({ workspace_id: 2 }), [0]);
   });
 
-  it("shows the body that was sent and what came back", async (t) => {
+  it("shows the sent body and the response", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer((_, response) => void response.writeHead(418).end("no coffee"));
@@ -170,7 +170,7 @@ describe("the log of deliveries", () => {
     assert.equal(await office.store.read((view) => showDelivery(view, 2)), undefined);
   });
 
-  it("retains the delivered 30 days after the attempt, the failed and skipped 90, and waits for neither", async (t) => {
+  it("keeps delivered records for 30 days after the attempt, failed and skipped ones for 90", async (t) => {
     const office = await post(t);
     const good = await receiver(t);
     const bad = await receiver(t);
@@ -194,7 +194,7 @@ describe("the log of deliveries", () => {
     assert.deepEqual(await at(to + days(90)), { deliveries: 0, attempts: 0, events: 0 });
   });
 
-  it("ends deliveries of a deleted subscription as skipped when their turn comes", async (t) => {
+  it("ends due deliveries of a deleted webhook as skipped", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer(500);

@@ -17,7 +17,7 @@ async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
 }
 
 describe("after a restart", () => {
-  it("the schedule continues where it was", async (t) => {
+  it("the schedule continues from its last state", async (t) => {
     const open = await stateFile(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -39,7 +39,7 @@ describe("after a restart", () => {
     ]);
   });
 
-  it("an attempt whose outcome was not recorded is made again", async (t) => {
+  it("an attempt without a recorded outcome is repeated", async (t) => {
     const open = await stateFile(t);
     const sink = await receiver(t);
     const reached = new Promise<void>((resolve) => sink.answer(() => resolve()));

@@ -20,8 +20,8 @@ const idsOf = (store: Store) =>
     events: (await view.list(webhookEvents)).map(({ id }) => id),
   }));
 
-describe("what is over", () => {
-  it("leaves by itself with the next attempts, some of it each time", async (t) => {
+describe("expired records", () => {
+  it("are removed with the next attempts, a few each time", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     await office.subscribe(sink.url);
@@ -49,7 +49,7 @@ describe("what is over", () => {
     assert.deepEqual(await attempt(days(60)), { deliveries: [65], attempts: ["65/1"], events: [66] });
   });
 
-  it("leaves before the log is looked at, however much it is; its event goes with the last delivery of it", async (t) => {
+  it("are removed before the log is read, however many there are; an event is removed with its last delivery", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     for (let i = 0; i < 3; i += 1) await office.subscribe(sink.url);
@@ -68,8 +68,8 @@ describe("what is over", () => {
   });
 });
 
-describe("what a script of faults is reported", () => {
-  it("is which attempt is about to begin, by its number, and whether it is a resend", async (t) => {
+describe("a fault script", () => {
+  it("gets the number of the attempt, and whether it is a resend", async (t) => {
     const told: PendingAttempt[] = [];
     const office = await post(t, { intervene: (about) => void told.push(about) });
     const sink = await receiver(t);
@@ -95,8 +95,8 @@ describe("what a script of faults is reported", () => {
   });
 });
 
-describe("an emulator that closes", () => {
-  it("breaks off everything that is on its way at once, whatever the number of attempts", async (t) => {
+describe("a closing emulator", () => {
+  it("aborts all running attempts at once, however many there are", async (t) => {
     const office = await post(t);
     const id = await office.subscribe("http://127.0.0.1:1/");
     await office.runner.close();

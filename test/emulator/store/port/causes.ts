@@ -24,7 +24,7 @@ const withCauses = { collections: [...collections, causes] };
 /** Who writes says why: the cause is known to what it writes, and kept with it. */
 export function causesSuite(open: Open): void {
   describe("the cause of a transaction", () => {
-    it("is kept with what it changes, once, after what led to it", async (t) => {
+    it("is stored with its changes, once, after the previous cause", async (t) => {
       const { store } = await open(t, withCauses);
       const second = cause("timer:1", cause("request:1"));
       await store.transaction("first", (tx) => tx.put(people, person(1)), second);
@@ -33,7 +33,7 @@ export function causesSuite(open: Open): void {
       assert.deepEqual(await kept(store), [request, rowOf("timer:1", request)]);
     });
 
-    it("is not kept where nothing follows from it, or all of it is taken back", async (t) => {
+    it("is not stored if it changes nothing, or if everything is rolled back", async (t) => {
       const { store } = await open(t, withCauses);
       const asked = cause("request:1");
       await store.transaction("reads", (tx) => tx.list(people), asked);
@@ -53,7 +53,7 @@ export function causesSuite(open: Open): void {
       assert.deepEqual(await idsOf(store), ["request:1"]);
     });
 
-    it("is known inside, and another one for a part of the work", async (t) => {
+    it("is known inside, and a part of the work can have another one", async (t) => {
       const { store } = await open(t, withCauses);
       const seen: (string | undefined)[] = [];
       const own = new CausedStore(store, cause("advance:1"));
@@ -76,7 +76,7 @@ export function causesSuite(open: Open): void {
       assert.deepEqual(await idsOf(store), ["timer:1", "advance:1"]);
     });
 
-    it("gives way to newer ones where there are too many", async (t) => {
+    it("is dropped for newer ones when there are too many", async (t) => {
       const { store } = await open(t, withCauses);
       await store.transaction("many", async (tx) => {
         for (let n = 1; n <= maxCauses + 2; n += 1) {
@@ -89,7 +89,7 @@ export function causesSuite(open: Open): void {
       assert.deepEqual([ids.length, ids[0], ids.at(-1)], [left, oldest, `request:${maxCauses + 2}`]);
     });
 
-    it("survives a kill with what followed", async (t) => {
+    it("survives a kill together with its changes", async (t) => {
       const { store, kept: disk } = await open(t, withCauses);
       if (!disk) return;
       await store.transaction("writes", (tx) => tx.put(people, person(1)), cause("request:1"));

@@ -53,7 +53,7 @@ async function goBack(store: Store, steps: number): Promise<void> {
 /** What led to the present state can be gone back to, for stores that are told to keep it. */
 export function historySuite(name: string, open: Open): void {
   describe(`${name}: its history`, () => {
-    it("is the way that led to the present state, whatever was left, also over starts", async (t) => {
+    it("contains the way to the present state, without replaced states, across restarts", async (t) => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
           let opened: Opened = await open(t, { historyBytes: 10_000_000 });
@@ -95,7 +95,7 @@ export function historySuite(name: string, open: Open): void {
       );
     });
 
-    it("is told whole while others write", async (t) => {
+    it("is complete while others write", async (t) => {
       const { store } = await open(t, { historyBytes: 10_000_000 });
       let written = 0;
       let isOver = false;
@@ -115,7 +115,7 @@ export function historySuite(name: string, open: Open): void {
       }
     });
 
-    it("is trimmed to what may be kept, the oldest first, and not at all kept where nothing may", async (t) => {
+    it("drops the oldest entries beyond its limit, and is empty with a limit of 0", async (t) => {
       const { store, kept } = await open(t, { historyBytes: 6_000 });
       const states = [await contentOf(store)];
       const reach = async () => (await told(store.history!)).reach!.number;
