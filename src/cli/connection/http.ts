@@ -16,10 +16,10 @@ import {
   redactUrlValues,
   rememberSentSecrets,
 } from "../process/redact.ts";
-import { traceHeaders } from "./trace-headers.ts";
+import { createTraceHeaders } from "./trace-headers.ts";
 
 /** Creates a client for the flags of this run. */
-export async function openClient(of: {
+export async function openClient(options: {
   host: Host;
   globals: Globals;
   output: Output;
@@ -27,13 +27,13 @@ export async function openClient(of: {
   credentials: Credentials;
   connections?: number | undefined;
 }): Promise<Client> {
-  const { host, globals, output, baseUrls, credentials } = of;
-  const transport = await openTransport(host, globals, of.connections);
+  const { host, globals, output, baseUrls, credentials } = options;
+  const transport = await openTransport(host, globals, options.connections);
   return createClient({
     baseUrls,
     credentials,
     transport,
-    tracing: traceHeaders(host.env),
+    tracing: createTraceHeaders(host.env),
     readable: true,
     wall: host.wall,
     observer: createObserver(globals, output, host),

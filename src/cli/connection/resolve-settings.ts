@@ -98,23 +98,23 @@ async function findRunningEmulator(host: Host): Promise<LocalEmulator | undefine
  */
 async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
   const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
-  const own = (value: string): SettingValue => ({ value, origin });
-  const toOwnSetting = (value: string | undefined) => (value === undefined ? undefined : own(value));
+  const toSetting = (value: string): SettingValue => ({ value, origin });
+  const toOwnSetting = (value: string | undefined) => (value === undefined ? undefined : toSetting(value));
   const { access: localEmulator, key, unused } = await selectEnvironmentKey(found, host);
   const first = getMainCluster(localEmulator);
   return {
     chosenBy: origin,
-    router: own(localEmulator.routerUrl),
-    contracts: own(first?.url ?? localEmulator.routerUrl),
+    router: toSetting(localEmulator.routerUrl),
+    contracts: toSetting(first?.url ?? localEmulator.routerUrl),
     clientId: key ? readVariable(host, "SVC_CLIENT_ID") : toOwnSetting(first?.clientId),
     clientSecret: key ? readVariable(host, "SVC_CLIENT_SECRET") : toOwnSetting(first?.clientSecret),
-    clusterKeys: Object.fromEntries(localEmulator.clusters.map(({ id, clusterKey }) => [id, own(clusterKey)])),
+    clusterKeys: Object.fromEntries(localEmulator.clusters.map(({ id, clusterKey }) => [id, toSetting(clusterKey)])),
     clusterKey: undefined,
     basicAuth: undefined,
     token: undefined,
     // A signing key in the environment is for deliveries of any origin and is sent nowhere.
     hmacKey: readWebhookKeySetting(host) ?? toOwnSetting(first?.hmacKey),
-    controlToken: own(localEmulator.token),
+    controlToken: toSetting(localEmulator.token),
     isEmulatorHere: true,
     unused,
   };

@@ -83,8 +83,8 @@ function layOutColumn(
   // The first column identifies the row.
   const isEmpty = cells.every((text) => text === "");
   const rank = ranks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
-  const kept = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
-  return { name, cut, minWidth: kept, omits, rank, isNumber, cells, width };
+  const cutWidth = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
+  return { name, cut, minWidth: cutWidth, omits, rank, isNumber, cells, width };
 }
 
 /** Formats a time to the second, which is precise enough to distinguish rows. */

@@ -102,12 +102,12 @@ export async function findChoices(
       return undefined;
     },
   );
-  if (found?.length === 0) refuseToAsk(offer, command);
+  if (found?.length === 0) failWithoutChoices(offer, command);
   return found;
 }
 
 /** Reports what is missing, if that is known. */
-function refuseToAsk(offer: Fetch, command: string): void {
+function failWithoutChoices(offer: Fetch, command: string): void {
   const statuses = offer === listContractChoices ? statusesFor[command] : undefined;
   const message =
     offer === listJobs

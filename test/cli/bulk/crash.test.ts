@@ -140,7 +140,7 @@ describe("a full disk", () => {
     };
     for (const batch of [3, 4]) await job.finish(batchLine(batch), resultsOf(batch)).catch(() => {});
     await assert.rejects(job.note("stopped"), { code: "ENOSPC" });
-    const [counted, kept] = [job.counts.rows, job.kept.rows];
+    const [counted, kept] = [job.counts.rows, job.durable.rows];
     await job.close();
     disk.before = () => {};
     const { rows } = (await readJobLog(folder, disk))!;

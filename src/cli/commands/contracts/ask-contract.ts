@@ -47,7 +47,7 @@ export async function askContract(input: ContractInput, context: Context): Promi
   const data = await askAttributes(attributes, context);
   const party = await askCounterparty(counter_party_kind, context);
   const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([party])}`];
-  return withSet(input, set, context);
+  return addAssignments(input, set, context);
 }
 
 /**
@@ -77,7 +77,11 @@ export async function askForRejectedFields(
     email: await askForText("Their e-mail address:", checkAddress),
     is_counterparty_signatory: false,
   };
-  return withSet(input, [...set, `signatories=${JSON.stringify([...getCounterpartySignatories(set), own])}`], context);
+  return addAssignments(
+    input,
+    [...set, `signatories=${JSON.stringify([...getCounterpartySignatories(set), own])}`],
+    context,
+  );
 }
 
 /** A caller that lists one signatory has to list all of them. */
@@ -99,7 +103,7 @@ async function askOtherTemplate(refused: number | undefined, context: Context): 
 }
 
 /** Returns the input with these assignments, and prints the equivalent command line. */
-async function withSet(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
+async function addAssignments(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
   const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
   await context.output.note("To run this without prompts:");
   await context.output.note(`  ${formatNextCommand([...words, ...set.flatMap((one) => ["--set", one])], context)}`);

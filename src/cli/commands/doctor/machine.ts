@@ -72,10 +72,10 @@ async function checkProfile(context: Context): Promise<CheckResult> {
 
 /** Checks the stored sign-ins, the emulator of this folder, and obstacles between it and its webhooks. */
 export async function checkEnvironment(context: Context): Promise<CheckResult[]> {
-  return [await signIns(context), await checkEmulator(context), ...(await checkWebhooks(context))];
+  return [await checkSignIns(context), await checkEmulator(context), ...(await checkWebhooks(context))];
 }
 
-async function signIns(context: Context): Promise<CheckResult> {
+async function checkSignIns(context: Context): Promise<CheckResult> {
   const { wall } = context.host;
   if (readTokenSetting(context.host)) return createPassed("sign-in", "SVC_TOKEN is set");
   try {

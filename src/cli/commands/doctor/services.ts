@@ -29,10 +29,10 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
     return [checkProxy(context, []), createFailed("services", message, "usage", hint)];
   }
   const { baseUrls, credentials, origin } = target;
-  const router = baseUrls.router === undefined ? undefined : await answerOf("router", checkHealth, context);
+  const router = baseUrls.router === undefined ? undefined : await requestService("router", checkHealth, context);
   const hasKey = Boolean(credentials.clientId && credentials.clientSecret);
   const contracts =
-    baseUrls.contracts !== undefined && hasKey ? await answerOf("contracts", listTemplates, context) : undefined;
+    baseUrls.contracts !== undefined && hasKey ? await requestService("contracts", listTemplates, context) : undefined;
   const sent = [
     { address: String(baseUrls.router), outcome: router },
     { address: String(baseUrls.contracts), outcome: contracts },
@@ -51,7 +51,7 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
 const isTarget = (value: unknown): value is ServiceTarget =>
   typeof value === "object" && value !== null && "baseUrls" in value;
 
-async function answerOf(
+async function requestService(
   service: "router" | "contracts",
   operation: Operation,
   context: Context,

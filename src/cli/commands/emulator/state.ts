@@ -87,16 +87,16 @@ const emulatorRepair = defineCommand({
       return undefined;
     }
     const { rows, mappings, transactions } = repair.kept;
-    const kept = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
+    const counts = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
     if (!repair.repaired) {
-      await output.print(`No damage found: ${kept}`);
+      await output.print(`No damage found: ${counts}`);
       return undefined;
     }
     await output.print(
       ...repair.damage.map((line) => `damaged: ${line}`),
       ...repair.dropped.map((file) => `dropped, because it follows the damage: ${file}`),
       ...repair.aside.map((file) => `renamed: ${file}`),
-      `kept: ${kept}`,
+      `kept: ${counts}`,
     );
     return undefined;
   },

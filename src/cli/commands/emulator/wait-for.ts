@@ -207,11 +207,11 @@ function createNotReachedError(
   const status =
     matched.contract &&
     `${matched.contract.composite_id} is ${matched.contract.contract_status}, not ${query.contract_status}`;
-  const near = [
+  const closest = [
     ...matched.activities.map((one) => `${one.activity}${formatContract(one)} at ${one.at}`),
     ...matched.deliveries.map((one) => `delivery ${one.id} ${one.activity}${formatContract(one)}: ${one.outcome}`),
   ];
-  const nearest = near.length === 0 ? "" : `Seen: ${near.slice(0, 5).join("; ")}.`;
+  const nearest = closest.length === 0 ? "" : `Seen: ${closest.slice(0, 5).join("; ")}.`;
   const [first] = disabled;
   const message =
     isUnreachable && first

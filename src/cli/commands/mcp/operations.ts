@@ -39,9 +39,10 @@ const withheldOperations: ReadonlySet<string> = new Set(["state.export", "cluste
 
 /** Finds the command with that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
 export function findCommand(commands: Commands, name: string): ListedCommand {
-  const wanted = name.trim().replace(/^svc /, "");
+  const normalizedName = name.trim().replace(/^svc /, "");
   const found =
-    commands.find(({ command }) => command === wanted) ?? commands.find(({ operation }) => operation === wanted);
+    commands.find(({ command }) => command === normalizedName) ??
+    commands.find(({ operation }) => operation === normalizedName);
   if (!found) throw new UsageError(`Operation "${name}" not found`, { hint: "Look for it with the tool find." });
   return found;
 }
@@ -87,7 +88,7 @@ export interface CallInput {
 }
 
 /** Creates the command line and standard input of one call. Throws UsageError if an agent may not run it. */
-export function callLine(commands: Commands, input: CallInput, allowWrites: boolean) {
+export function createCallLine(commands: Commands, input: CallInput, allowWrites: boolean) {
   const listed = findCommand(commands, input.operation);
   requireCallable(listed, allowWrites);
   const { params = {}, query = {}, body } = input;

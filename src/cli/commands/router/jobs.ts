@@ -33,7 +33,7 @@ const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
 async function findJob(
   { positionals, flags }: JobInput,
   { host }: Context,
-  wanted: (job: FoundJob) => boolean = () => true,
+  isWanted: (job: FoundJob) => boolean = () => true,
 ): Promise<StoredJob> {
   const name = positionals.job;
   const isLast = flags.last === true;
@@ -41,7 +41,7 @@ async function findJob(
   if (name !== undefined && isLast) throw new UsageError("<job> cannot be used with --last");
   const isName = name !== undefined && isJobId(name);
   const all = isLast ? await listJobs(host) : [];
-  const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;
+  const job = isLast ? (all.find(isWanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;
   if (job?.status === "damaged") throw createDamagedJobError(job);
   if (job) return job;
   throw new CommandFailedError("not-found", "no_such_job", isLast ? "No jobs found." : `Job ${name} not found.`, {
@@ -167,10 +167,10 @@ const jobsResume = defineCommand({
   async run(input, context) {
     const { record, folder, status } = await findJob(omitFile(input), context, (job) => !isFinished(job));
     if (isFinished({ status })) {
-      const which = input.flags.last
+      const explanation = input.flags.last
         ? `All jobs are finished; the newest is ${record.id}`
         : `${record.id} is already finished`;
-      await context.output.note(which);
+      await context.output.note(explanation);
       return status === "partial" ? "partial" : undefined;
     }
     return resumeJob(folder, record, {

@@ -141,10 +141,10 @@ function countIdentifiers(body: Readonly<Record<string, unknown>>): {
 } {
   const lists = Object.values(offboardKinds).map(({ field }) => [body[field] ?? []].flat());
   const identifiers = lists.map((list) => list.flatMap((one) => toFields(one).external_id_list ?? one));
-  const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+  const addUp = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
   return {
-    rows: sum(identifiers.map((list) => list.length)),
-    distinct: sum(identifiers.map((list) => new Set(list).size)),
+    rows: addUp(identifiers.map((list) => list.length)),
+    distinct: addUp(identifiers.map((list) => new Set(list).size)),
   };
 }
 

@@ -94,9 +94,9 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
       ...(step.as === "next" ? {} : { email: step.as }),
       ...(step.note === undefined ? {} : { note: step.note }),
     };
-    const who = step.as === "next" ? "the next person" : step.as;
+    const personName = step.as === "next" ? "the next person" : step.as;
     return {
-      title: `as ${who} ${act} ${step[act]}`,
+      title: `as ${personName} ${act} ${step[act]}`,
       ...(await send(stage, operation, { params: { id: step[act] }, body })),
     };
   },

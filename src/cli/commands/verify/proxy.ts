@@ -45,7 +45,7 @@ export const verifyProxy = defineCommand({
     },
   ],
   async run({ flags: given }, context) {
-    const { output, signal, host, atEnd } = context;
+    const { output, signal, host, onEnd } = context;
     const { out, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = given;
     if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
     const to = given.to === undefined ? await getServiceUrl() : parseBaseUrlFlag(given.to, "--to");
@@ -101,7 +101,7 @@ export const verifyProxy = defineCommand({
         },
       );
     });
-    atEnd(() => proxy.close());
+    onEnd(() => proxy.close());
     if (address !== "127.0.0.1" && address !== "localhost" && address !== "::1")
       await output.warn(
         `warning: listening on ${address}: other machines can send requests to ${new URL(to).origin} through it`,

@@ -53,7 +53,7 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
     .finally(() => {
       if (!context.signal.aborted) options.onDeleted?.();
     });
-  context.atEnd(() => {
+  context.onEnd(() => {
     ended.abort();
     return watching;
   });
@@ -117,14 +117,14 @@ class SubscriptionWatch {
       });
       await this.#check();
       for await (const event of stream.value as AsyncIterable<EventOf<typeof followEvents>>) {
-        if (this.#concerns(event)) await this.#check();
+        if (this.#isRelevant(event)) await this.#check();
       }
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
     }
   }
 
-  #concerns(event: EventOf<typeof followEvents>): boolean {
+  #isRelevant(event: EventOf<typeof followEvents>): boolean {
     if (event.event === "delivery") {
       return event.delivery.webhook_id === this.#webhook.id && event.delivery.webhook_status !== this.#status;
     }
@@ -167,9 +167,12 @@ class SubscriptionWatch {
       return this.#report("webhook_disabled", `${disabled} To enable it: ${enable}`);
     }
     const isDown = await isRefused(forwardTo);
-    const until = isDown ? "accepts connections" : "has restarted";
-    const or = isDown ? "" : `, or after ${enable}`;
-    await this.#report("webhook_disabled", `${disabled} It will be enabled again when ${forwardTo} ${until}${or}.`);
+    const condition = isDown ? "accepts connections" : "has restarted";
+    const alternative = isDown ? "" : `, or after ${enable}`;
+    await this.#report(
+      "webhook_disabled",
+      `${disabled} It will be enabled again when ${forwardTo} ${condition}${alternative}.`,
+    );
     void this.#enableOnceBack(forwardTo, isDown).catch(() => {});
   }
 

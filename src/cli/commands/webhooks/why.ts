@@ -48,16 +48,16 @@ const webhooksWhy = defineCommand({
     const service = await findRealService(flags.file, context);
     if (service !== undefined) return showChecklist(service, context);
     const { signal, output, globals } = context;
-    const asking = { client: await context.client("emulator", { file: flags.file }), signal };
-    const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, asking));
+    const access = { client: await context.client("emulator", { file: flags.file }), signal };
+    const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, access));
     const all = flags.all === true;
     if (output.format === "table" && globals.fields === undefined) {
-      await printForPeople(reads, all, asking, context);
+      await printForPeople(reads, all, access, context);
     } else if (output.format === "json" || output.format === "ndjson") {
       const failing = reads.filter(({ health }) => health.failing);
-      const traced = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
+      const tracedReadings = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
       for (const read of reads.slice(0, all ? undefined : maxListed)) {
-        const found = buildFindings(traced.includes(read) ? await addTrace(read, asking) : read);
+        const found = buildFindings(tracedReadings.includes(read) ? await addTrace(read, access) : read);
         if (globals.fields) checkFields(globals.fields, listFields([found]));
         await output.printEvent(found);
       }
@@ -74,18 +74,18 @@ async function showRows(all: readonly WebhookReading[], { output }: Context) {
 }
 
 /** Selects webhooks by the argument (default: all). */
-async function selectWebhooks(asked: string | undefined, asking: ControlAccess): Promise<readonly WebhookReading[]> {
-  const { client, signal } = asking;
+async function selectWebhooks(argument: string | undefined, access: ControlAccess): Promise<readonly WebhookReading[]> {
+  const { client, signal } = access;
   const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
-  if (asked === undefined) {
-    if (all.length > 0) return readHealth(all, asking);
+  if (argument === undefined) {
+    if (all.length > 0) return readHealth(all, access);
     throw new CommandFailedError("not-found", "no_webhook", "No webhooks found.", { next: ["webhooks", "listen"] });
   }
-  const named = await findNamedWebhooks(asked, all, asking);
-  if (named) return readHealth(named, asking);
-  const deleted = await readDeletedWebhook(Number(asked), asking);
+  const named = await findNamedWebhooks(argument, all, access);
+  if (named) return readHealth(named, access);
+  const deleted = await readDeletedWebhook(Number(argument), access);
   if (deleted) return [deleted];
-  throw createMissingWebhookError(`Webhook ${asked} not found.`, undefined);
+  throw createMissingWebhookError(`Webhook ${argument} not found.`, undefined);
 }
 
 /**
@@ -95,7 +95,7 @@ async function selectWebhooks(asked: string | undefined, asking: ControlAccess):
 async function printForPeople(
   reads: readonly WebhookReading[],
   all: boolean,
-  asking: ControlAccess,
+  access: ControlAccess,
   context: Context,
 ): Promise<void> {
   const { output, host } = context;
@@ -114,7 +114,7 @@ async function printForPeople(
   if (more.length > 0) table.push(`${more.join(", ")}: svc webhooks why ID, or --all`);
   await output.print(...table);
   for (const read of shown) {
-    const found = buildFindings(await addTrace(read, asking));
+    const found = buildFindings(await addTrace(read, access));
     const room = maxLines - (isOne ? 0 : table.length + 1);
     await output.print(...(isOne ? [] : [""]), ...formatFindings(found, { all, maxLines: room, columns }));
   }

@@ -17,7 +17,7 @@ export interface LocalEmulator extends EmulatorAccess {
   readonly state: string;
 }
 
-const patienceMs = 3_000;
+const responseTimeoutMs = 3_000;
 
 /**
  * Finds the running emulator of this folder. Returns undefined if there is none. A run file counts only if the emulator
@@ -87,7 +87,7 @@ export function selectWorkspace<Access extends EmulatorAccess>(access: Access, w
   return { ...access, clusters: [...own, ...access.clusters.filter(({ id }) => id !== cluster_id)] };
 }
 
-const once = { retries: 0, timeoutMs: patienceMs };
+const once = { retries: 0, timeoutMs: responseTimeoutMs };
 
 /**
  * Checks whether the emulator of a run file responds at its address; nothing else is sent there before. Throws
@@ -150,7 +150,7 @@ export async function withControlClient<T>(
   ask: (client: ReturnType<typeof createClient>) => Promise<T>,
 ): Promise<T> {
   const { createTransport } = await import("../../../client/transport.ts");
-  const transport = createTransport({ connectTimeoutMs: patienceMs });
+  const transport = createTransport({ connectTimeoutMs: responseTimeoutMs });
   const client = createClient({
     baseUrls: { emulator: routerUrl },
     credentials: { controlToken },

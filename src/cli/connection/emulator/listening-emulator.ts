@@ -6,14 +6,14 @@ import { withControlClient } from "./emulator-access.ts";
 import { defaultPort, explainDistrust, readRunFile } from "./run-file.ts";
 
 /** A local process that does not respond at once is not an emulator of this user. */
-const patienceMs = 2_000;
+const responseTimeoutMs = 2_000;
 
 /**
  * Returns the description of the emulator at that address. Returns undefined if another program or none listens there.
  */
 export async function probeListener(url: string): Promise<Liveness | undefined> {
   const { checkLiveness } = await import("../../../api/emulator/lifecycle.ts");
-  const once = { retries: 0, timeoutMs: patienceMs };
+  const once = { retries: 0, timeoutMs: responseTimeoutMs };
   return withControlClient(url, undefined, (client) => client.call(checkLiveness, {}, once)).catch(() => undefined);
 }
 

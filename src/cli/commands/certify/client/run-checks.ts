@@ -58,7 +58,7 @@ async function startServers(names: readonly string[], context: Context): Promise
   const servers: ScriptedServer[] = [];
   const stopped = new AbortController();
   const heartbeat = new Heartbeat(stopped.signal);
-  context.atEnd(async () => {
+  context.onEnd(async () => {
     stopped.abort();
     await Promise.all(servers.map((server) => server.close()));
   });

@@ -39,7 +39,7 @@ export async function runScenario(
   const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
   const began = systemWallClock.monotonicNow();
   const client = startClient(argv, { cwd: host.cwd, env: createEnvironment(server, folder, context) });
-  context.atForcedEnd(() => client.kill("SIGKILL"));
+  context.onForcedEnd(() => client.kill("SIGKILL"));
   try {
     const isOver = () => hasShownAll(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
     let hasEnded = false;

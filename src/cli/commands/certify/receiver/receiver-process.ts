@@ -33,14 +33,15 @@ const retainedCharacters = 4_000;
 /** A receiver that the shell runs, in its own process group. */
 export function createReceiverProcess(options: ReceiverOptions, context: Context): ReceiverProcess {
   const { command, url, env, readyTimeoutMs } = options;
-  const { host, signal, output, globals, atForcedEnd } = context;
+  const { host, signal, output, globals, onForcedEnd } = context;
   let child: ChildProcess | undefined;
   let ending: Promise<void> = Promise.resolve();
   let printed = "";
   let stopTimeoutMs = graceMs;
-  atForcedEnd(() => child && endGroup(child, "SIGKILL"));
+  onForcedEnd(() => child && endGroup(child, "SIGKILL"));
 
-  const endOfChild = () => (child && (child.exitCode !== null || child.signalCode !== null) ? endOf(child) : undefined);
+  const getChildEnd = () =>
+    child && (child.exitCode !== null || child.signalCode !== null) ? formatEnd(child) : undefined;
 
   /** Resolves when it has ended, or after a timeout. */
   async function waitForEnd(ms: number, cut?: AbortSignal): Promise<void> {
@@ -55,7 +56,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     let shownSeconds = 0;
     while (!(await isListening(url, host.wall))) {
       signal.throwIfAborted();
-      const end = endOfChild();
+      const end = getChildEnd();
       if (end !== undefined) throw createNotStartedError(`ended with ${end} before it listened at ${url}`, printed);
       const elapsedMs = host.wall.monotonicNow() - startedAt;
       if (elapsedMs > readyTimeoutMs) {
@@ -72,12 +73,12 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
 
   const receiver = {
     get end() {
-      return endOfChild();
+      return getChildEnd();
     },
 
     async endAfterBreak() {
       await waitForEnd(stopTimeoutMs, signal);
-      const end = endOfChild();
+      const end = getChildEnd();
       // A receiver that continues breaks connections by itself.
       if (end === undefined) stopTimeoutMs /= 2;
       return end;
@@ -137,7 +138,8 @@ function createNotStartedError(how: string, printed: string): CommandFailedError
   });
 }
 
-const endOf = ({ exitCode, signalCode }: ChildProcess): string => signalCode ?? `exit code ${exitCode ?? "unknown"}`;
+const formatEnd = ({ exitCode, signalCode }: ChildProcess): string =>
+  signalCode ?? `exit code ${exitCode ?? "unknown"}`;
 
 const getPort = (url: string): string => {
   const { port, protocol } = new URL(url);

@@ -209,7 +209,7 @@ interface ErrorLimit {
 }
 
 /** A percentage of a few rows is meaningless. */
-const meaningfulRows = 1_000;
+const minPercentageRows = 1_000;
 
 /**
  * Parses `100` or `2%` (DECISIONS.md, L17). Throws a usage error for other values. `total` is the number of rows, if
@@ -225,8 +225,8 @@ export function parseErrorLimit(text: string, total?: number): ErrorLimit {
   return {
     text,
     isExceeded: (errors, rows) => {
-      const of = total ?? (rows < meaningfulRows ? undefined : rows);
-      return of !== undefined && errors > (of * bound) / 100;
+      const totalRows = total ?? (rows < minPercentageRows ? undefined : rows);
+      return totalRows !== undefined && errors > (totalRows * bound) / 100;
     },
   };
 }

@@ -43,7 +43,7 @@ export async function performJob(
   // The job was rejected before anything was sent, so it is not stored.
   let isDiscarded = false;
   let isStopped = false;
-  let stoppedBecause: string | undefined;
+  let stopReason: string | undefined;
   let distinct = record.input.distinct;
   try {
     const report = (message: string) => output.warn(`warning: ${message}`);
@@ -64,24 +64,27 @@ export async function performJob(
     return await concludeJob({ record, work, job, seen, retries: progress.retries, folder }, context);
   } catch (error) {
     isStopped = true;
-    stoppedBecause = (error as Error)?.message ?? String(error);
+    stopReason = (error as Error)?.message ?? String(error);
     await progress?.end();
     if (error instanceof UsageError && job?.finished.count === 0) {
       isDiscarded = true;
       throw error;
     }
     if (globals.json) {
-      const done = `${record.id} stopped after ${pluralize(job?.kept.rows ?? 0, "row")}`;
-      throw new PartialFailureError(withNext(error, record, job), [done], { next: record.resume, repeatable: true });
+      const done = `${record.id} stopped after ${pluralize(job?.durable.rows ?? 0, "row")}`;
+      throw new PartialFailureError(addNextCommand(error, record, job), [done], {
+        next: record.resume,
+        repeatable: true,
+      });
     }
     await output.warn(`${record.id} stopped. Resume it with: ${formatCommandLine(record.resume)}`);
-    throw withNext(error, record, job);
+    throw addNextCommand(error, record, job);
   } finally {
     await job?.close();
     try {
       await copyResults(folder, record, isStopped, context);
       if (record.report !== null && job && !isDiscarded) {
-        const end = { ...job.kept, distinct, stoppedBecause };
+        const end = { ...job.durable, distinct, stoppedBecause: stopReason };
         await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
           output.warn(`warning: ${cause.message}`),
         );
@@ -149,8 +152,8 @@ async function concludeJob(
 }
 
 /** The command line to continue belongs to the cause of the stop. */
-function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
-  const done = job?.kept.rows ?? 0;
+function addNextCommand(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
+  const done = job?.durable.rows ?? 0;
   if (error instanceof InputError && done > 0) {
     const message = `${error.message.replace(/\.$/, "")}. ${pluralize(done, "row before it is", "rows before it are")} done.`;
     return new CommandFailedError("partial", error.code, message, { hint: error.hint, next: resume, cause: error });

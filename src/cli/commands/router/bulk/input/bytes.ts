@@ -56,19 +56,19 @@ const saveAsCsv = "Save it as “CSV UTF-8” and use that file.";
 /** Decompresses gzip, recognized by its first two bytes. */
 export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const iterator = input[Symbol.asyncIterator]();
-  let begin = Buffer.alloc(0);
-  while (begin.byteLength < 4) {
+  let head = Buffer.alloc(0);
+  while (head.byteLength < 4) {
     const next = await iterator.next();
     if (next.done) break;
-    begin = Buffer.concat([begin, next.value]);
+    head = Buffer.concat([head, next.value]);
   }
   const whole = (async function* () {
-    if (begin.byteLength > 0) yield begin;
+    if (head.byteLength > 0) yield head;
     yield* { [Symbol.asyncIterator]: () => iterator };
   })();
-  const [kind] = [...binaries].find(([, magic]) => begin.subarray(0, 4).equals(magic)) ?? [];
+  const [kind] = [...binaries].find(([, magic]) => head.subarray(0, 4).equals(magic)) ?? [];
   if (kind !== undefined) throw new OtherFormatError(`The input is ${kind}, not text.`, { flags: [], hint: saveAsCsv });
-  if (begin[0] !== 0x1f || begin[1] !== 0x8b) {
+  if (head[0] !== 0x1f || head[1] !== 0x8b) {
     yield* whole;
     return;
   }
@@ -107,7 +107,7 @@ export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerat
         ? Buffer.concat([rest, piece])
         : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     encoding ??= guessEncoding(bytes);
-    const end = endOfCharacters(bytes);
+    const end = findCharacterEnd(bytes);
     const whole = bytes.subarray(0, end);
     if (!isUtf8(whole)) {
       const lines = getLinesBeforeError(whole);
@@ -125,7 +125,7 @@ const guessEncoding = (bytes: Buffer): string =>
   ["fffe", "feff"].includes(bytes.toString("hex", 0, 2)) ? "UTF-16" : "WINDOWS-1252";
 
 /** Offset of the last character if the next piece continues it. */
-function endOfCharacters(bytes: Buffer): number {
+function findCharacterEnd(bytes: Buffer): number {
   const { length } = bytes;
   for (let back = 1; back <= 3 && back <= length; back += 1) {
     const byte = bytes[length - back]!;

@@ -51,10 +51,10 @@ export function formatResultLines(
   const lines = invalid.map((row) => formatResultLine(toInvalidResult(row)));
   if (refused.length === 0 && contradicted.size === 0 && kept === "errors") return lines.join("");
   getRows().forEach(({ number, text }, place) => {
-    const refusal = refused.find(({ from, to }) => place >= from && place < to);
-    if (refusal)
+    const rejection = refused.find(({ from, to }) => place >= from && place < to);
+    if (rejection)
       lines.push(
-        formatResultLine({ row: number, input: text, status: "failed", ...getReason(refusal), moved_from: "" }),
+        formatResultLine({ row: number, input: text, status: "failed", ...getReason(rejection), moved_from: "" }),
       );
     else if (contradicted.has(place)) {
       const message = contradicted.get(place)!;
