@@ -5,7 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { getCommandsFile } from "../../src/cli/command-tree/built.ts";
+import { getCommandsFile } from "../../src/cli/command-tree/built-commands.ts";
 import { groupNames, loadDeclarations } from "../../src/cli/command-tree/tree.ts";
 import { root } from "../structure/repository.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";

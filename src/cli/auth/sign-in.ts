@@ -31,7 +31,7 @@ export interface SignInRequest {
   /** An OAuth server other than the routing service. */
   readonly issuer: string | undefined;
   readonly scope: string | undefined;
-  readonly offersBrowser: boolean;
+  readonly shouldOfferBrowser: boolean;
 }
 
 /** Performs the whole device login: requests a code, shows it, waits, and stores the tokens. */
@@ -139,9 +139,9 @@ async function announceChallenge(challenge: DeviceChallenge, { output }: Context
 }
 
 /** Opens a browser when the user presses Enter. Polling continues, because the user may approve the code on a phone. */
-function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInRequest, context: Context): () => void {
+function offerBrowser(challenge: DeviceChallenge, { shouldOfferBrowser }: SignInRequest, context: Context): () => void {
   const { host, output, globals } = context;
-  const command = offersBrowser ? findBrowserCommand(host) : undefined;
+  const command = shouldOfferBrowser ? findBrowserCommand(host) : undefined;
   if (!command || !canPrompt(host, globals)) return () => {};
   const address = challenge.verificationUriComplete ?? challenge.verificationUri;
   // Terminal mode would intercept Ctrl-C.

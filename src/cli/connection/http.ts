@@ -97,8 +97,8 @@ export async function printPlan(
     ? { baseUrls: { [service]: "http://emulator" }, credentials: undefined }
     : await context.target(service);
   const credentials = target.credentials && { ...target.credentials, ...given };
-  const { method, url: whole, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
-  const url = maskUrlSecrets(whole);
+  const { method, url: fullUrl, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
+  const url = maskUrlSecrets(fullUrl);
   const shown = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactHeader(name, value)]));
   const content =
     typeof body === "string" ? maskBodySecrets(call.args.body) : body === undefined ? undefined : "[bytes]";

@@ -52,7 +52,7 @@ const maxConnections = 256;
 export async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const { port = 0, status = 200, respond, onTooLarge } = options;
   const received: ReceivedPost[] = [];
-  const answering = new Set<Promise<void>>();
+  const pendingResponses = new Set<Promise<void>>();
   const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -77,8 +77,8 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
       const replied = respond(one)
         .catch((): ReceiverResponse => ({ status: 500 }))
         .then((given) => sendReply(response, given))
-        .finally(() => answering.delete(replied));
-      answering.add(replied);
+        .finally(() => pendingResponses.delete(replied));
+      pendingResponses.add(replied);
     });
   });
   server.maxConnections = maxConnections;
@@ -91,7 +91,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
     received,
     async close() {
       // The sender must not treat a pending response as a failure.
-      await Promise.all(answering);
+      await Promise.all(pendingResponses);
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

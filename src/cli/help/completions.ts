@@ -130,9 +130,9 @@ async function completeFlagOrValue(
     return spec ? listValues(spec, typed.slice(name.length + 1), command, tree) : offerOnly([]);
   }
   const given = new Set(before);
-  const free = flags.filter(({ flag, repeatable }) => repeatable || !given.has(`--${flag}`));
+  const available = flags.filter(({ flag, repeatable }) => repeatable || !given.has(`--${flag}`));
   return offerOnly([
-    ...free.flatMap(({ flag, type, description: about }) => [
+    ...available.flatMap(({ flag, type, description: about }) => [
       { value: `--${flag}`, about },
       ...(type === "boolean" ? [{ value: `--no-${flag}`, about }] : []),
     ]),

@@ -56,14 +56,14 @@ function splitWords(line: readonly StyledPiece[]): Word[] {
 
 /** From here on, words are shell words, because a break within quotes would be part of the word. */
 function joinQuotedWords(words: readonly Word[], from: number): Word[] {
-  const whole = words.slice(0, from);
+  const joined = words.slice(0, from);
   let isOpen = false;
   for (const word of words.slice(from)) {
-    if (isOpen) whole.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
-    else whole.push(word);
+    if (isOpen) joined.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
+    else joined.push(word);
     if (getText(word).split("'").length % 2 === 0) isOpen = !isOpen;
   }
-  return whole;
+  return joined;
 }
 
 const getText = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";

@@ -180,8 +180,8 @@ export function parseSizeFlag(text: string, flag: string): number {
 export function parseUrlFlag(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    const isBare = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
-    const hint = isBare ? `Did you mean http${isLocal(text) ? "" : "s"}://${text}?` : undefined;
+    const isHostOnly = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
+    const hint = isHostOnly ? `Did you mean http${isLocal(text) ? "" : "s"}://${text}?` : undefined;
     throw new UsageError(`${name} must be a URL (https://api.example.com), got "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);

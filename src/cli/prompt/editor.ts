@@ -17,7 +17,7 @@ export async function editText(
   text: string,
   fileName: string,
   context: Context,
-  problemIn: (text: string) => string | undefined,
+  findProblem: (text: string) => string | undefined,
 ): Promise<string> {
   const { host, signal, onForcedEnd } = context;
   // The folder is private, because a payload contains personal data.
@@ -30,7 +30,7 @@ export async function editText(
       await runEditor(file, context);
       const saved = await readFile(file, "utf8");
       if (saved.trim() === "") throw createDeclinedError();
-      const problem = problemIn(saved);
+      const problem = findProblem(saved);
       if (problem === undefined) return saved;
       if (!(await askYesNo(`${problem} Edit again?`, host, signal))) throw createDeclinedError();
     }

@@ -154,9 +154,11 @@ export function toUsageError(
   });
   const isMissing = ({ in: place, missing, path }: ArgumentProblem) => missing && place !== "params" && path.length > 0;
   if (problems.every(isMissing)) return createMissingFieldsError(lines, { hint });
-  const whole = lines.map((line, i) => (isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line));
-  if (whole.length === 1) return new UsageError(whole[0]!, { hint });
-  return new UsageError("Several values are invalid:", { hint, details: whole });
+  const completeLines = lines.map((line, i) =>
+    isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line,
+  );
+  if (completeLines.length === 1) return new UsageError(completeLines[0]!, { hint });
+  return new UsageError("Several values are invalid:", { hint, details: completeLines });
 }
 
 /** Formats `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other schema messages follow a colon. */

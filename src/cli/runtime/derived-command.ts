@@ -92,12 +92,12 @@ export async function prepareCall<Value = unknown>(
       await context.output.warn(`warning: ${line}`);
   }
   const checkedCall = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
-  const whole = spec.paged
+  const completeCall = spec.paged
     ? checkedCall.with({
         query: buildFirstPageQuery(spec.paged, checkedCall.args.query ?? {}, input.flags.all === true),
       })
     : checkedCall;
-  const ready = sign ? await sign(whole) : whole;
+  const ready = sign ? await sign(completeCall) : completeCall;
 
   const file = input.flags.output as string | undefined;
   if (isBinary(spec) && input.flags["dry-run"] !== true) {

@@ -57,7 +57,7 @@ async function performCommand(
   }
 }
 
-const optionsOfRequests = ["timeout", "retries", "max-wait", "max-answer"];
+const requestOptions = ["timeout", "retries", "max-wait", "max-answer"];
 
 /** Rejects options that would have no effect. */
 function rejectUnusedOptions(
@@ -67,7 +67,7 @@ function rejectUnusedOptions(
 ): void {
   rejectLayoutOptions(declaration, globals);
   const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
-  const unused = sendsNothing ? optionsOfRequests.find((name) => given[name] !== undefined) : undefined;
+  const unused = sendsNothing ? requestOptions.find((name) => given[name] !== undefined) : undefined;
   if (unused !== undefined) {
     throw new UsageError(`--${unused} cannot be used with svc ${declaration.words.join(" ")}`, {
       hint: "It sends no requests.",
@@ -79,8 +79,8 @@ function rejectUnusedOptions(
 function rejectLayoutOptions(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
   const output = findOutputFlag(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
-  const isOther = format !== undefined && format !== "json";
-  const flag = fields !== undefined ? "--fields" : isOther ? "--format" : wide ? "--wide" : undefined;
+  const isOtherFormat = format !== undefined && format !== "json";
+  const flag = fields !== undefined ? "--fields" : isOtherFormat ? "--format" : wide ? "--wide" : undefined;
   const isRefused = flag === "--format" ? isContent : isContent || output === "empty" || output === "text";
   if (flag === undefined || !isRefused) return;
   throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {

@@ -50,7 +50,7 @@ const authDeviceLogin = defineCommand({
       clientId: await resolveClientId(input.flags["client-id"], context),
       issuer: input.flags.issuer,
       scope: input.flags.scope,
-      offersBrowser: input.flags["no-browser"] !== true,
+      shouldOfferBrowser: input.flags["no-browser"] !== true,
     });
     const next = `After the approval: ${formatNextCommand(["auth", "device-login", "--finish"], context)}`;
     if (!shouldWait && !input.flags.finish) {

@@ -74,7 +74,7 @@ async function listSignIns(issuer: string | undefined, context: Context) {
         },
       ]
     : [];
-  const stored = Object.entries(accounts).map(([address, account]) => {
+  const rows = Object.entries(accounts).map(([address, account]) => {
     const refreshable = account.refresh_token !== undefined;
     const isExpired = hasExpired(account, host.wall.now());
     return {
@@ -89,7 +89,7 @@ async function listSignIns(issuer: string | undefined, context: Context) {
       current: given.length === 0 && address === chosen,
     };
   });
-  return { rows: [...given, ...stored], chosen };
+  return { rows: [...given, ...rows], chosen };
 }
 
 const authRefresh = defineCommand({

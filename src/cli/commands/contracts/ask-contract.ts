@@ -45,8 +45,8 @@ export async function askContract(input: ContractInput, context: Context): Promi
     return client.call(showTemplateMetadata, { params: { template_id } }, { signal: context.signal });
   });
   const data = await askAttributes(attributes, context);
-  const party = await askCounterparty(counter_party_kind, context);
-  const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([party])}`];
+  const counterparty = await askCounterparty(counter_party_kind, context);
+  const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([counterparty])}`];
   return addAssignments(input, set, context);
 }
 
@@ -87,10 +87,12 @@ export async function askForRejectedFields(
 /** A caller that lists one signatory has to list all of them. */
 function getCounterpartySignatories(set: readonly string[]): object[] {
   const given = set.find((one) => one.startsWith("counter_party_details="))!;
-  const [party] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [Awaited<ReturnType<typeof askCounterparty>>];
-  const { first_name, last_name, email } = party.poc_details;
+  const [counterparty] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [
+    Awaited<ReturnType<typeof askCounterparty>>,
+  ];
+  const { first_name, last_name, email } = counterparty.poc_details;
   const name = `${first_name} ${last_name}`.trim();
-  const counterparty_name = party.organization_name ?? name;
+  const counterparty_name = counterparty.organization_name ?? name;
   return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
 }
 

@@ -147,8 +147,8 @@ async function listDueSince(since: number, client: Client, { signal }: Context):
   }
   contracts.reverse();
   const due: Due[] = [];
-  for (let begin = 0; begin < contracts.length; begin += maxConcurrent) {
-    const some = contracts.slice(begin, begin + maxConcurrent).map(async (contract) => {
+  for (let start = 0; start < contracts.length; start += maxConcurrent) {
+    const some = contracts.slice(start, start + maxConcurrent).map(async (contract) => {
       const params = { contract_id: parseNumber(contract.id) };
       const metrics = await client.call(showProcessMetrics, { params }, { signal }).catch((error: unknown) => {
         // The contract was deleted after it was listed.

@@ -85,7 +85,7 @@ export class Session {
     if (id === undefined) return;
     this.#state.webhookId = id;
     const onDeleted = () => void this.#subscribeAgain(receiver);
-    await watchSubscription({ id, url: receiver.url }, { forwardTo, enables: true, onDeleted }, this.#context);
+    await watchSubscription({ id, url: receiver.url }, { forwardTo, shouldEnable: true, onDeleted }, this.#context);
   }
 
   async #subscribeAgain(receiver: Receiver): Promise<void> {
@@ -113,7 +113,7 @@ export class Session {
     const ended = new AbortController();
     const context = { ...this.#context, signal: AbortSignal.any([signal, ended.signal]) };
     const following = followEmulator(context, (event) => this.#onEvent(event));
-    const ticking = this.#options.isInteractive ? this.#runStatusLoop(context.signal) : Promise.resolve();
+    const statusLoop = this.#options.isInteractive ? this.#runStatusLoop(context.signal) : Promise.resolve();
     try {
       await this.#refresh().catch(() => {});
       if (this.#options.isInteractive) await readKeys(context, (key) => this.#onKey(key));
@@ -121,7 +121,7 @@ export class Session {
     } finally {
       this.#hasEnded = true;
       ended.abort();
-      await Promise.all([following, ticking]);
+      await Promise.all([following, statusLoop]);
     }
   }
 

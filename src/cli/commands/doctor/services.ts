@@ -140,8 +140,9 @@ function checkProxy(
   });
   const [first] = used;
   if (!first) return createPassed("proxy", `${proxies}, not used for ${sent.map(({ address }) => address).join(", ")}`);
-  const silent = used.find(({ outcome }) => explainsNothing(outcome));
-  if (silent) return createWarning("proxy", `${silent.address} did not respond through ${silent.through}`);
+  const unreachable = used.find(({ outcome }) => explainsNothing(outcome));
+  if (unreachable)
+    return createWarning("proxy", `${unreachable.address} did not respond through ${unreachable.through}`);
   return createPassed("proxy", `${first.address} responds through ${first.through}`);
 }
 

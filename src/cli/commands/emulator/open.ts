@@ -177,14 +177,14 @@ async function createPortTakenError(
   const found = await probeListener(address);
   if (found === undefined) return createTakenError("Another program", choosePortHint);
   const stopInstructions = await findStopInstructions(found, address);
-  if (stopInstructions.isLost && stopInstructions.runFile === runFile) {
+  if (stopInstructions.isUnreachable && stopInstructions.runFile === runFile) {
     const occupant = `An emulator whose files were removed (state: ${state})`;
     return createTakenError(occupant, `Commands cannot reach it. ${stopInstructions.words}. ${choosePortHint}`);
   }
-  const how = isAt(host.env.SVC_EMULATOR_URL, address)
+  const stopHint = isAt(host.env.SVC_EMULATOR_URL, address)
     ? "The variables of this shell point to it. To stop it, run svc emulator stop."
     : `${stopInstructions.words}.`;
-  return createTakenError("An emulator with another state", `${how} ${choosePortHint}`);
+  return createTakenError("An emulator with another state", `${stopHint} ${choosePortHint}`);
 }
 
 const isAt = (url: string | undefined, address: string): boolean =>

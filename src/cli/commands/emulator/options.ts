@@ -259,8 +259,8 @@ function parseStrict(value: string | true | undefined): readonly string[] | unde
 function parseAllowedReceivers(hosts: readonly string[] | undefined): readonly string[] | undefined {
   const wrong = hosts?.find((one) => !isHostPattern(one));
   if (wrong === undefined) return hosts;
-  const likely = suggestHostPattern(wrong);
-  const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
+  const suggestedHost = suggestHostPattern(wrong);
+  const hint = suggestedHost === undefined ? {} : { hint: `Did you mean ${suggestedHost}?` };
   throw new UsageError(`--webhook-allow must be ${hostForms}, got "${wrong}"`, hint);
 }
 

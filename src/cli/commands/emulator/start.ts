@@ -90,13 +90,13 @@ export const emulatorStart = defineCommand({
     const ephemeral = inDatabase === undefined && isStateless(input.flags);
     const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
     if (isFound) await requireTrust(resolveStateFile(host, undefined), input.flags["trust-state"] === true, context);
-    const untilInputEnds = isSwitchedOn(host.env[inputVariable]);
-    if (untilInputEnds && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
-    if (untilInputEnds && input.flags.seed === "-")
+    const stopsWithInput = isSwitchedOn(host.env[inputVariable]);
+    if (stopsWithInput && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
+    if (stopsWithInput && input.flags.seed === "-")
       throw new UsageError(`${inputVariable} cannot be used with --seed -`);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
     limitHeapGrowth();
-    const inputEnded = untilInputEnds ? waitForInputEnd(context) : endless;
+    const inputEnded = stopsWithInput ? waitForInputEnd(context) : never;
     const { "ready-file": readyPath } = input.flags;
     const graceMs = host.env.SVC_GRACE ? parseDurationFlag(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
     const given = {
@@ -204,7 +204,7 @@ const isNews = (event: EmulatorEvent): boolean =>
 /** A parent program sets this variable and holds the other end of the pipe, so that no emulator outlives it. */
 const inputVariable = "SVC_UNTIL_STDIN_ENDS";
 
-const endless = new Promise<void>(() => {});
+const never = new Promise<void>(() => {});
 
 /** Input is discarded; a terminal ends with Ctrl-D. */
 function waitForInputEnd({ host: { stdin }, onEnd }: Context): Promise<void> {

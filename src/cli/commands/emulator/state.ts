@@ -31,12 +31,12 @@ const emulatorStateExport = defineCommand({
   examples: [{ title: "To a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
     const file = flags.output;
-    const toFile = file !== undefined && file !== "-";
+    const isFile = file !== undefined && file !== "-";
     const inputs = [resolveStateFile(context.host, flags.file)];
-    if (toFile) await checkOutputFile(context.host, file, "--output", { inputs });
+    if (isFile) await checkOutputFile(context.host, file, "--output", { inputs });
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
-    if (!toFile) {
+    if (!isFile) {
       await context.output.printDocument(state, 2);
       return undefined;
     }

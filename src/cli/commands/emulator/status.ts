@@ -70,7 +70,7 @@ const emulatorStop = defineCommand({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "The emulator of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
-    const file = await resolveEndedState(input.flags.file, context, { ends: true });
+    const file = await resolveEndedState(input.flags.file, context, { isStopping: true });
     const client = await context.client("emulator", { file }).catch(removeStartHint);
     const { signal } = context;
     const stopped = await client

@@ -145,8 +145,8 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
     if (matched.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matched;
     if (isFailureOfOne(waiting.query) && (await listDisabledWebhooks(waiting, matched).catch(rethrow)).length > 0)
       return matched;
-    const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
-    const body = { to: isNear ? due : new Date(end).toISOString() };
+    const isInReach = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
+    const body = { to: isInReach ? due : new Date(end).toISOString() };
     const { to } = await client.call(advanceClock, { body }, { signal }).catch(rethrow);
     movedTo = to;
   }

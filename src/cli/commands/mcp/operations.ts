@@ -23,7 +23,7 @@ export interface ListedCommand {
 type Commands = readonly ListedCommand[];
 
 /** Groups that sign users in, or act for connected apps. They are not available to agents. */
-const personal: ReadonlySet<string> = new Set([
+const personalGroups: ReadonlySet<string> = new Set([
   "auth",
   "oidc",
   "trial",
@@ -52,12 +52,12 @@ const maxFound = 12;
 /** Finds commands of operations that match all words, or most of them. */
 export function findCommands(commands: Commands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
-  const scored = commands
+  const matches = commands
     .filter(({ operation }) => operation !== undefined)
     .map((one) => ({ one, score: scoreCommand(one, words) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
-  return scored
+  return matches
     .slice(0, maxFound)
     .map(({ one: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
 }
@@ -105,7 +105,7 @@ export function createCallLine(commands: Commands, input: CallInput, allowWrites
 /** Explains why only a user may run a command, not an agent or a scenario file. Returns undefined if they may. */
 export function explainPersonal({ command, operation }: Pick<ListedCommand, "command" | "operation">) {
   if (operation === undefined) return "It calls no operation. Run it in a shell.";
-  return personal.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
+  return personalGroups.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
 }
 
 function requireCallable(listed: ListedCommand, allowWrites: boolean): void {

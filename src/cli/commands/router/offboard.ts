@@ -9,7 +9,7 @@ import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
-import { beginJob } from "./bulk/begin.ts";
+import { beginJob } from "./bulk/begin-job.ts";
 import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { type EmailHashing, toIdentifier } from "./bulk/input/identifiers.ts";
 import { requireLookup } from "./bulk/lookup.ts";

@@ -1,5 +1,5 @@
 import { isObject } from "../../../base/object.ts";
-import { listSeenActivities, listSeenDeliveries, listSeenWebhooks, type SeenDelivery } from "./observed.ts";
+import { listSeenActivities, listSeenDeliveries, listSeenWebhooks, type SeenDelivery } from "./observations.ts";
 import { getValueAt, resolveReferences } from "./references.ts";
 import type { Expectations } from "./schema.ts";
 import type { Stage } from "./stage.ts";

@@ -4,7 +4,7 @@ import { toIsoMillis, type WallClock } from "../../../base/clock.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../trace/tree-lines.ts";
 import { checkExpectations } from "./check-expectations.ts";
-import { listSeenDeliveries } from "./observed.ts";
+import { listSeenDeliveries } from "./observations.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { Path } from "./problem.ts";
 import { getValueAt, resolveReferences, restoreReferences } from "./references.ts";

@@ -41,8 +41,8 @@ export async function readHealth(webhooks: readonly Webhook[], queryContext: Que
   const activities = await client.call(listActivities, {}, { signal });
   return read.map((one) => {
     if (!one.health.isUntouched || one.webhook.status === "DELETED") return one;
-    const facts = { deliveries: one.deliveries, faults, happened: activities, formatTime, now };
-    return { ...one, health: assessWebhook(one.webhook, facts) };
+    const context = { deliveries: one.deliveries, faults, happened: activities, formatTime, now };
+    return { ...one, health: assessWebhook(one.webhook, context) };
   });
 }
 

@@ -155,7 +155,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   const webhookId = await subscribeReceiver(plan, receiver, context);
   if (webhookId !== undefined) {
     const webhook = { id: webhookId, url: plan.publicUrl ?? receiver.url };
-    await watchSubscription(webhook, { forwardTo: plan.forwardTo, enables: plan.enable }, context);
+    await watchSubscription(webhook, { forwardTo: plan.forwardTo, shouldEnable: plan.enable }, context);
   }
   if (output.format !== "table") {
     await output.printDocument({ type: "version", ui: "1.0" });

@@ -74,8 +74,8 @@ export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[]
   const savedAs = file === undefined ? [] : [" ", dim(file)];
   const first = [`--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `, verdict, ...savedAs];
   if (!forwarded) return [first];
-  const colour = isSuccessfulPost(forwarded) ? green : red;
-  return [first, ["<-- ", colour(formatPostResult(forwarded))]];
+  const paint = isSuccessfulPost(forwarded) ? green : red;
+  return [first, ["<-- ", paint(formatPostResult(forwarded))]];
 }
 
 function parsePayload(body: Buffer): Readonly<Record<string, unknown>> {

@@ -68,10 +68,10 @@ function findNearName(argument: string, names: readonly string[]): string | unde
 }
 
 /** Finds webhooks with exactly that name, ignoring case, or else by the beginning of the name. */
-function filterByName<T>(argument: string, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
+function filterByName<T>(argument: string, all: readonly T[], getName: (one: T) => string): readonly T[] {
   const lowerCaseName = argument.toLowerCase();
-  const exact = all.filter((one) => nameOf(one).toLowerCase() === lowerCaseName);
-  return exact.length > 0 ? exact : all.filter((one) => nameOf(one).toLowerCase().startsWith(lowerCaseName));
+  const exact = all.filter((one) => getName(one).toLowerCase() === lowerCaseName);
+  return exact.length > 0 ? exact : all.filter((one) => getName(one).toLowerCase().startsWith(lowerCaseName));
 }
 
 const cutShort = (all: readonly string[], separator: string): string =>

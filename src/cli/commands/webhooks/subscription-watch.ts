@@ -18,7 +18,7 @@ interface WatchOptions {
   /** The app that receives forwarded deliveries. */
   readonly forwardTo: string | undefined;
   /** Whether the webhook is enabled again when the app is back. */
-  readonly enables: boolean;
+  readonly shouldEnable: boolean;
   /** Called once the webhook no longer exists, by a caller that subscribes again. Watching stops then. */
   readonly onDeleted?: (() => void) | undefined;
 }
@@ -161,9 +161,9 @@ class SubscriptionWatch {
     if (status === "DISABLED_BY_USER") {
       return this.#report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enable}`);
     }
-    const { forwardTo, enables } = this.#options;
+    const { forwardTo, shouldEnable } = this.#options;
     const disabled = `Webhook ${id} is disabled after ${failuresUntilDisabled} consecutive failures.`;
-    if (forwardTo === undefined || !enables) {
+    if (forwardTo === undefined || !shouldEnable) {
       return this.#report("webhook_disabled", `${disabled} To enable it: ${enable}`);
     }
     const isDown = await isRefused(forwardTo);

@@ -98,8 +98,8 @@ export async function isSameEmulator(
   { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
 ): Promise<boolean> {
   const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
-  const createSilentError = (how: string, cause?: unknown) =>
-    new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {
+  const createSilentError = (failure: string, cause?: unknown) =>
+    new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${failure}.`, {
       hint: "Try again in a moment, or use other services with --base-url or --profile.",
       cause,
     });
@@ -118,8 +118,8 @@ export async function isSameEmulator(
     return true;
   } catch (error) {
     if (error instanceof CommandFailedError) throw error;
-    const hangs = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isProcessAlive(pid));
-    if (hangs) throw createSilentError(`does not respond at ${routerUrl}`, error);
+    const isTimeout = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isProcessAlive(pid));
+    if (isTimeout) throw createSilentError(`does not respond at ${routerUrl}`, error);
     return false;
   }
 }

@@ -101,14 +101,14 @@ export async function startScriptedServer(
   async function answerPoll(request: IncomingMessage, response: ServerResponse, body: Buffer, oauth: OAuthRequest) {
     observation.lastAt = oauth.at;
     lookForSecrets();
-    const isOfFirst = oauth.fields?.device_code === observation.challenge?.deviceCode;
-    const step = isOfFirst ? steps.shift() : undefined;
+    const hasFirstCode = oauth.fields?.device_code === observation.challenge?.deviceCode;
+    const step = hasFirstCode ? steps.shift() : undefined;
     const poll = { ...oauth, step };
     observation.polls.push(poll);
     const isSent = await playStep(step, response);
     if (isSent) return;
     const answered = await forward(request, body, emulator.routerUrl);
-    if (isOfFirst && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
+    if (hasFirstCode && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (answered.status === 200) {
       observation.hasTokens = true;
       const { access_token } = toFields(JSON.parse(answered.body.toString("utf8")));

@@ -35,7 +35,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   const { command, url, env, readyTimeoutMs } = options;
   const { host, signal, output, globals, onForcedEnd } = context;
   let child: ChildProcess | undefined;
-  let ending: Promise<void> = Promise.resolve();
+  let exit: Promise<void> = Promise.resolve();
   let printed = "";
   let stopTimeoutMs = graceMs;
   onForcedEnd(() => child && endGroup(child, "SIGKILL"));
@@ -47,7 +47,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   async function waitForEnd(ms: number, cut?: AbortSignal): Promise<void> {
     const stopped = new AbortController();
     const signals = [stopped.signal, ...(cut ? [cut] : [])];
-    await Promise.race([ending.finally(() => stopped.abort()), host.wall.sleep(ms, AbortSignal.any(signals))]);
+    await Promise.race([exit.finally(() => stopped.abort()), host.wall.sleep(ms, AbortSignal.any(signals))]);
   }
 
   async function waitUntilListening(): Promise<void> {
@@ -99,7 +99,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
         stdio: ["ignore", "pipe", "pipe"],
       });
       child = started;
-      ending = new Promise((resolve) => {
+      exit = new Promise((resolve) => {
         started.once("error", () => resolve());
         started.once("exit", () => resolve());
       });
@@ -120,7 +120,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       await waitForEnd(graceMs, context.cut);
       // Its child processes may outlive it.
       endGroup(ended, "SIGKILL");
-      await ending;
+      await exit;
       const until = host.wall.monotonicNow() + graceMs;
       while ((await isListening(url, host.wall)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
       child = undefined;
@@ -131,9 +131,9 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   return receiver;
 }
 
-function createNotStartedError(how: string, printed: string): CommandFailedError {
+function createNotStartedError(failure: string, printed: string): CommandFailedError {
   const lines = printed.trim().split("\n").slice(-8).join(" | ");
-  return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${how}.`, {
+  return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${failure}.`, {
     hint: lines === "" ? "It must listen at the address of --to. PORT holds the port." : `It printed: ${lines}`,
   });
 }

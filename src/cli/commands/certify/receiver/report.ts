@@ -117,11 +117,11 @@ const marks: Readonly<Record<CheckResult, (text: string) => StyledText>> = Objec
   not_checked: dim,
 });
 
-const widest = "not checked".length;
+const columnWidth = "not checked".length;
 
 /** Formats one check on one line. */
 export function checkLine({ check, result, detail }: CheckedItem): StyledLine {
-  const mark = marks[result](result.replace("_", " ").padEnd(widest));
+  const mark = marks[result](result.replace("_", " ").padEnd(columnWidth));
   return [mark, `  ${check.summary}`, dim(` (${result === "passed" ? check.id : `${check.id}: ${detail}`})`)];
 }
 

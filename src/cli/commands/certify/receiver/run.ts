@@ -150,8 +150,8 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   }
 
   const first = await makeGenuine(options, pace);
-  const firstEnd = isBroken(first) ? await receiver?.endAfterBreak() : receiver?.end;
-  await record(firstEnd === undefined ? first : addReceiverEnd(first, firstEnd));
+  const firstExit = isBroken(first) ? await receiver?.endAfterBreak() : receiver?.end;
+  await record(firstExit === undefined ? first : addReceiverEnd(first, firstExit));
   if (checks.includes(responseTimeCheck)) await make([responseTimeCheck]);
   if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await make([probeCheck]);
   const others = checks.filter((check) => !items.has(check.id));

@@ -96,7 +96,7 @@ const createSilentExitError = (exit: number, path: string): CommandFailedError =
   );
 
 /** Minimum space to report an error. */
-const bytesToTry = 64 * 1024;
+const probeBytes = 64 * 1024;
 
 /**
  * Creates the log with a temporary name until the emulator is ready. Creates the folder, or reports why it cannot be
@@ -107,7 +107,7 @@ async function openLog(path: string, temporaryPath: string, ephemeral: boolean):
   try {
     await makeFolder(dirname(path));
     log = await open(temporaryPath, "wx", 0o600);
-    await log.write(Buffer.alloc(bytesToTry), 0, bytesToTry, 0);
+    await log.write(Buffer.alloc(probeBytes), 0, probeBytes, 0);
     await log.truncate(0);
     return log;
   } catch (cause) {
@@ -115,7 +115,7 @@ async function openLog(path: string, temporaryPath: string, ephemeral: boolean):
     await rm(temporaryPath, { force: true }).catch(() => {});
     if (!isFsError(cause)) throw cause;
     const message = `Failed to write the log ${path}: ${formatFsError(cause)}.`;
-    const hint = isRoomLacking(cause) ? "Free some space. " : "";
+    const hint = isDiskFull(cause) ? "Free some space. " : "";
     throw new CommandFailedError("failed", "unwritable", message, {
       hint: hint + (ephemeral ? defaultLogHint : stateLogHint),
       cause,
@@ -123,7 +123,7 @@ async function openLog(path: string, temporaryPath: string, ephemeral: boolean):
   }
 }
 
-const isRoomLacking = ({ code }: NodeJS.ErrnoException): boolean => code === "ENOSPC" || code === "EDQUOT";
+const isDiskFull = ({ code }: NodeJS.ErrnoException): boolean => code === "ENOSPC" || code === "EDQUOT";
 
 /** The child process receives secrets through the environment, as this process did. */
 function startAgain({ host, argv }: Context, log: number, isPiped: boolean): ChildProcess {

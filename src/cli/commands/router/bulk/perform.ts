@@ -7,6 +7,7 @@ import { setOutput } from "../../../output/github-actions.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
 import { getRemedy } from "../../../process/service-message.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
+import { findWork } from "./find-work.ts";
 import type { InputSource } from "./input/bytes.ts";
 import { InputError } from "./input/identifiers.ts";
 import { getResultsPath, type RowSummary, runJob } from "./job.ts";
@@ -15,7 +16,6 @@ import { OpenJob } from "./log/open-job.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { buildJobReport, showReport, writeReport } from "./report-file.ts";
 import type { BulkWork } from "./work.ts";
-import { findWork } from "./works.ts";
 
 const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 
@@ -56,7 +56,7 @@ export async function performJob(
     progress = createProgress(context, {
       verb: verbs[work.action],
       total: record.input.rows ?? undefined,
-      before: rows + invalid + failed,
+      resumedRows: rows + invalid + failed,
     });
     const run = runJob({ record, source, work, job, progress, concurrency }, context);
     const seen = await finishJob(run, job, progress);

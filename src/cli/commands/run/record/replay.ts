@@ -1,7 +1,7 @@
 import type { Emulator } from "../../../../../emulator/index.ts";
 import type { Operation } from "../../../../api/operation.ts";
 import type { Context } from "../../../command.ts";
-import { listSeenDeliveries } from "../observed.ts";
+import { listSeenDeliveries } from "../observations.ts";
 import { escapeReferences, getValueAt, replaceLeaves } from "../references.ts";
 import { Stage } from "../stage.ts";
 import { type Observation, runStep } from "../steps.ts";

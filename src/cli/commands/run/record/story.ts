@@ -3,7 +3,7 @@ import { formatDuration } from "../../../../base/duration.ts";
 import { toFields } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { escapeReferences, replaceLeaves } from "../references.ts";
-import { acts, type StepKind } from "../schema.ts";
+import { contractActions, type StepKind } from "../schema.ts";
 import type { Action } from "./actions.ts";
 import { type Goal, toExpectedDelivery } from "./goal.ts";
 import type { Link, Links } from "./links.ts";
@@ -27,7 +27,7 @@ export function createStep({ operation, params, query, body, webhook }: Action, 
     return { kind: "receiver", fields: { receiver, answers, subscribe } };
   }
   if (operation.id === "faults.add") return { kind: "fault", fields: { fault: body } };
-  const act = acts.find((one) => operation.id === `emulator-contracts.${one}`);
+  const act = contractActions.find((one) => operation.id === `emulator-contracts.${one}`);
   if (act) {
     const { email = "next", note } = toFields(body);
     return { kind: "as", fields: { as: email, [act]: params.id, ...(note === undefined ? {} : { note }) } };
