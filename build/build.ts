@@ -5,7 +5,7 @@ import { type BuildOptions, build, type Metafile, type Plugin, transform } from 
 import { fontFiles } from "../emulator/cluster/pdf/fonts.ts";
 import { reduceFont } from "../emulator/cluster/pdf/true-type.ts";
 import { registry, webhookPayloads } from "../src/api/registry.ts";
-import { getCommandsFile } from "../src/cli/command-tree/built.ts";
+import { getCommandsFile } from "../src/cli/command-tree/built-commands.ts";
 import { groupNames, loadCommandTree, loadDeclarations } from "../src/cli/command-tree/tree.ts";
 import { formatManual } from "../src/cli/help/manual.ts";
 import { renderOperationTypes, renderPayloadTypes } from "../src/derive/operation-types.ts";

@@ -110,18 +110,18 @@ export interface Context {
   /** Asks y/N (default: no). Throws a usage error that names `flag` if questions are not allowed. */
   confirm(question: string, flag: string): Promise<boolean>;
   /** Registers a cleanup for the end of the run. Cleanups run in reverse order. */
-  atEnd(close: () => Promise<void>): void;
+  onEnd(close: () => Promise<void>): void;
   /**
    * Performs work while another program controls the terminal, if there is one. Ctrl-C is an ordinary key for that
    * program.
    */
   lendTerminal<T>(work: () => Promise<T>): Promise<T>;
   /** Registers a handler for a forced exit: a second signal, or a stopped run that does not end in time. */
-  atForcedEnd(last: () => void): void;
+  onForcedEnd(last: () => void): void;
   /** Extends the shutdown time of a run that serves others, in milliseconds. */
   allowToEnd(ms: number): void;
   /** Extends the time in which a run may write its state after it stops serving, in milliseconds. */
   allowToClose(ms: number): void;
   /** Waits for a child process that receives the signals itself, for as long as it runs. */
-  outlast<T>(work: () => Promise<T>): Promise<T>;
+  waitForProgram<T>(work: () => Promise<T>): Promise<T>;
 }

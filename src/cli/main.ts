@@ -48,10 +48,10 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
 
   const stopping = new ShutdownController(host);
   let isOutputClosed = false;
-  let unwritten: NodeJS.ErrnoException | undefined;
+  let outputError: NodeJS.ErrnoException | undefined;
   const onOutputError = (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") isOutputClosed = true;
-    else unwritten ??= error;
+    else outputError ??= error;
     stopping.stop();
   };
   // Unread output on standard error is lost and stops no work.
@@ -61,12 +61,12 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   const stopListening = host.onSignal((name) => stopping.interrupt(name));
   try {
     const code = await run(args, host, stopping, rest);
-    if (unwritten) return reportFailure(explainError(createStdoutError(unwritten)), unwritten, args, host);
+    if (outputError) return reportFailure(explainError(createStdoutError(outputError)), outputError, args, host);
     return isOutputClosed ? 0 : code;
   } catch (error) {
     // A closed output ends the command successfully (DECISIONS.md, L3).
     if (isOutputClosed) return 0;
-    if (unwritten) return reportFailure(explainError(createStdoutError(unwritten)), unwritten, args, host);
+    if (outputError) return reportFailure(explainError(createStdoutError(outputError)), outputError, args, host);
     const { name } = stopping;
     if (name && error instanceof PartialFailureError)
       return reportFailure(explainInterruption(error, name), error, args, host);

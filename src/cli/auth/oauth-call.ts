@@ -23,9 +23,9 @@ export interface OAuthResponse {
 export type OAuthFields = Readonly<Record<string, string | undefined>>;
 
 /** Creates a client for OAuth endpoints at any address. It is closed at the end of the run. */
-export async function createOAuthClient({ host, globals, output, atEnd }: Context): Promise<Client> {
+export async function createOAuthClient({ host, globals, output, onEnd }: Context): Promise<Client> {
   const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
-  atEnd(() => client.close());
+  onEnd(() => client.close());
   return client;
 }
 

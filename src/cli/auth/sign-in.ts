@@ -31,12 +31,12 @@ export interface SignInRequest {
   /** An OAuth server other than the routing service. */
   readonly issuer: string | undefined;
   readonly scope: string | undefined;
-  readonly offersBrowser: boolean;
+  readonly shouldOfferBrowser: boolean;
 }
 
 /** Performs the whole device login: requests a code, shows it, waits, and stores the tokens. */
 export async function signIn(request: SignInRequest, context: Context): Promise<SignInResult> {
-  const { begun: pending, challenge } = await begin(request, context);
+  const { begun: pending, challenge } = await beginPendingSignIn(request, context);
   await announceChallenge(challenge, context);
   const stopOffering = offerBrowser(challenge, request, context);
   return finish(pending, context, true).finally(stopOffering) as Promise<SignInResult>;
@@ -44,7 +44,7 @@ export async function signIn(request: SignInRequest, context: Context): Promise<
 
 /** Performs the first step: requests a code, shows it, and stores the input of the second step. */
 export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
-  const { begun: pending, challenge } = await begin(request, context);
+  const { begun: pending, challenge } = await beginPendingSignIn(request, context);
   await savePendingSignIn(pending, context);
   await announceChallenge(challenge, context);
 }
@@ -53,9 +53,9 @@ export async function beginSignIn(request: SignInRequest, context: Context): Pro
 const finalErrors: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
 
 /** Performs the second step: waits for the approval, or checks once. Returns undefined before the decision. */
-export async function finishSignIn(context: Context, waits: boolean): Promise<SignInResult | undefined> {
+export async function finishSignIn(context: Context, shouldWait: boolean): Promise<SignInResult | undefined> {
   const pending = await readPendingSignIn(context);
-  const signedIn = await finish(pending, context, waits).catch(async (error: unknown) => {
+  const signedIn = await finish(pending, context, shouldWait).catch(async (error: unknown) => {
     // The pending sign-in is over. After any other rejection, another attempt may succeed.
     if (error instanceof CommandFailedError && finalErrors.includes(error.code)) await removePendingSignIn(context);
     throw error;
@@ -64,7 +64,7 @@ export async function finishSignIn(context: Context, waits: boolean): Promise<Si
   return signedIn;
 }
 
-async function begin({ clientId: client_id, issuer, scope }: SignInRequest, context: Context) {
+async function beginPendingSignIn({ clientId: client_id, issuer, scope }: SignInRequest, context: Context) {
   await requireWritableTokens(context);
   const client = await createOAuthClient(context);
   const server = await findAuthServer(issuer, client, context);
@@ -81,13 +81,17 @@ async function begin({ clientId: client_id, issuer, scope }: SignInRequest, cont
   return { begun: pending, challenge };
 }
 
-async function finish(pending: PendingSignIn, context: Context, waits: boolean): Promise<SignInResult | undefined> {
+async function finish(
+  pending: PendingSignIn,
+  context: Context,
+  shouldWait: boolean,
+): Promise<SignInResult | undefined> {
   const { host, output, signal } = context;
   const { client_id, device_code, server } = pending;
   const client = await createOAuthClient(context);
   const poll = () =>
     postOAuth(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
-  const answer = waits
+  const answer = shouldWait
     ? await withSpinner(
         context,
         "Waiting for approval",
@@ -135,9 +139,9 @@ async function announceChallenge(challenge: DeviceChallenge, { output }: Context
 }
 
 /** Opens a browser when the user presses Enter. Polling continues, because the user may approve the code on a phone. */
-function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInRequest, context: Context): () => void {
+function offerBrowser(challenge: DeviceChallenge, { shouldOfferBrowser }: SignInRequest, context: Context): () => void {
   const { host, output, globals } = context;
-  const command = offersBrowser ? findBrowserCommand(host) : undefined;
+  const command = shouldOfferBrowser ? findBrowserCommand(host) : undefined;
   if (!command || !canPrompt(host, globals)) return () => {};
   const address = challenge.verificationUriComplete ?? challenge.verificationUri;
   // Terminal mode would intercept Ctrl-C.

@@ -52,7 +52,7 @@ export function toTokens(
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
   expires_at !== undefined && !(Date.parse(expires_at) - marginMs > now);
 
-const signInAgain = (address: string, why: string): CommandFailedError =>
+const createSignInError = (address: string, why: string): CommandFailedError =>
   new CommandFailedError("forbidden", "signed_out", `${why} (${address}).`, { next: ["auth", "device-login"] });
 
 /**
@@ -64,14 +64,15 @@ export async function refreshAccount(context: Context, address: string, force = 
   const before = (await readAccounts(context))[address];
   let rejectedRefresh: CommandFailedError | undefined;
   const account = await changeAccount(context, address, async (now) => {
-    if (now === undefined) throw signInAgain(address, "Not signed in");
+    if (now === undefined) throw createSignInError(address, "Not signed in");
     const isNew = now.access_token !== before?.access_token;
     if (isNew || (!force && !hasExpired(now, context.host.wall.now()))) return now;
-    if (now.refresh_token === undefined) throw signInAgain(address, "The sign-in has expired and cannot be refreshed");
+    if (now.refresh_token === undefined)
+      throw createSignInError(address, "The sign-in has expired and cannot be refreshed");
     const answer = await redeem(await createOAuthClient(context), now, context.cut);
     if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
       // A token that the server has rejected is rejected again.
-      rejectedRefresh = signInAgain(address, "The server no longer accepts the refresh token");
+      rejectedRefresh = createSignInError(address, "The server no longer accepts the refresh token");
       return { ...now, refresh_token: undefined };
     }
     if (answer.status !== 200) throw createOAuthError("The refresh", answer);
@@ -98,7 +99,7 @@ const redeem = (client: Client, { refresh_url, refresh_token, client_id }: Accou
 /** Returns the account of an address with a valid token. Fails with exit code 4 if there is none. */
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {
   const account = (await readAccounts(context))[address];
-  if (account === undefined) throw signInAgain(address, "Not signed in");
+  if (account === undefined) throw createSignInError(address, "Not signed in");
   return hasExpired(account, context.host.wall.now()) ? refreshAccount(context, address) : account;
 }
 

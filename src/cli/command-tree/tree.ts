@@ -3,7 +3,7 @@ import { addSeparator, locateCommand, normalizeArgv, runsInnerCommand, startsWit
 import type { DeclaredCommand, InterpretedLine, ListedCommand } from "../parse/declaration.ts";
 import type { Parser } from "../parse/parser.ts";
 import { UsageError } from "../process/failure.ts";
-import { builtGroups, readBuiltCommands } from "./built.ts";
+import { builtGroups, readBuiltCommands } from "./built-commands.ts";
 import { commandGroups } from "./groups.ts";
 
 /** Lists all groups: those with hand-written commands and those with derived commands only. */

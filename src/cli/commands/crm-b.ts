@@ -34,7 +34,7 @@ const crmBOpen = defineCommand({
     },
   ],
   async run(input, context, spec) {
-    const signed = await requestOf(input, context);
+    const signed = await createRequest(input, context);
     const flags = signed === undefined ? input.flags : { ...input.flags, "signed-request": signed };
     const prepared = await prepareCall(spec!, { ...input, flags }, context);
     if (prepared !== "dry-run") await prepared.send();
@@ -42,7 +42,7 @@ const crmBOpen = defineCommand({
   },
 });
 
-async function requestOf(
+async function createRequest(
   input: CommandInputOf<readonly [typeof envelope, typeof signedRequest]>,
   context: Context,
 ): Promise<string | undefined> {

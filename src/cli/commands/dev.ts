@@ -31,7 +31,7 @@ const dev = defineCommand({
     { title: "For a script", argv: ["dev", "--forward-to", "localhost:3000/hooks", "--json"] },
   ],
   async run(input, context) {
-    const plan = planOf(input, context);
+    const plan = createPlan(input, context);
     const [
       { startOrJoin, toReadyDocument, formatReadyLines },
       { createFolderContext },
@@ -67,7 +67,7 @@ const dev = defineCommand({
   },
 });
 
-function planOf({ flags: given }: CommandInputOf<typeof flags>, { globals }: Context) {
+function createPlan({ flags: given }: CommandInputOf<typeof flags>, { globals }: Context) {
   for (const [flag, value] of [
     ["--base-url", globals.baseUrl],
     ["--profile", globals.profile],

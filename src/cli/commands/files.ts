@@ -27,8 +27,8 @@ const filesDownload = defineCommand({
   async run(input, context) {
     const file = input.flags.output;
     rejectBytesOnTerminal(context.host, file);
-    const toFile = file !== undefined && file !== "-";
-    if (toFile) await checkOutputFile(context.host, file, "--output");
+    const isFile = file !== undefined && file !== "-";
+    if (isFile) await checkOutputFile(context.host, file, "--output");
     const client = await context.client("contracts");
     const { signal } = context;
     const { signed_url: url } = await client.call(
@@ -39,7 +39,7 @@ const filesDownload = defineCommand({
     const content = getDocumentBytes(await client.send(CheckedCall.check(getObject), { url, signal }), {
       mayBeEmpty: true,
     });
-    if (!toFile) {
+    if (!isFile) {
       await context.output.printContent(content);
       return undefined;
     }

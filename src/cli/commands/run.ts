@@ -94,12 +94,12 @@ const run = defineCommand({
         await checkOutputFile(host, path, `--${name}`, { inputs, isOurs: reportBeginnings[name] });
     }
     const { runFiles } = await import("./run/runner.ts");
-    const how = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };
+    const settings = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };
     if (flags.watch) {
       const { watchFiles } = await import("./run/watch.ts");
-      return watchFiles(files, how, context);
+      return watchFiles(files, settings, context);
     }
-    return (await runFiles(files, how, context)) ? undefined : "failed";
+    return (await runFiles(files, settings, context)) ? undefined : "failed";
   },
 });
 

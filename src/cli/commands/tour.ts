@@ -27,14 +27,14 @@ const tour = defineCommand({
     const startedAt = host.wall.monotonicNow();
     const isText = output.format === "table";
     let number = 0;
-    const walked = await runTour(context, async (step) => {
+    const result = await runTour(context, async (step) => {
       number += 1;
-      if (isText) await output.print(...stepLines(number, step));
+      if (isText) await output.print(...formatStepLines(number, step));
     });
     const seconds = ((host.wall.monotonicNow() - startedAt) / 1_000).toFixed(1);
-    if (isText) await output.print(...endLines(walked, seconds));
-    else await output.show(toDocument(walked, Number(seconds)));
-    return walked.problem === undefined ? undefined : "failed";
+    if (isText) await output.print(...endLines(result, seconds));
+    else await output.show(toDocument(result, Number(seconds)));
+    return result.problem === undefined ? undefined : "failed";
   },
 });
 
@@ -67,22 +67,22 @@ const toDocument = ({ steps, timeline, problem }: TourResult, seconds: number) =
 /** Runs the scenario of the tour on an emulator in memory and in a temporary folder, which is removed at the end. */
 async function runTour(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
   const { startEmulator } = await import("../../../emulator/index.ts");
-  const { host, atEnd } = context;
+  const { host, onEnd } = context;
   const folder = await mkdtemp(join(tmpdir(), "svc-tour-"));
-  atEnd(() => rm(folder, { recursive: true, force: true }));
+  onEnd(() => rm(folder, { recursive: true, force: true }));
   const parsed = parseScenario("tour.yaml", await readTour(), operations);
   await writeFiles(folder, parsed.scenario.files ?? {});
   const emulator = await startEmulator({ clock: { mode: "manual" } });
-  atEnd(() => emulator.close());
+  onEnd(() => emulator.close());
   const stage = await Stage.open(emulator, folder, context);
-  atEnd(() => stage.close());
+  onEnd(() => stage.close());
   const steps: Step[] = [];
   const { steps: all } = await runScenario(parsed, stage, {
     operations,
     wall: host.wall,
     async onStep(result) {
       if (result.command === undefined) return;
-      const step = stepOf(result);
+      const step = toStep(result);
       steps.push(step);
       await onStep(step);
     },
@@ -96,7 +96,7 @@ async function runTour(context: Context, onStep: (step: Step) => Promise<void>):
   };
 }
 
-const stepOf = (result: StepResult): Step => ({
+const toStep = (result: StepResult): Step => ({
   title: result.title,
   command: result.command ?? "",
   exit: result.exit ?? 0,
@@ -116,7 +116,7 @@ const readTour = (): Promise<string> =>
 /** Returns the characteristic part of a response. */
 const shownLines = 12;
 
-function stepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {
+function formatStepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {
   const lines = (output.trim() === "" ? notes : output).trimEnd().split("\n");
   const more = lines.length - shownLines;
   const shown = more > 0 ? [...lines.slice(0, shownLines), `… and ${pluralize(more, "line")} more`] : lines;

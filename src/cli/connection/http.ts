@@ -16,10 +16,10 @@ import {
   redactUrlValues,
   rememberSentSecrets,
 } from "../process/redact.ts";
-import { traceHeaders } from "./trace-headers.ts";
+import { createTraceHeaders } from "./trace-headers.ts";
 
 /** Creates a client for the flags of this run. */
-export async function openClient(of: {
+export async function openClient(options: {
   host: Host;
   globals: Globals;
   output: Output;
@@ -27,13 +27,13 @@ export async function openClient(of: {
   credentials: Credentials;
   connections?: number | undefined;
 }): Promise<Client> {
-  const { host, globals, output, baseUrls, credentials } = of;
-  const transport = await openTransport(host, globals, of.connections);
+  const { host, globals, output, baseUrls, credentials } = options;
+  const transport = await openTransport(host, globals, options.connections);
   return createClient({
     baseUrls,
     credentials,
     transport,
-    tracing: traceHeaders(host.env),
+    tracing: createTraceHeaders(host.env),
     readable: true,
     wall: host.wall,
     observer: createObserver(globals, output, host),
@@ -97,8 +97,8 @@ export async function printPlan(
     ? { baseUrls: { [service]: "http://emulator" }, credentials: undefined }
     : await context.target(service);
   const credentials = target.credentials && { ...target.credentials, ...given };
-  const { method, url: whole, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
-  const url = maskUrlSecrets(whole);
+  const { method, url: fullUrl, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
+  const url = maskUrlSecrets(fullUrl);
   const shown = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactHeader(name, value)]));
   const content =
     typeof body === "string" ? maskBodySecrets(call.args.body) : body === undefined ? undefined : "[bytes]";

@@ -8,7 +8,7 @@ type QueryContext = { readonly client: Client; readonly signal: AbortSignal };
 interface NamedObject {
   /** The command that lists these objects. */
   readonly list: string;
-  readonly exists: (id: string, asking: QueryContext) => Promise<boolean>;
+  readonly exists: (id: string, queryContext: QueryContext) => Promise<boolean>;
 }
 
 /** Filters of an emulator's lists by query parameter. */
@@ -50,10 +50,10 @@ const named = lookupTable<NamedObject>({
 });
 
 /** Creates the message about the first object in a query that the emulator does not have. */
-export async function findUnknownName(query: Query, asking: QueryContext): Promise<string | undefined> {
+export async function findUnknownName(query: Query, queryContext: QueryContext): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const thing = named[name];
-    if (thing === undefined || value === undefined || (await thing.exists(String(value), asking))) continue;
+    if (thing === undefined || value === undefined || (await thing.exists(String(value), queryContext))) continue;
     return `${name[0]!.toUpperCase()}${name.slice(1)} ${value} not found. To list them: ${thing.list}`;
   }
   return undefined;

@@ -25,10 +25,10 @@ export const listProxyVariables = (env: Env): string[] =>
  * UsageError if the effective variable is invalid.
  */
 export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & ProxyResolver {
-  const exempt = parseExemptions(env.no_proxy || env.NO_PROXY || "");
+  const isExempt = parseExemptions(env.no_proxy || env.NO_PROXY || "");
   return (url) => {
     const variable = variables[url.protocol]?.find((name) => Boolean(env[name]));
-    if (variable === undefined || isThisMachine(url.hostname) || exempt(url)) return undefined;
+    if (variable === undefined || isThisMachine(url.hostname) || isExempt(url)) return undefined;
     const proxy = parseProxy(env[variable]!);
     if (proxy) return { ...proxy, variable };
     // The value may hold a password.

@@ -55,11 +55,11 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
   const readFromEnv = (name: string) => checkUrl(readVariable(host, name));
   const flag = globals.baseUrl === undefined ? undefined : { value: globals.baseUrl, origin: "--base-url" };
   const envAddresses = isNamed || flag ? { router: undefined, contracts: undefined } : readAddresses(readFromEnv);
-  const isOfEnv = (envAddresses.router ?? envAddresses.contracts) !== undefined;
-  const isExplicit = isNamed || isOfEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
+  const isFromEnv = (envAddresses.router ?? envAddresses.contracts) !== undefined;
+  const isExplicit = isNamed || isFromEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
   const localEmulator = isExplicit ? undefined : await findRunningEmulator(host);
   if (localEmulator) return createEmulatorSettings(localEmulator, host);
-  const chosen = isNamed || !(flag || isOfEnv) ? await resolveProfile({ globals, host }) : undefined;
+  const chosen = isNamed || !(flag || isFromEnv) ? await resolveProfile({ globals, host }) : undefined;
   const given = chosen === undefined ? undefined : createProfileReader(chosen, host);
   const router = given?.("router_url");
   const contracts = given?.("contracts_url");
@@ -69,10 +69,10 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
   const [first, second] = isNamed ? [profileKeys, pair] : [pair, profileKeys];
   const keys = [readEnvironmentKeys(host), chosen === undefined ? {} : readProfileKeys(chosen, host)];
   return {
-    chosenBy: flag ? "--base-url" : isOfEnv ? "environment" : chosen && `profile ${chosen.name.value}`,
+    chosenBy: flag ? "--base-url" : isFromEnv ? "environment" : chosen && `profile ${chosen.name.value}`,
     // All addresses come from one source, so that a partial environment is not mixed with a partial profile.
     router: flag ?? envAddresses.router ?? checkUrl(router ?? contracts),
-    contracts: flag ?? (isOfEnv ? envAddresses.contracts : checkUrl(contracts ?? router)),
+    contracts: flag ?? (isFromEnv ? envAddresses.contracts : checkUrl(contracts ?? router)),
     // Both halves of a pair come from one source.
     ...((first.clientId ?? first.clientSecret) === undefined ? second : first),
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
@@ -98,23 +98,23 @@ async function findRunningEmulator(host: Host): Promise<LocalEmulator | undefine
  */
 async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
   const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
-  const own = (value: string): SettingValue => ({ value, origin });
-  const toOwnSetting = (value: string | undefined) => (value === undefined ? undefined : own(value));
+  const toSetting = (value: string): SettingValue => ({ value, origin });
+  const toOwnSetting = (value: string | undefined) => (value === undefined ? undefined : toSetting(value));
   const { access: localEmulator, key, unused } = await selectEnvironmentKey(found, host);
   const first = getMainCluster(localEmulator);
   return {
     chosenBy: origin,
-    router: own(localEmulator.routerUrl),
-    contracts: own(first?.url ?? localEmulator.routerUrl),
+    router: toSetting(localEmulator.routerUrl),
+    contracts: toSetting(first?.url ?? localEmulator.routerUrl),
     clientId: key ? readVariable(host, "SVC_CLIENT_ID") : toOwnSetting(first?.clientId),
     clientSecret: key ? readVariable(host, "SVC_CLIENT_SECRET") : toOwnSetting(first?.clientSecret),
-    clusterKeys: Object.fromEntries(localEmulator.clusters.map(({ id, clusterKey }) => [id, own(clusterKey)])),
+    clusterKeys: Object.fromEntries(localEmulator.clusters.map(({ id, clusterKey }) => [id, toSetting(clusterKey)])),
     clusterKey: undefined,
     basicAuth: undefined,
     token: undefined,
     // A signing key in the environment is for deliveries of any origin and is sent nowhere.
     hmacKey: readWebhookKeySetting(host) ?? toOwnSetting(first?.hmacKey),
-    controlToken: own(localEmulator.token),
+    controlToken: toSetting(localEmulator.token),
     isEmulatorHere: true,
     unused,
   };
@@ -167,13 +167,13 @@ export async function readProfileKey(surroundings: SettingsContext): Promise<str
  */
 export async function resolveEmulatorSetting(
   surroundings: SettingsContext,
-  isHere: () => Promise<boolean>,
+  isLocalRunning: () => Promise<boolean>,
 ): Promise<ControlSettings | undefined> {
   const { globals, host } = surroundings;
   const named = globals.profile === undefined ? undefined : await readProfileEmulator(surroundings);
   const first = named ?? readEnvironmentEmulator(host);
   if (first) return first;
-  if (readVariable(host, "SVC_PROFILE") === undefined && (await isHere())) return undefined;
+  if (readVariable(host, "SVC_PROFILE") === undefined && (await isLocalRunning())) return undefined;
   return readProfileEmulator(surroundings);
 }
 

@@ -46,12 +46,13 @@ export function resolveStore(
       },
     );
   }
-  const password = parsed.password ?? ownPassword(parsed, host) ?? (host.env.PGPASSWORD || findPassword(parsed, host));
+  const password =
+    parsed.password ?? readUrlPassword(parsed, host) ?? (host.env.PGPASSWORD || findPassword(parsed, host));
   return { store: password === undefined ? store : withPassword(store, parsed, password), schema };
 }
 
 /** Returns the password of the URL in the environment if both URLs name the same database and user. */
-function ownPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
+function readUrlPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
   if (!env[variable]) return undefined;
   const { password, ...own } = parseUrl(env[variable], variable);
   const isSame = (["host", "port", "user", "database"] as const).every((part) => own[part] === wanted[part]);

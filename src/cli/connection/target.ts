@@ -10,8 +10,8 @@ import { noteUnused } from "./emulator/emulator-variables.ts";
 import { createNoEmulatorError } from "./emulator/listening-emulator.ts";
 import {
   findNearestState,
-  noteOnce,
   noteStateAbove,
+  printNoteOnce,
   readRunFile,
   resolveRunFile,
   resolveStateFile,
@@ -33,7 +33,7 @@ export async function resolveServiceTarget(globals: Globals, host: Host, output:
   if (found.isEmulatorHere) {
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
     const other = current === undefined ? "" : `, not profile ${current} (to use it: --profile ${current})`;
-    await noteOnce(output, `Using ${found.chosenBy} (${found.router?.value})`, other);
+    await printNoteOnce(output, `Using ${found.chosenBy} (${found.router?.value})`, other);
     await noteUnused(found.unused, output);
   }
   if (found.chosenBy === undefined) {
@@ -104,7 +104,7 @@ export async function resolveControlTarget(
   }
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await noteStateAbove(host, output, state, file);
-  else await noteOnce(output, `Using the emulator with the state ${relative(host.cwd, state)} (${routerUrl})`);
+  else await printNoteOnce(output, `Using the emulator with the state ${relative(host.cwd, state)} (${routerUrl})`);
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }
 

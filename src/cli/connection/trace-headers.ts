@@ -19,7 +19,7 @@ export const buildChildVariables = (env: OtelEnvironment, traceparent: string): 
 });
 
 /** Creates the headers of requests with their trace, if there is one. */
-export function traceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
+export function createTraceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
   const traceparent = env[variables.traceparent];
   if (traceparent === undefined || !hasCollector(env) || !readParentContext(env)) return undefined;
   const tracestate = readTraceState(env);

@@ -121,7 +121,7 @@ async function* uploadEach(context: Context, files: readonly Candidate[]): Async
     const { files: slots } = await client.call(initializeUploads, { body: { files: named } }, { signal });
     return matchSlots(part, slots);
   };
-  const put = async ({ open, bytes, contentType }: Candidate, url: string) => {
+  const putFile = async ({ open, bytes, contentType }: Candidate, url: string) => {
     const body = bytes === 0 ? new Uint8Array() : open;
     await client.send(CheckedCall.check(putObject, { body }), { url, contentType, contentLength: bytes, signal });
   };
@@ -131,11 +131,11 @@ async function* uploadEach(context: Context, files: readonly Candidate[]): Async
     for (const file of part) {
       let slot = slots.get(file)!;
       try {
-        await put(file, slot.upload_url);
+        await putFile(file, slot.upload_url);
       } catch (error) {
         if (!isExpired(error)) throw error;
         slot = (await initialize([file])).get(file)!;
-        await put(file, slot.upload_url);
+        await putFile(file, slot.upload_url);
       }
       await file.checkUnchanged();
       const { path, bytes, contentType } = file;

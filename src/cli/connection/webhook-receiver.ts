@@ -13,7 +13,7 @@ export interface ReceivedPost {
 /** A small local HTTP receiver for webhooks. */
 export interface Receiver {
   readonly url: string;
-  /** All received requests, oldest first. Empty if `answer` is given. */
+  /** All received requests, oldest first. Empty if `respond` is given. */
   readonly received: readonly ReceivedPost[];
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface ReceiverOptions {
   /** Called with a request whose body is too large. It is answered 413 and not read further. */
   readonly onTooLarge?: (limitBytes: number) => void;
   /** Determines each response. Nothing is stored then. */
-  readonly answer?: (received: ReceivedPost) => Promise<ReceiverResponse>;
+  readonly respond?: (received: ReceivedPost) => Promise<ReceiverResponse>;
 }
 
 /** A delivery has a few kilobytes. A larger body is not a webhook. */
@@ -50,9 +50,9 @@ const maxConnections = 256;
 
 /** Listens on loopback. Rejects with the system's error if the port is in use. */
 export async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
-  const { port = 0, status = 200, answer, onTooLarge } = options;
+  const { port = 0, status = 200, respond, onTooLarge } = options;
   const received: ReceivedPost[] = [];
-  const answering = new Set<Promise<void>>();
+  const pendingResponses = new Set<Promise<void>>();
   const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -70,15 +70,15 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
       if (size > maxBodyBytes) return;
       const { method = "", url = "/", headers } = request;
       const one = { method, path: url, headers, body: Buffer.concat(chunks) };
-      if (!answer) {
+      if (!respond) {
         received.push(one);
         return void sendReply(response, { status, body: status < 300 ? "ok" : "no" });
       }
-      const replied = answer(one)
+      const replied = respond(one)
         .catch((): ReceiverResponse => ({ status: 500 }))
         .then((given) => sendReply(response, given))
-        .finally(() => answering.delete(replied));
-      answering.add(replied);
+        .finally(() => pendingResponses.delete(replied));
+      pendingResponses.add(replied);
     });
   });
   server.maxConnections = maxConnections;
@@ -91,7 +91,7 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
     received,
     async close() {
       // The sender must not treat a pending response as a failure.
-      await Promise.all(answering);
+      await Promise.all(pendingResponses);
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

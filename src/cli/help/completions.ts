@@ -65,7 +65,7 @@ async function findCandidates(before: readonly string[], typed: string, tree: Co
   const awaited = findAwaitedValue(before, command?.flags ?? []);
   if (awaited) return listValues(awaited, typed, command, tree);
   if (typed.startsWith("-")) return completeFlagOrValue(typed, command, before, tree);
-  const next = nextWords(declarations, bare);
+  const next = listNextWords(declarations, bare);
   if (next.length > 0) return offerOnly(next);
   return command ? completePositional(command, bare.length - command.words.length, typed, tree) : offerOnly([]);
 }
@@ -95,18 +95,18 @@ function findAwaitedValue(before: readonly string[], flags: readonly FlagSpec[])
   return takesValue(spec) ? spec : undefined;
 }
 
-const begins = (words: readonly string[], start: readonly string[]): boolean =>
+const startsWith = (words: readonly string[], start: readonly string[]): boolean =>
   start.every((word, i) => words[i] === word);
 
 const findDeepest = (
   declarations: readonly DescribedCommand[],
   bare: readonly string[],
 ): DescribedCommand | undefined =>
-  declarations.filter(({ words }) => begins(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
+  declarations.filter(({ words }) => startsWith(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
 
 /** Finds the next words in the tree: `emulator clock` has `advance` below it. */
-function nextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
-  const below = declarations.filter(({ words }) => words.length > bare.length && begins(words, bare));
+function listNextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
+  const below = declarations.filter(({ words }) => words.length > bare.length && startsWith(words, bare));
   const found = new Map<string, string>();
   for (const { words, summary } of below) {
     const word = words[bare.length]!;
@@ -130,9 +130,9 @@ async function completeFlagOrValue(
     return spec ? listValues(spec, typed.slice(name.length + 1), command, tree) : offerOnly([]);
   }
   const given = new Set(before);
-  const free = flags.filter(({ flag, repeatable }) => repeatable || !given.has(`--${flag}`));
+  const available = flags.filter(({ flag, repeatable }) => repeatable || !given.has(`--${flag}`));
   return offerOnly([
-    ...free.flatMap(({ flag, type, description: about }) => [
+    ...available.flatMap(({ flag, type, description: about }) => [
       { value: `--${flag}`, about },
       ...(type === "boolean" ? [{ value: `--no-${flag}`, about }] : []),
     ]),

@@ -11,13 +11,13 @@ import { createTopicPage, topics } from "./topics.ts";
 /** Formats help for a command line that requests it, names a group, or is empty: a page, or the whole tree as data. */
 export async function renderHelp(argv: readonly string[], host: Host): Promise<string> {
   const { words, wantsHelp } = locateCommand(argv);
-  const isVerb = words[0] === "help";
-  const named = isVerb ? words.slice(1) : words;
-  if (isVerb && argv.includes("--json")) {
+  const isHelpCommand = words[0] === "help";
+  const named = isHelpCommand ? words.slice(1) : words;
+  if (isHelpCommand && argv.includes("--json")) {
     const { buildManifest } = await import("./manifest.ts");
     return `${JSON.stringify(buildManifest(await loadCommandTree(loadDeclarations), host.version), null, 2)}\n`;
   }
-  if (isVerb && argv.includes("--man")) {
+  if (isHelpCommand && argv.includes("--man")) {
     const { formatManual } = await import("./manual.ts");
     if (named.length > 0) await check(named);
     return formatManual(await loadCommandTree(loadDeclarations), host.version);
@@ -30,17 +30,18 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
 
   const names = await groupNames();
   const isAll = argv.includes("--all");
-  if (isAll && (isVerb || wantsHelp) && named.length < 2 && named.every((name) => names.includes(name))) {
+  if (isAll && (isHelpCommand || wantsHelp) && named.length < 2 && named.every((name) => names.includes(name))) {
     const shown = named.length === 0 ? names : named;
     const all = shown.map(async (name) => [name, await loadDeclarations(name)] as const);
     return layOutPage(createAllCommandsPage(new Map(await Promise.all(all))), columns);
   }
   if (named.length === 0) {
-    if (!isVerb && !wantsHelp) await check(argv);
+    if (!isHelpCommand && !wantsHelp) await check(argv);
     return layOutPage(createRootPage(names), columns);
   }
   // An unknown word is an error, unless it follows a command whose help is requested.
-  if (isVerb || !names.includes(named[0]!)) await check(named).catch((error: unknown) => addSuggestion(error, named));
+  if (isHelpCommand || !names.includes(named[0]!))
+    await check(named).catch((error: unknown) => addSuggestion(error, named));
   const commands = await loadCommands(named[0]!);
   const unknown = findUnknownWords(named, commands);
   if (unknown) await check(unknown).catch((error: unknown) => addHelpHint(error, unknown.slice(0, -1)));

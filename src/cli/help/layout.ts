@@ -23,7 +23,7 @@ export interface HelpTable {
 /** Longer lines are tiring to read, even in a wide window. */
 const widestColumns = 100;
 const widestTerm = 30;
-const narrowestText = 30;
+const minTextWidth = 30;
 
 /**
  * Formats the page for a window of this many columns. By hand: the parser's own help supports only commands, not
@@ -51,8 +51,8 @@ function formatTables(tables: readonly HelpTable[], width: number): string[] {
     else blocks.push([table]);
   }
   return blocks.map((block) => {
-    const widest = getWidestTerm(block.flatMap(({ rows }) => rows));
-    return block.map((table) => formatTable(table, widest, width)).join("\n");
+    const termColumns = getWidestTerm(block.flatMap(({ rows }) => rows));
+    return block.map((table) => formatTable(table, termColumns, width)).join("\n");
   });
 }
 
@@ -60,8 +60,8 @@ const getWidestTerm = (rows: HelpTable["rows"]): number =>
   Math.max(...rows.map(([term]) => term.length).filter((length) => length <= widestTerm), 0);
 
 /** Formats terms and descriptions. A long term, or a narrow window, puts the description below its term. */
-function formatTable({ title, rows, names = [] }: HelpTable, widest: number, width: number): string {
-  const termWidth = width - widest - 4 >= narrowestText ? widest : 0;
+function formatTable({ title, rows, names = [] }: HelpTable, termColumns: number, width: number): string {
+  const termWidth = width - termColumns - 4 >= minTextWidth ? termColumns : 0;
   const lines = rows.flatMap(([term, text]) => {
     const isInline = termWidth > 0 && term.length <= termWidth;
     const indent = termWidth > 0 ? termWidth + 4 : 6;

@@ -65,10 +65,10 @@ function formatCommand({
   ];
 }
 
-function formatFlag({ flag, short, type, placeholder, description, default: usual }: FlagSpec): string[] {
+function formatFlag({ flag, short, type, placeholder, description, default: preset }: FlagSpec): string[] {
   const value = type === "switch" || type === "boolean" ? "" : ` ${placeholder ?? "VALUE"}`;
   const name = `${short ? `-${short}, ` : ""}--${flag}${value}`;
-  return formatItem(name, `${description}${usual === undefined ? "" : ` (default: ${usual})`}`);
+  return formatItem(name, `${description}${preset === undefined ? "" : ` (default: ${preset})`}`);
 }
 
 const formatItem = (name: string, text: string): string[] => [".TP", `\\fB${escapeRoff(name)}\\fR`, escapeRoff(text)];

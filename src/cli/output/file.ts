@@ -37,7 +37,7 @@ export async function checkOutputFile(
   host: Host,
   path: string,
   flag: string,
-  kept: ProtectedFiles = {},
+  protectedFiles: ProtectedFiles = {},
 ): Promise<string> {
   const absolute = resolve(host.cwd, path);
   const found = await findStats(absolute);
@@ -49,11 +49,11 @@ export async function checkOutputFile(
       throw new UsageError(`${flag}: cannot write ${path}: ${why}`, { cause });
     },
   );
-  if (found?.isFile()) await refuseLoss(host, path, flag, kept);
+  if (found?.isFile()) await rejectDataLoss(host, path, flag, protectedFiles);
   return absolute;
 }
 
-async function refuseLoss(
+async function rejectDataLoss(
   host: Host,
   path: string,
   flag: string,

@@ -22,7 +22,7 @@ export function wrapLine(line: readonly StyledPiece[], columns: number): string 
   if (measureWidth(text) <= columns) return line.map(({ text, paint }) => paint(text)).join("");
   const single = splitWords(line);
   const command = single.findIndex((_, i) => /^$|:$/.test(getText(single[i - 1])) && getText(single[i]) === "svc");
-  const words = command < 0 ? single : withQuotesWhole(single, command);
+  const words = command < 0 ? single : joinQuotedWords(single, command);
   const hanging = getHangingIndent(text, columns);
   let printed = "";
   let used = 0;
@@ -55,15 +55,15 @@ function splitWords(line: readonly StyledPiece[]): Word[] {
 }
 
 /** From here on, words are shell words, because a break within quotes would be part of the word. */
-function withQuotesWhole(words: readonly Word[], from: number): Word[] {
-  const whole = words.slice(0, from);
+function joinQuotedWords(words: readonly Word[], from: number): Word[] {
+  const joined = words.slice(0, from);
   let isOpen = false;
   for (const word of words.slice(from)) {
-    if (isOpen) whole.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
-    else whole.push(word);
+    if (isOpen) joined.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
+    else joined.push(word);
     if (getText(word).split("'").length % 2 === 0) isOpen = !isOpen;
   }
-  return whole;
+  return joined;
 }
 
 const getText = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";

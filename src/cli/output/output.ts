@@ -106,14 +106,14 @@ export function createOutput(host: Host, globals: Globals): Output {
     if (rows.length === 0)
       return view.emptyReason === undefined ? note(view.emptyMessage ?? "Nothing found") : undefined;
     if (!isTable) return printRows(cells);
-    const whole = stdout.isTTY ? defaultColumns : Number.POSITIVE_INFINITY;
-    const window = globals.wide ? Number.POSITIVE_INFINITY : (readWindowWidth(stdout, host.env) ?? whole);
+    const fullWidth = stdout.isTTY ? defaultColumns : Number.POSITIVE_INFINITY;
+    const window = globals.wide ? Number.POSITIVE_INFINITY : (readWindowWidth(stdout, host.env) ?? fullWidth);
     const declared = new Map(view.columns?.map((column) => [getColumnName(column), column]));
     const { lines, omitted, cut } = fitTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),
       window,
       // A requested column may be shortened but is never omitted.
-      keepsAll: globals.fields !== undefined,
+      isComplete: globals.fields !== undefined,
     });
     await printer.printLines("stdout", lines, { laidOut: true });
     const hiddenNotes = [omitted.join(", "), cut.length > 0 ? `all of ${cut.join(", ")}` : ""].filter(

@@ -79,7 +79,7 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
 
   let hasStatus = false;
   /** Output below a status begins a new line, after an echoed Ctrl-C. */
-  const put: typeof write = (stream, text) => {
+  const writeStream: typeof write = (stream, text) => {
     if (hasStatus && stream.isTTY) {
       hasStatus = false;
       void write(host.stderr, clearLine);
@@ -93,34 +93,34 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
       const { isTTY } = host[name];
       const columns = readWindowWidth(host[name], host.env);
       const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
-      await put(host[name], lines.map((line) => formatLine(name, line, paint, window)).join(""));
+      await writeStream(host[name], lines.map((line) => formatLine(name, line, paint, window)).join(""));
     },
     printJson(name, value, indent) {
       const document = stringifyExact(value ?? null, indent);
       const json = escapeJson(name === "stderr" ? redactSentSecrets(host, document) : document);
-      return put(host[name], `${isRunner ? neutralizeJsonCommands(json) : json}\n`);
+      return writeStream(host[name], `${isRunner ? neutralizeJsonCommands(json) : json}\n`);
     },
     async printRows(rows, format) {
       const { stdout } = host;
       const line = rowLines[format];
       const lines = rows.map((row) => line(stdout.isTTY ? row.map(escapeControlCharacters) : row));
       const text = lines.join("");
-      await put(stdout, format === "tsv" || stdout.isTTY ? neutralize(text) : text);
+      await writeStream(stdout, format === "tsv" || stdout.isTTY ? neutralize(text) : text);
     },
     async printContent(pieces, isText) {
       const { stdout } = host;
       if (!stdout.isTTY && !(isRunner && isText)) {
-        for await (const piece of pieces) await put(stdout, piece);
+        for await (const piece of pieces) await writeStream(stdout, piece);
         return;
       }
       const { readTextLines } = await import("./text-lines.ts");
       let isWholeLine = true;
       for await (const text of readTextLines(pieces)) {
-        await put(stdout, stdout.isTTY ? neutralize(escapeMultilineText(text)) : neutralizeJsonCommands(text));
+        await writeStream(stdout, stdout.isTTY ? neutralize(escapeMultilineText(text)) : neutralizeJsonCommands(text));
         isWholeLine = text.endsWith("\n");
       }
       // Otherwise the shell would continue that line with its prompt.
-      if (stdout.isTTY && !isWholeLine) await put(stdout, "\n");
+      if (stdout.isTTY && !isWholeLine) await writeStream(stdout, "\n");
     },
     async showStatus(text) {
       const { stderr } = host;

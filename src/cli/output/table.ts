@@ -33,15 +33,15 @@ export function fitTable(
   {
     columns,
     window,
-    keepsAll,
-  }: { readonly columns: readonly Column[]; readonly window: number; readonly keepsAll: boolean },
+    isComplete,
+  }: { readonly columns: readonly Column[]; readonly window: number; readonly isComplete: boolean },
 ): { readonly lines: readonly StyledLine[]; readonly omitted: readonly string[]; readonly cut: readonly string[] } {
-  const whole = columns.map((column, i) => layOutColumn(column, rows, i, (text) => text));
+  const layouts = columns.map((column, i) => layOutColumn(column, rows, i, (text) => text));
   const all =
-    getTotalWidth(whole) > window
+    getTotalWidth(layouts) > window
       ? columns.map((column, i) => layOutColumn(column, rows, i, removeMilliseconds))
-      : whole;
-  const shown = keepsAll ? all : chooseColumns(all, window);
+      : layouts;
+  const shown = isComplete ? all : chooseColumns(all, window);
   const full = new Map(shown.map((column) => [column, column.width]));
   for (const priority of [1, 2, 3])
     shrink(
@@ -83,8 +83,8 @@ function layOutColumn(
   // The first column identifies the row.
   const isEmpty = cells.every((text) => text === "");
   const rank = ranks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
-  const kept = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
-  return { name, cut, minWidth: kept, omits, rank, isNumber, cells, width };
+  const cutWidth = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
+  return { name, cut, minWidth: cutWidth, omits, rank, isNumber, cells, width };
 }
 
 /** Formats a time to the second, which is precise enough to distinguish rows. */
@@ -106,8 +106,8 @@ function chooseColumns(all: readonly ColumnLayout[], window: number): readonly C
   let isFull = false;
   for (const column of all.toSorted((a, b) => a.rank - b.rank)) {
     const room = window - used - gap;
-    const isPurpose = column.rank === ranks.purpose && column.cut > 0;
-    const minWidth = isPurpose ? Math.min(column.minWidth, Math.max(minTextWidth, room)) : column.minWidth;
+    const isEssential = column.rank === ranks.purpose && column.cut > 0;
+    const minWidth = isEssential ? Math.min(column.minWidth, Math.max(minTextWidth, room)) : column.minWidth;
     const fits = chosen.size === 0 || (minWidth <= room && !(isFull && column.rank === ranks.empty));
     if (fits) {
       chosen.set(column.name, { ...column, minWidth });
@@ -124,9 +124,9 @@ function shrink(
   getMinWidth: (column: ColumnLayout) => number,
   canShrink: (column: ColumnLayout) => boolean,
 ): void {
-  const cuttable = columns.filter(canShrink);
+  const shrinkable = columns.filter(canShrink);
   for (let excess = getTotalWidth(columns) - window; excess > 0; excess -= 1) {
-    const longest = cuttable
+    const longest = shrinkable
       .filter((column) => column.width > getMinWidth(column))
       .reduce<ColumnLayout | undefined>((a, b) => (a === undefined || b.width > a.width ? b : a), undefined);
     if (longest === undefined) return;

@@ -31,10 +31,10 @@ export function truncateText(text: string, columns: number, omitted: OmittedPart
   if (text.length <= columns && ascii.test(text)) return text;
   if (!ascii.test(text) && measureWidth(text) <= columns) return text;
   const room = Math.max(0, columns - 1);
-  const tail = omitted === "end" ? 0 : omitted === "start" ? room : Math.floor(room / 2);
+  const tailWidth = omitted === "end" ? 0 : omitted === "start" ? room : Math.floor(room / 2);
   const characters = splitCharacters(text);
-  const end = takeColumns(characters.toReversed(), tail).toReversed().join("");
-  return `${takeColumns(characters, room - tail).join("")}…${end}`;
+  const end = takeColumns(characters.toReversed(), tailWidth).toReversed().join("");
+  return `${takeColumns(characters, room - tailWidth).join("")}…${end}`;
 }
 
 function splitCharacters(text: string): readonly string[] {

@@ -106,11 +106,11 @@ export function parseAssignment(text: string, flag = "--set"): Assignment {
 export function applyAssignments(
   document: unknown,
   assignments: readonly Assignment[],
-  asText: ReadonlySet<Assignment> = new Set(),
+  textAssignments: ReadonlySet<Assignment> = new Set(),
 ): unknown {
   let root: unknown = document;
   for (const one of assignments) {
-    root = setAtPath(root, one.path, asText.has(one) ? one.text : parseValue(one.text));
+    root = setAtPath(root, one.path, textAssignments.has(one) ? one.text : parseValue(one.text));
   }
   return root;
 }
@@ -130,15 +130,15 @@ export function applyTypedAssignments(
   const wrong = new Set(
     parsed.error.issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join(".")),
   );
-  const asText = new Set(assignments.filter(({ path }) => wrong.has(path.join("."))));
-  return asText.size > 0 ? applyAssignments(document, assignments, asText) : first;
+  const textAssignments = new Set(assignments.filter(({ path }) => wrong.has(path.join("."))));
+  return textAssignments.size > 0 ? applyAssignments(document, assignments, textAssignments) : first;
 }
 
 function parseValue(text: string): unknown {
   try {
     return restoreExactNumbers(text, JSON.parse(text));
   } catch (cause) {
-    if (!beginsAsJson.test(text)) return text;
+    if (!jsonStart.test(text)) return text;
     throw new UsageError(`--set: ${text} is not valid JSON (${(cause as Error).message})`, {
       hint: "The shell may have removed quotes. Quote the value for the shell, or write a string as a JSON string.",
       cause,
@@ -147,7 +147,7 @@ function parseValue(text: string): unknown {
 }
 
 /** Matches `{"`, `{a:`, `[{` and `["`, but not `[draft] title`. */
-const beginsAsJson = /^\s*(?:\{\s*(?:["}]|\w+\s*:)|\[\s*[{"[])/;
+const jsonStart = /^\s*(?:\{\s*(?:["}]|\w+\s*:)|\[\s*[{"[])/;
 
 function setAtPath(at: unknown, path: readonly string[], value: unknown): unknown {
   const [step, ...rest] = path;

@@ -113,12 +113,12 @@ export interface Globals {
 /** Reads the global flags of a command line by the names in `parse`. */
 export function readGlobals(values: Readonly<Record<string, unknown>>): Globals {
   const getText = (name: string) => values[name] as string | undefined;
-  const on = (name: string) => values[name] === true;
-  if (on("emulator") && getText("base-url") !== undefined) {
+  const isSet = (name: string) => values[name] === true;
+  if (isSet("emulator") && getText("base-url") !== undefined) {
     throw new UsageError("--emulator cannot be used with --base-url");
   }
   const format = getText("format");
-  if (on("json") && format !== undefined && format !== "json") {
+  if (isSet("json") && format !== undefined && format !== "json") {
     const hint =
       getText("fields") === undefined
         ? "See svc help formats."
@@ -127,27 +127,27 @@ export function readGlobals(values: Readonly<Record<string, unknown>>): Globals 
       hint,
     });
   }
-  if (on("csv-safe") && getText("format") !== "csv") throw new UsageError("--csv-safe requires --format csv");
+  if (isSet("csv-safe") && getText("format") !== "csv") throw new UsageError("--csv-safe requires --format csv");
   return {
     baseUrl: getText("base-url") === undefined ? undefined : parseBaseUrlFlag(getText("base-url")!, "--base-url"),
-    emulator: on("emulator"),
+    emulator: isSet("emulator"),
     profile: getText("profile"),
-    json: on("json") || getText("format") === "json",
+    json: isSet("json") || getText("format") === "json",
     fields: getText("fields") === undefined ? undefined : parseFieldNames(getText("fields")!),
     format: getText("format") as OutputFormat | undefined,
-    csvSafe: on("csv-safe"),
-    wide: on("wide"),
+    csvSafe: isSet("csv-safe"),
+    wide: isSet("wide"),
     color: values.color as boolean | undefined,
-    quiet: on("quiet"),
-    verbose: on("verbose") || on("debug"),
-    debug: on("debug"),
+    quiet: isSet("quiet"),
+    verbose: isSet("verbose") || isSet("debug"),
+    debug: isSet("debug"),
     timeoutMs: getText("timeout") === undefined ? undefined : parseDurationFlag(getText("timeout")!, "--timeout"),
     maxAnswerBytes:
       getText("max-answer") === undefined ? undefined : parseSizeFlag(getText("max-answer")!, "--max-answer"),
     retries: Number(values.retries ?? 3),
     maxWaitMs: parseDurationFlag(getText("max-wait") ?? "60s", "--max-wait"),
-    noInput: on("no-input"),
-    yes: on("yes"),
+    noInput: isSet("no-input"),
+    yes: isSet("yes"),
   };
 }
 
@@ -180,8 +180,8 @@ export function parseSizeFlag(text: string, flag: string): number {
 export function parseUrlFlag(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    const isBare = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
-    const hint = isBare ? `Did you mean http${isLocal(text) ? "" : "s"}://${text}?` : undefined;
+    const isHostOnly = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
+    const hint = isHostOnly ? `Did you mean http${isLocal(text) ? "" : "s"}://${text}?` : undefined;
     throw new UsageError(`${name} must be a URL (https://api.example.com), got "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);

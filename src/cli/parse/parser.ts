@@ -21,7 +21,7 @@ export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
   readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
   #operators: readonly FlagSpec[] = [];
-  #chosen: Invocation<D> | undefined;
+  #invocation: Invocation<D> | undefined;
   readonly #words: readonly string[];
   /** Whether the words name a command that runs another one. */
   readonly #runsInner: boolean;
@@ -49,15 +49,15 @@ export class Parser<D extends CommandDeclaration> {
     this.#addOptions(isRelevant);
     this.#addOperators(argv);
     const error = this.#findFailure(argv);
-    if (!error) return this.#chosen;
+    if (!error) return this.#invocation;
     // The parser suggests only names from its own declarations.
     this.#addOptions((flag) => !isRelevant(flag));
     throw this.#explainError(this.#findFailure(argv) ?? error, argv);
   }
 
-  #addOptions(isWanted: (flag: FlagSpec) => boolean): void {
+  #addOptions(isRelevant: (flag: FlagSpec) => boolean): void {
     for (const [command, flags] of this.#declared) {
-      for (const option of flags.filter(isWanted).flatMap(createOptions)) command.addOption(option);
+      for (const option of flags.filter(isRelevant).flatMap(createOptions)) command.addOption(option);
     }
   }
 
@@ -127,8 +127,8 @@ export class Parser<D extends CommandDeclaration> {
     if (declaration.words.some((word, i) => word !== this.#words[i])) return;
     this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);
     command.action(() => {
-      const whole = { ...declaration, flags: [...flags, ...this.#operators] };
-      this.#chosen = toInvocation(this.#operators.length === 0 ? declaration : whole, command);
+      const extended = { ...declaration, flags: [...flags, ...this.#operators] };
+      this.#invocation = toInvocation(this.#operators.length === 0 ? declaration : extended, command);
     });
   }
 }
@@ -230,9 +230,9 @@ export function explainExtraArguments(
   if (command === undefined || extra === undefined) return error;
   const acceptedArguments = command.registeredArguments.map((one) => `<${one.name().replaceAll("_", "-")}>`);
   const accepted = acceptedArguments.length === 0 ? "options alone" : `${acceptedArguments.join(" ")} and options`;
-  const isFields = argv[argv.indexOf(extra) - 1] === "--json";
+  const isFieldList = argv[argv.indexOf(extra) - 1] === "--json";
   const flag = findFlag(extra, flags);
-  const option = isFields ? `--json=${extra}` : flag && `--${flag} ${extra}`;
+  const option = isFieldList ? `--json=${extra}` : flag && `--${flag} ${extra}`;
   const hint = option === undefined ? undefined : `Did you mean ${option}?`;
   const message = `too many arguments: svc ${getWords(command).join(" ")} takes ${accepted}, not "${extra}" as well`;
   return new UsageError(message, { hint, cause: error });

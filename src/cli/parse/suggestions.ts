@@ -14,7 +14,7 @@ const log =
   "Use svc emulator requests or svc webhooks deliveries. The log of an emulator that was started with --detach is .svc/emulator.json.log";
 
 /** Lists commands with that name in other groups, for operations that this group does not have. */
-const insteadOf = lookupTable<string>({
+const replacements = lookupTable<string>({
   "contracts show": oneContract,
   "contracts get": oneContract,
   "contracts view": oneContract,
@@ -30,7 +30,8 @@ const insteadOf = lookupTable<string>({
 });
 
 /** Replacements for commonly expected commands that do not exist. */
-export const findReplacement = (words: readonly string[]): string | undefined => insteadOf[words.slice(0, 2).join(" ")];
+export const findReplacement = (words: readonly string[]): string | undefined =>
+  replacements[words.slice(0, 2).join(" ")];
 
 /**
  * Suggests `svc emulator exec` for an unknown `exec`: commands and groups with that name elsewhere in the tree, or

@@ -46,8 +46,8 @@ export function convertValue(
 
 function parseChoice(word: string, choices: readonly string[]): string {
   if (choices.includes(word)) return word;
-  const alike = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
-  if (alike === undefined) {
+  const match = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
+  if (match === undefined) {
     const rule =
       choices.length > maxShownChoices ? `one of ${choices.length} values` : formatAlternatives([...choices].sort());
     // The nearest choice may not be the intended one, so a few choices are all listed.
@@ -55,7 +55,7 @@ function parseChoice(word: string, choices: readonly string[]): string {
       choices.length > maxShownChoices ? formatSuggestion(word, choices) : suggestChoice(findNearest(word, choices));
     throw new InvalidValueError(rule, word, near);
   }
-  return alike;
+  return match;
 }
 
 /** Maximum number of choices that users read at a glance. */

@@ -93,8 +93,8 @@ function describeForbiddenMove(message: string, thing: NamedResource): string | 
       .filter(({ trigger }) => triggers[trigger] === words)
       .flatMap(({ from }) => from.filter((one) => one !== "(new)")),
   );
-  const wanted = expected.size === 0 ? "" : `, expected ${[...expected].join(" or ")}`;
-  return `Cannot ${verb.replace("…", id)}${more}: status is ${status}${wanted}`;
+  const expectedNote = expected.size === 0 ? "" : `, expected ${[...expected].join(" or ")}`;
+  return `Cannot ${verb.replace("…", id)}${more}: status is ${status}${expectedNote}`;
 }
 
 /**

@@ -15,8 +15,8 @@ const formatPipe = (stdin: string | undefined): string =>
 
 function breakExample(example: CommandExample, width: number): string[] {
   const { argv, stdin } = example;
-  const whole = `  ${formatExample(example)}`;
-  if (whole.length <= width) return [whole];
+  const line = `  ${formatExample(example)}`;
+  if (line.length <= width) return [line];
   const lines = [`${stdin === undefined ? "  " : "    "}svc`];
   for (const unit of groupWords(argv)) {
     const last = lines.at(-1)!;

@@ -16,8 +16,8 @@ const defaultLastMs = 240;
 export class ShutdownController {
   readonly #host: Host;
   readonly #stop = new AbortController();
-  readonly #cut = new AbortController();
-  readonly #lastActs: (() => void)[] = [];
+  readonly #cutController = new AbortController();
+  readonly #forcedExitHandlers: (() => void)[] = [];
   #isTerminalLent = false;
   /** Shutdown work that waits for a child process. */
   #waiting: (() => void)[] | undefined;
@@ -41,7 +41,7 @@ export class ShutdownController {
   }
 
   get cut(): AbortSignal {
-    return this.#cut.signal;
+    return this.#cutController.signal;
   }
 
   /** Handles a signal, or a Ctrl-C that a prompt has read. */
@@ -102,7 +102,7 @@ export class ShutdownController {
 
   /** Registers work for a forced exit. */
   onForcedExit(act: () => void): void {
-    this.#lastActs.push(act);
+    this.#forcedExitHandlers.push(act);
   }
 
   /** Ends the run. If something keeps the process alive, the exit is forced. */
@@ -114,11 +114,11 @@ export class ShutdownController {
     this.#grace = new AbortController();
     const { signal } = this.#grace;
     await this.#host.wall.sleep(this.#graceMs, signal);
-    if (!signal.aborted) this.#cut.abort();
+    if (!signal.aborted) this.#cutController.abort();
   }
 
   #force(name: SignalName): void {
-    for (const act of this.#lastActs) act();
+    for (const act of this.#forcedExitHandlers) act();
     this.#host.end(name);
   }
 }

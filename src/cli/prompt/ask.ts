@@ -65,7 +65,7 @@ type Streams = { readonly input: InputStream; readonly output: Writable; readonl
  * and `fg` it leaves the input paused, too, so that no key, not even Ctrl-C, would be read.
  */
 async function awaitAnswer<T>(
-  ask: (on: Streams) => Promise<T>,
+  ask: (promptContext: Streams) => Promise<T>,
   { stdin, stderr }: Host,
   signal: AbortSignal,
 ): Promise<T> {
@@ -98,7 +98,7 @@ async function awaitAnswer<T>(
 /** Asks y/N on standard error (default: no). Callers of all prompts have checked that questions are allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
   awaitAnswer(
-    (on) => confirm({ message: formatShown(message), default: false, ...createTheme(host) }, on),
+    (promptContext) => confirm({ message: formatShown(message), default: false, ...createTheme(host) }, promptContext),
     host,
     signal,
   );
@@ -111,14 +111,19 @@ export const askText = (
   check: AnswerCheck = () => true,
 ): Promise<string> =>
   awaitAnswer(
-    (on) => input({ message: formatShown(message), validate: createValidator(check), ...createTheme(host) }, on),
+    (promptContext) =>
+      input({ message: formatShown(message), validate: createValidator(check), ...createTheme(host) }, promptContext),
     host,
     signal,
   );
 
 /** Asks for a line without echo. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  awaitAnswer((on) => password({ message: formatShown(message), mask: false, ...createTheme(host) }, on), host, signal);
+  awaitAnswer(
+    (promptContext) => password({ message: formatShown(message), mask: false, ...createTheme(host) }, promptContext),
+    host,
+    signal,
+  );
 
 /** Asks for one of several options. */
 export function askChoice<T>(
@@ -130,11 +135,11 @@ export function askChoice<T>(
   const offered = choices.map(toInquirerChoice);
   const question = { message: formatShown(message), ...createTheme(host) };
   if (offered.length <= longList) {
-    return awaitAnswer((on) => select<T>({ ...question, choices: offered }, on), host, signal);
+    return awaitAnswer((promptContext) => select<T>({ ...question, choices: offered }, promptContext), host, signal);
   }
   const filterChoices = (term: string | undefined) =>
     offered.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
-  return awaitAnswer((on) => search<T>({ ...question, source: filterChoices }, on), host, signal);
+  return awaitAnswer((promptContext) => search<T>({ ...question, source: filterChoices }, promptContext), host, signal);
 }
 
 /** Asks for any number of options, or at least one with `isNeeded`. */
@@ -146,7 +151,7 @@ export const askSeveral = <T>(
   signal: AbortSignal,
 ): Promise<T[]> =>
   awaitAnswer(
-    (on) =>
+    (promptContext) =>
       checkbox<T>(
         {
           message: formatShown(message),
@@ -154,7 +159,7 @@ export const askSeveral = <T>(
           required: isNeeded,
           ...createTheme(host),
         },
-        on,
+        promptContext,
       ),
     host,
     signal,

@@ -22,7 +22,7 @@ export const isWebAddress = (address: string): boolean =>
   URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
 
 /** Time to wait for the opening program: one that continues is a browser, and one that fails ends soon. */
-const patienceMs = 3_000;
+const openTimeoutMs = 3_000;
 
 /**
  * Opens an http(s) address, without a shell and without secrets in the environment. Returns undefined, or why it was
@@ -43,6 +43,6 @@ export async function openBrowser(
     child.once("exit", (code) => resolve(code === 0 ? undefined : `${program} could not open it`));
     child.unref();
   });
-  const why = await withTimeout(wall, patienceMs, ended);
+  const why = await withTimeout(wall, openTimeoutMs, ended);
   return why === timedOut ? undefined : why;
 }

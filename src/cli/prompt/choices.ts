@@ -12,7 +12,7 @@ import { withSpinner } from "./spinner.ts";
 type Fetch = (context: Context, command: string) => Promise<Choice[]>;
 
 /** Fetches values for fields with this name from a service or a file. */
-const offers = lookupTable<Fetch>({
+const fetchers = lookupTable<Fetch>({
   cluster_id: listClusterChoices,
   cluster: listClusterChoices,
   template_id: listTemplateChoices,
@@ -24,7 +24,7 @@ const offers = lookupTable<Fetch>({
 });
 
 /** Fetches values for names with another meaning in other groups: `emulator id`. */
-const offersOfGroups = lookupTable<Fetch>({
+const groupFetchers = lookupTable<Fetch>({
   "router job": listJobs,
   "contracts contract_id": listContractNumbers,
   "webhooks contract_ids": listContractNumbers,
@@ -68,7 +68,7 @@ const emptyMessages = new Map<Fetch, string>([
 ]);
 
 /** The command that creates the first object or lists the parent objects. */
-const nextOf = new Map<Fetch, readonly string[]>([
+const nextCommands = new Map<Fetch, readonly string[]>([
   [listContractNumbers, ["contracts", "create"]],
   [listIntakeChoices, ["intake", "create"]],
   [listProfiles, ["config", "set"]],
@@ -93,7 +93,7 @@ export async function findChoices(
     ? listContractChoices
     : isSnapshot
       ? listSnapshotChoices
-      : (offersOfGroups[`${command.split(" ")[0]} ${field}`] ?? offers[field]);
+      : (groupFetchers[`${command.split(" ")[0]} ${field}`] ?? fetchers[field]);
   if (!offer) return undefined;
   const found = await withSpinner(context, "Loading the choices", () => offer(context, command)).catch(
     (error: unknown) => {
@@ -102,12 +102,12 @@ export async function findChoices(
       return undefined;
     },
   );
-  if (found?.length === 0) refuseToAsk(offer, command);
+  if (found?.length === 0) failWithoutChoices(offer, command);
   return found;
 }
 
 /** Reports what is missing, if that is known. */
-function refuseToAsk(offer: Fetch, command: string): void {
+function failWithoutChoices(offer: Fetch, command: string): void {
   const statuses = offer === listContractChoices ? statusesFor[command] : undefined;
   const message =
     offer === listJobs
@@ -117,7 +117,7 @@ function refuseToAsk(offer: Fetch, command: string): void {
         : `svc ${command} requires a contract in status ${statuses.join(", ")}. None found.`;
   if (message === undefined) return;
   const next =
-    offer === listContractChoices ? ["contracts", statuses === undefined ? "create" : "list"] : nextOf.get(offer);
+    offer === listContractChoices ? ["contracts", statuses === undefined ? "create" : "list"] : nextCommands.get(offer);
   throw new CommandFailedError("not-found", "nothing_to_choose", message, { next });
 }
 
@@ -218,8 +218,8 @@ async function fetchNewestIntakes(context: Context) {
 /** `resume` continues interrupted jobs. */
 async function listJobs({ svc }: Context, command: string): Promise<Choice[]> {
   const { out } = await svc(["router", "jobs", "list", "--json"]);
-  const stored: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);
-  return stored
+  const jobRows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);
+  return jobRows
     .filter(({ status }) => (command === "router jobs resume" ? status === "interrupted" : status !== "damaged"))
     .map(({ id, command, status }) => ({ value: id, name: `${id}  ${command}  ${status}` }));
 }

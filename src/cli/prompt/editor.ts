@@ -17,12 +17,12 @@ export async function editText(
   text: string,
   fileName: string,
   context: Context,
-  problemIn: (text: string) => string | undefined,
+  findProblem: (text: string) => string | undefined,
 ): Promise<string> {
-  const { host, signal, atForcedEnd } = context;
+  const { host, signal, onForcedEnd } = context;
   // The folder is private, because a payload contains personal data.
   const folder = await mkdtemp(join(tmpdir(), "svc-edit-"));
-  atForcedEnd(() => rmSync(folder, { recursive: true, force: true }));
+  onForcedEnd(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const file = join(folder, fileName);
     await writeFile(file, `${text}\n`, { mode: 0o600 });
@@ -30,7 +30,7 @@ export async function editText(
       await runEditor(file, context);
       const saved = await readFile(file, "utf8");
       if (saved.trim() === "") throw createDeclinedError();
-      const problem = problemIn(saved);
+      const problem = findProblem(saved);
       if (problem === undefined) return saved;
       if (!(await askYesNo(`${problem} Edit again?`, host, signal))) throw createDeclinedError();
     }
@@ -46,7 +46,7 @@ const createDeclinedError = (): CommandFailedError => new CommandFailedError("fa
  * many use it as a key. If Ctrl-C ends the editor, svc ends, too; SIGTERM ends both.
  */
 async function runEditor(file: string, context: Context): Promise<void> {
-  const { host, signal, cut, atForcedEnd, lendTerminal } = context;
+  const { host, signal, cut, onForcedEnd, lendTerminal } = context;
   const { env, cwd, inherits } = host;
   signal.throwIfAborted();
   const command = env.VISUAL || env.EDITOR || (process.platform === "win32" ? "notepad" : "vi");
@@ -59,7 +59,7 @@ async function runEditor(file: string, context: Context): Promise<void> {
   const kill = () => child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
   cut.addEventListener("abort", kill, { once: true });
-  atForcedEnd(kill);
+  onForcedEnd(kill);
   const ended = await lendTerminal(
     () =>
       new Promise<number | NodeJS.Signals | Error | null>((resolve) => {

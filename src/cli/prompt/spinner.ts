@@ -3,7 +3,7 @@ import { hasWidth } from "../output/print.ts";
 import { isSwitchedOn } from "../process/environment.ts";
 
 /** Shorter waits need no spinner. */
-const patienceMs = 300;
+const delayMs = 300;
 
 /**
  * Whether animation is allowed on standard error: a terminal with a width, no CI, and no --quiet (DECISIONS.md, L5).
@@ -32,7 +32,7 @@ export async function withSpinner<T>(
   const done = new AbortController();
   const ended = AbortSignal.any([done.signal, signal]);
   const animation = (async () => {
-    await host.wall.sleep(patienceMs, ended);
+    await host.wall.sleep(delayMs, ended);
     if (ended.aborted) return undefined;
     const { startSpinner } = await import("./ora.ts");
     return ended.aborted ? undefined : startSpinner(text, host, tellsTime ? began : undefined);

@@ -31,8 +31,8 @@ export async function buildArguments(
   host: Host,
 ): Promise<ParsedCall> {
   const { body, contentType } = await createBody(spec, operation, input, host);
-  const query = selectTargeted(spec.flags, input, "query");
-  const headers = selectTargeted(spec.flags, input, "headers") as Record<string, string>;
+  const query = selectByTarget(spec.flags, input, "query");
+  const headers = selectByTarget(spec.flags, input, "headers") as Record<string, string>;
   return {
     contentType,
     args: {
@@ -47,7 +47,7 @@ export async function buildArguments(
 const getParams = (spec: CommandSpec, input: CommandInput): Record<string, unknown> =>
   Object.fromEntries(findPlaceholders(spec.path).map((name) => [name, input.positionals[name]]));
 
-function selectTargeted(
+function selectByTarget(
   flags: readonly FlagSpec[],
   input: CommandInput,
   place: "query" | "headers" | "body",
@@ -79,7 +79,7 @@ async function createBody(spec: CommandSpec, operation: CallableOperation, input
   const document = data === undefined ? undefined : await readDocument(host, data, "--data");
   const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => parseAssignment(text));
   const flags = {
-    ...selectTargeted(spec.flags, input, "body"),
+    ...selectByTarget(spec.flags, input, "body"),
     ...(await encodeFiles(spec.flags, input, host)),
     ...(await readSecretFiles(spec.flags, input, host)),
   };
@@ -154,9 +154,11 @@ export function toUsageError(
   });
   const isMissing = ({ in: place, missing, path }: ArgumentProblem) => missing && place !== "params" && path.length > 0;
   if (problems.every(isMissing)) return createMissingFieldsError(lines, { hint });
-  const whole = lines.map((line, i) => (isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line));
-  if (whole.length === 1) return new UsageError(whole[0]!, { hint });
-  return new UsageError("Several values are invalid:", { hint, details: whole });
+  const completeLines = lines.map((line, i) =>
+    isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line,
+  );
+  if (completeLines.length === 1) return new UsageError(completeLines[0]!, { hint });
+  return new UsageError("Several values are invalid:", { hint, details: completeLines });
 }
 
 /** Formats `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other schema messages follow a colon. */

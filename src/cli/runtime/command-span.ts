@@ -32,7 +32,7 @@ export class CommandSpan {
   }
 
   /** Returns undefined if the variables disable tracing. Invalid variables cause neither output nor failure. */
-  static begin(host: TracedHost, words: readonly string[]): CommandSpan | undefined {
+  static start(host: TracedHost, words: readonly string[]): CommandSpan | undefined {
     const { read } = readOtelSettings(host.env, "svc");
     return read && new CommandSpan(host, words, read);
   }

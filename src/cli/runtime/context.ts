@@ -24,7 +24,7 @@ export function createContext(
 ): Context & { close(): Promise<void> } {
   const { signal, cut } = stopping;
   const closers: (() => Promise<void>)[] = [];
-  const atEnd = (close: () => Promise<void>) => void closers.unshift(close);
+  const onEnd = (close: () => Promise<void>) => void closers.unshift(close);
   const isEmulators = locateCommand(argv).words[0] === "emulator";
   let embedded: Promise<ServiceTarget> | undefined;
   let services: Promise<ServiceTarget> | undefined;
@@ -32,7 +32,7 @@ export function createContext(
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
       embedded ??= import("../connection/emulator/embedded-target.ts").then(({ createEmbeddedTarget }) =>
-        createEmbeddedTarget({ host, output, atEnd, cut }, file),
+        createEmbeddedTarget({ host, output, onEnd, cut }, file),
       );
       return embedded;
     }
@@ -50,7 +50,7 @@ export function createContext(
       });
     }
     const made: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
-    atEnd(() => made.close());
+    onEnd(() => made.close());
     return made;
   };
 
@@ -73,12 +73,12 @@ export function createContext(
     confirm,
     svc,
     read,
-    atEnd,
+    onEnd,
     lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.withTerminalLent(work) : work()),
-    atForcedEnd: (last) => stopping.onForcedExit(last),
+    onForcedEnd: (last) => stopping.onForcedExit(last),
     allowToEnd: (ms) => stopping.extendGrace(ms),
     allowToClose: (ms) => stopping.extendClose(ms),
-    outlast: (work) => stopping.waitForProgram(work),
+    waitForProgram: (work) => stopping.waitForProgram(work),
     async close() {
       for (const close of closers.splice(0)) await close();
     },

@@ -91,11 +91,13 @@ export async function prepareCall<Value = unknown>(
     for (const line of findMisspeltFields(declared.schema, toPlainNumbers(given.body)))
       await context.output.warn(`warning: ${line}`);
   }
-  const asked = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
-  const whole = spec.paged
-    ? asked.with({ query: buildFirstPageQuery(spec.paged, asked.args.query ?? {}, input.flags.all === true) })
-    : asked;
-  const ready = sign ? await sign(whole) : whole;
+  const checkedCall = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
+  const completeCall = spec.paged
+    ? checkedCall.with({
+        query: buildFirstPageQuery(spec.paged, checkedCall.args.query ?? {}, input.flags.all === true),
+      })
+    : checkedCall;
+  const ready = sign ? await sign(completeCall) : completeCall;
 
   const file = input.flags.output as string | undefined;
   if (isBinary(spec) && input.flags["dry-run"] !== true) {
@@ -265,12 +267,12 @@ async function explainEmptyList(
   { paged, rows, service, method }: CommandSpec,
   value: unknown,
   query: NonNullable<CallArguments["query"]>,
-  asking: Parameters<typeof findUnknownName>[1],
+  queryContext: Parameters<typeof findUnknownName>[1],
 ): Promise<string | undefined> {
   const listed = rows !== undefined && isObject(value) ? value[rows] : value;
   if (!Array.isArray(listed) || listed.length > 0 || method !== "GET") return undefined;
   const pastEndNote = paged && isObject(value) ? describePastEnd(paged, rows!, value, query) : undefined;
-  return pastEndNote ?? (service === "emulator" ? findUnknownName(query, asking) : undefined);
+  return pastEndNote ?? (service === "emulator" ? findUnknownName(query, queryContext) : undefined);
 }
 
 /** Lists the given flags that filter rows. */

@@ -52,7 +52,7 @@ const nextCommands = lookupTable<readonly string[]>({
 });
 
 /** Lists of the objects in body fields. */
-const listsOf = lookupTable<readonly string[]>({
+const listCommands = lookupTable<readonly string[]>({
   contract_template_id: ["contracts", "templates", "list"],
   contract_type_id: ["contracts", "types", "list"],
 });
@@ -65,6 +65,6 @@ export function addNextCommand(error: unknown, { positionals }: CommandInput): u
   const [, field = ""] = /^(\w+): Invalid pk /.exec(message) ?? [];
   const id = String(positionals.id ?? positionals.composite_id ?? "");
   const move = id === "" || (status === "DRAFT" && done === "sent") ? undefined : nextCommands[status];
-  const next = move ? [...move, /^\d+$/.test(id) ? `T-${id}` : id] : listsOf[field];
+  const next = move ? [...move, /^\d+$/.test(id) ? `T-${id}` : id] : listCommands[field];
   return next === undefined ? error : new PartialFailureError(error, [], { next });
 }

@@ -42,7 +42,7 @@ async function performCommand(
   read: Context["read"],
 ): Promise<number> {
   const globals = readGlobals(given);
-  refuseUnused(declaration, globals, given);
+  rejectUnusedOptions(declaration, globals, given);
   const output = createOutput(host, globals);
   const context = createContext(host, argv, globals, output, stopping, svc, read);
   try {
@@ -57,17 +57,17 @@ async function performCommand(
   }
 }
 
-const optionsOfRequests = ["timeout", "retries", "max-wait", "max-answer"];
+const requestOptions = ["timeout", "retries", "max-wait", "max-answer"];
 
 /** Rejects options that would have no effect. */
-function refuseUnused(
+function rejectUnusedOptions(
   declaration: DeclaredCommand,
   globals: Globals,
   given: Invocation<DeclaredCommand>["globals"],
 ): void {
-  refuseLayout(declaration, globals);
+  rejectLayoutOptions(declaration, globals);
   const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
-  const unused = sendsNothing ? optionsOfRequests.find((name) => given[name] !== undefined) : undefined;
+  const unused = sendsNothing ? requestOptions.find((name) => given[name] !== undefined) : undefined;
   if (unused !== undefined) {
     throw new UsageError(`--${unused} cannot be used with svc ${declaration.words.join(" ")}`, {
       hint: "It sends no requests.",
@@ -76,11 +76,11 @@ function refuseUnused(
 }
 
 /** Forwarded bytes, and a command without output, have no fields and no other format. */
-function refuseLayout(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
+function rejectLayoutOptions(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
   const output = findOutputFlag(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
-  const isOther = format !== undefined && format !== "json";
-  const flag = fields !== undefined ? "--fields" : isOther ? "--format" : wide ? "--wide" : undefined;
+  const isOtherFormat = format !== undefined && format !== "json";
+  const flag = fields !== undefined ? "--fields" : isOtherFormat ? "--format" : wide ? "--wide" : undefined;
   const isRefused = flag === "--format" ? isContent : isContent || output === "empty" || output === "text";
   if (flag === undefined || !isRefused) return;
   throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {
@@ -97,7 +97,7 @@ function findOutputFlag(declaration: DeclaredCommand): string | undefined {
 async function performTraced(
   ...[invocation, argv, host, stopping, svc, read]: Parameters<typeof runCommandLine>
 ): Promise<number> {
-  const span = CommandSpan.begin(host, invocation.declaration.words);
+  const span = CommandSpan.start(host, invocation.declaration.words);
   if (!span) return performCommand(invocation, argv, host, stopping, svc, read);
   const env = span.variables;
   // The host is extended, not copied: copying would open standard input.
@@ -127,7 +127,7 @@ async function carryOut(
     } catch (error) {
       if (!(error instanceof InputRequiredError)) {
         const known = await suggestExistingNames(error, declaration, whole);
-        throw await withEnded(addNextCommand(known, whole), context);
+        throw await explainEndedEmulator(addNextCommand(known, whole), context);
       }
       given = await supplementInput(declaration, given, error, context);
     }
@@ -137,7 +137,7 @@ async function carryOut(
 /**
  * If the target does not respond, this folder may have another emulator. A rejection may come from an unintended one.
  */
-async function withEnded(error: unknown, context: Context): Promise<unknown> {
+async function explainEndedEmulator(error: unknown, context: Context): Promise<unknown> {
   const isRefused = error instanceof ServiceError && error.status === 401;
   if (!isRefused && !(error instanceof NetworkError && error.code === "ECONNREFUSED")) return error;
   const hint = isRefused ? await findRejectionHint(error, context) : await findEndedHint(error, context);
@@ -220,10 +220,10 @@ export async function runCaptured(
     stderr: err.stream,
     env: { ...host.env, ...env },
   });
-  return { exit, out: out.text(), err: err.text() };
+  return { exit, out: out.getText(), err: err.getText() };
 }
 
-function createCollector(): { stream: Writable; text: () => string } {
+function createCollector(): { stream: Writable; getText: () => string } {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -231,5 +231,5 @@ function createCollector(): { stream: Writable; text: () => string } {
       done();
     },
   });
-  return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
+  return { stream, getText: () => Buffer.concat(chunks).toString("utf8") };
 }

@@ -45,20 +45,22 @@ const authDeviceLogin = defineCommand({
     if (readTokenSetting(host)) {
       throw new UsageError("SVC_TOKEN is set and overrides every sign-in.", { hint: "Unset it first." });
     }
-    const waits = input.flags["no-wait"] !== true;
+    const shouldWait = input.flags["no-wait"] !== true;
     const request = async () => ({
       clientId: await resolveClientId(input.flags["client-id"], context),
       issuer: input.flags.issuer,
       scope: input.flags.scope,
-      offersBrowser: input.flags["no-browser"] !== true,
+      shouldOfferBrowser: input.flags["no-browser"] !== true,
     });
     const next = `After the approval: ${formatNextCommand(["auth", "device-login", "--finish"], context)}`;
-    if (!waits && !input.flags.finish) {
+    if (!shouldWait && !input.flags.finish) {
       await beginSignIn(await request(), context);
       await output.note(next);
       return "pending";
     }
-    const signedIn = input.flags.finish ? await finishSignIn(context, waits) : await signIn(await request(), context);
+    const signedIn = input.flags.finish
+      ? await finishSignIn(context, shouldWait)
+      : await signIn(await request(), context);
     if (signedIn === undefined) {
       await output.note(`The code is not approved yet. ${next}`);
       return "pending";

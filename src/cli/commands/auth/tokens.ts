@@ -32,7 +32,7 @@ const authStatus = defineCommand({
   async run(input, context) {
     const { output } = context;
     if (context.globals.fields) checkFields(context.globals.fields, fields);
-    const { rows, chosen } = await signIns(input.flags.issuer, context);
+    const { rows, chosen } = await listSignIns(input.flags.issuer, context);
     const columns = ["address", "state", "current", "expires_at", "source"];
     await output.show(rows, { fields, columns, emptyMessage: "Not signed in" });
     const used = rows.find(({ current }) => current);
@@ -50,7 +50,7 @@ function explainMissingSignIn(expiredAt: string | undefined, chosen: string | un
   return "No server is selected. Use --issuer, --base-url or --profile";
 }
 
-async function signIns(issuer: string | undefined, context: Context) {
+async function listSignIns(issuer: string | undefined, context: Context) {
   const { host } = context;
   const accounts = await readAccounts(context);
   const names = Object.keys(accounts);
@@ -74,7 +74,7 @@ async function signIns(issuer: string | undefined, context: Context) {
         },
       ]
     : [];
-  const stored = Object.entries(accounts).map(([address, account]) => {
+  const rows = Object.entries(accounts).map(([address, account]) => {
     const refreshable = account.refresh_token !== undefined;
     const isExpired = hasExpired(account, host.wall.now());
     return {
@@ -89,7 +89,7 @@ async function signIns(issuer: string | undefined, context: Context) {
       current: given.length === 0 && address === chosen,
     };
   });
-  return { rows: [...given, ...stored], chosen };
+  return { rows: [...given, ...rows], chosen };
 }
 
 const authRefresh = defineCommand({

@@ -45,9 +45,9 @@ export async function askContract(input: ContractInput, context: Context): Promi
     return client.call(showTemplateMetadata, { params: { template_id } }, { signal: context.signal });
   });
   const data = await askAttributes(attributes, context);
-  const party = await askCounterparty(counter_party_kind, context);
-  const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([party])}`];
-  return withSet(input, set, context);
+  const counterparty = await askCounterparty(counter_party_kind, context);
+  const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([counterparty])}`];
+  return addAssignments(input, set, context);
 }
 
 /**
@@ -77,16 +77,22 @@ export async function askForRejectedFields(
     email: await askForText("Their e-mail address:", checkAddress),
     is_counterparty_signatory: false,
   };
-  return withSet(input, [...set, `signatories=${JSON.stringify([...getCounterpartySignatories(set), own])}`], context);
+  return addAssignments(
+    input,
+    [...set, `signatories=${JSON.stringify([...getCounterpartySignatories(set), own])}`],
+    context,
+  );
 }
 
 /** A caller that lists one signatory has to list all of them. */
 function getCounterpartySignatories(set: readonly string[]): object[] {
   const given = set.find((one) => one.startsWith("counter_party_details="))!;
-  const [party] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [Awaited<ReturnType<typeof askCounterparty>>];
-  const { first_name, last_name, email } = party.poc_details;
+  const [counterparty] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [
+    Awaited<ReturnType<typeof askCounterparty>>,
+  ];
+  const { first_name, last_name, email } = counterparty.poc_details;
   const name = `${first_name} ${last_name}`.trim();
-  const counterparty_name = party.organization_name ?? name;
+  const counterparty_name = counterparty.organization_name ?? name;
   return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
 }
 
@@ -99,7 +105,7 @@ async function askOtherTemplate(refused: number | undefined, context: Context): 
 }
 
 /** Returns the input with these assignments, and prints the equivalent command line. */
-async function withSet(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
+async function addAssignments(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
   const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
   await context.output.note("To run this without prompts:");
   await context.output.note(`  ${formatNextCommand([...words, ...set.flatMap((one) => ["--set", one])], context)}`);

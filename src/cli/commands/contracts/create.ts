@@ -43,8 +43,8 @@ async function showExisting(
 
 /** After an unknown outcome, the same request must not be repeated unchanged. Explains how to repeat it. */
 function addSafeRepeat(error: unknown): unknown {
-  const isOfCall = error instanceof NetworkError || error instanceof ServiceError;
-  if (!isOfCall || !error.outcomeUnknown) return error;
+  const isRequestError = error instanceof NetworkError || error instanceof ServiceError;
+  if (!isRequestError || !error.outcomeUnknown) return error;
   const hint =
     "The request may have taken effect. To repeat it safely, use --idempotent, which looks up external_metadata.id first.";
   return new PartialFailureError(error, [], { hint });
@@ -77,8 +77,8 @@ export const contractsCreate = defineCommand({
   ],
   async run(given, context, spec) {
     const { flags } = given;
-    const isBare = flags.data === undefined && flags.set === undefined;
-    const asks = isBare && canPrompt(context.host, context.globals);
+    const isInteractive = flags.data === undefined && flags.set === undefined;
+    const asks = isInteractive && canPrompt(context.host, context.globals);
     const questions = asks ? await import("./ask-contract.ts") : undefined;
     let input = questions ? await questions.askContract(given, context) : given;
     let answer: ApiResponse | undefined;

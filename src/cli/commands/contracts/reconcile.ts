@@ -79,15 +79,17 @@ const contractsReconcile = defineCommand({
     },
   ],
   async run({ flags: given }, context) {
-    const wanted = requireActivities(given.activities);
+    const selectedActivities = requireActivities(given.activities);
     const { since: from, received: path } = given;
     const received = path === undefined ? undefined : await readReceivedPayloads(context, path);
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
     requireSince(from);
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {
-      const since = await startOf(from, client, context);
-      return (await listDueSince(since, client, context)).filter(({ activity }) => wanted.includes(activity));
+      const since = await resolveStart(from, client, context);
+      return (await listDueSince(since, client, context)).filter(({ activity }) =>
+        selectedActivities.includes(activity),
+      );
     });
     const rows = received ? findMissing(due, received) : due;
     await context.output.show(rows, {
@@ -122,7 +124,7 @@ function requireSince(text: string): void {
 }
 
 /** A duration counts from the service's time, because an emulator may have advanced its clock. */
-async function startOf(text: string, client: Client, { signal, host }: Context): Promise<number> {
+async function resolveStart(text: string, client: Client, { signal, host }: Context): Promise<number> {
   const ms = parseDuration(text);
   if (ms === undefined) return Date.parse(text);
   const { headers } = await client.send(CheckedCall.check(listContracts, { query: { limit: 1 } }), { signal });
@@ -145,8 +147,8 @@ async function listDueSince(since: number, client: Client, { signal }: Context):
   }
   contracts.reverse();
   const due: Due[] = [];
-  for (let begin = 0; begin < contracts.length; begin += maxConcurrent) {
-    const some = contracts.slice(begin, begin + maxConcurrent).map(async (contract) => {
+  for (let start = 0; start < contracts.length; start += maxConcurrent) {
+    const some = contracts.slice(start, start + maxConcurrent).map(async (contract) => {
       const params = { contract_id: parseNumber(contract.id) };
       const metrics = await client.call(showProcessMetrics, { params }, { signal }).catch((error: unknown) => {
         // The contract was deleted after it was listed.
@@ -165,17 +167,17 @@ const parseNumber = (id: string): number => Number(String(id).replace(/^[A-Z]-/,
 
 function listDue(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
   const { id, contract_name, contract_status, created } = contract;
-  const happened: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
+  const events: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
   // Contracts executed elsewhere emit only their creation.
   if (metrics && !id.startsWith("H-")) {
     const { contract_sent_to_cp_datetime: sent, marked_for_signature_datetime: marked } = metrics;
-    if (sent !== marked) happened.push(["CONTRACT_SENT_TO_COUNTERPARTY", sent]);
-    happened.push(["CONTRACT_SIGNATURE_REQUESTED", marked]);
+    if (sent !== marked) events.push(["CONTRACT_SENT_TO_COUNTERPARTY", sent]);
+    events.push(["CONTRACT_SIGNATURE_REQUESTED", marked]);
     for (const { signed_datetime: signed } of metrics.contract_signed_by_signatory_list)
-      happened.push(["CONTRACT_SIGNED", signed]);
-    happened.push(["CONTRACT_EXECUTED", metrics.contract_executed_datetime]);
+      events.push(["CONTRACT_SIGNED", signed]);
+    events.push(["CONTRACT_EXECUTED", metrics.contract_executed_datetime]);
   }
-  const due = happened.flatMap(([activity, at]): Due[] =>
+  const due = events.flatMap(([activity, at]): Due[] =>
     at && Date.parse(at) >= Math.floor(since / 1_000) * 1_000
       ? [{ contract: id, contract_name, contract_status, activity, at }]
       : [],
@@ -200,7 +202,9 @@ function findMissing(due: readonly Due[], received: readonly Buffer[]): Due[] {
     const at = Date.parse(String(timestamp));
     const getDistance = (one: Due) => (one.at === null || Number.isNaN(at) ? 0 : Math.abs(Date.parse(one.at) - at));
     const [nearest] = left
-      .filter((one) => one.activity === activity && parseNumber(one.contract) === number && getDistance(one) < nearMs)
+      .filter(
+        (one) => one.activity === activity && parseNumber(one.contract) === number && getDistance(one) < toleranceMs,
+      )
       .sort((a, b) => getDistance(a) - getDistance(b));
     if (nearest) left.splice(left.indexOf(nearest), 1);
   }
@@ -208,6 +212,6 @@ function findMissing(due: readonly Due[], received: readonly Buffer[]): Due[] {
 }
 
 /** Contract times are whole seconds and payload times are not; clocks of servers also differ. */
-const nearMs = 60_000;
+const toleranceMs = 60_000;
 
 export const commands: readonly Command[] = [contractsReconcile];

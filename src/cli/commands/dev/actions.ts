@@ -25,7 +25,7 @@ export interface ActionTools {
 
 interface Action {
   readonly summary: string;
-  act(tools: ActionTools): Promise<void>;
+  perform(tools: ActionTools): Promise<void>;
 }
 
 const counterparty = { is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } };
@@ -41,7 +41,7 @@ const maxSignatures = 10;
 export const actions = lookupTable<Action>({
   c: {
     summary: "create a contract",
-    async act({ run, state, print }) {
+    async perform({ run, state, print }) {
       const made = await run(create);
       if (made === undefined) return;
       state.contract = String(made.composite_id ?? made.id);
@@ -51,7 +51,7 @@ export const actions = lookupTable<Action>({
   },
   s: {
     summary: "send and sign it",
-    async act({ run, state, print }) {
+    async perform({ run, state, print }) {
       const { contract } = state;
       if (contract === undefined) return print("There is no contract yet. Press c to create one.");
       let status = state.contractStatus;
@@ -69,14 +69,14 @@ export const actions = lookupTable<Action>({
   },
   r: {
     summary: "resend the last delivery",
-    async act({ run, state, print }) {
+    async perform({ run, state, print }) {
       if (state.deliveryId === undefined) return print("There is no delivery yet. Press c to create a contract.");
       await run(["emulator", "deliveries", "resend", String(state.deliveryId)]);
     },
   },
   f: {
     summary: "fail the next three deliveries",
-    async act({ run, state, print }) {
+    async perform({ run, state, print }) {
       if (state.webhookId === undefined) return print("There is no webhook yet.");
       const webhook = ["--webhook", String(state.webhookId)];
       const fault = ["--direction", "outgoing", ...webhook, "--effect", "drop", "--count", "3"];
@@ -86,15 +86,15 @@ export const actions = lookupTable<Action>({
   },
   n: {
     summary: "advance to what is due next",
-    async act({ run, print }) {
+    async perform({ run, print }) {
       const advanced = await run(["emulator", "clock", "advance", "--next"]);
       if (advanced === undefined) return;
       const count = Array.isArray(advanced.ran) ? advanced.ran.length : 0;
       if (count === 0) await print("Nothing is due.");
     },
   },
-  o: { summary: "open the console", act: ({ show }) => show(["emulator", "open"]) },
-  w: { summary: "diagnose failing webhooks", act: ({ show }) => show(["webhooks", "why"]) },
+  o: { summary: "open the console", perform: ({ show }) => show(["emulator", "open"]) },
+  w: { summary: "diagnose failing webhooks", perform: ({ show }) => show(["webhooks", "why"]) },
 });
 
 /** Formats `c create a contract`, one line per key. */

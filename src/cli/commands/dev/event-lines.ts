@@ -4,18 +4,18 @@ import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
 import type { SessionEvent } from "./follow-emulator.ts";
 
-type RequestOf = Extract<SessionEvent, { event: "request" }>["request"];
-type DeliveryOf = Extract<SessionEvent, { event: "delivery" }>["delivery"];
+type RequestEvent = Extract<SessionEvent, { event: "request" }>["request"];
+type DeliveryEvent = Extract<SessionEvent, { event: "delivery" }>["delivery"];
 
 /** Formats one request as svc emulator start does. */
-export const requestLine = ({ findings, ...request }: RequestOf, columns: number | undefined): StyledLine =>
+export const formatRequestLine = ({ findings, ...request }: RequestEvent, columns: number | undefined): StyledLine =>
   formatActivityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
 
 /**
  * Formats an attempt and the time of the next one. Returns undefined before the first attempt of an unfinished
  * delivery.
  */
-export function formatAttemptLine(at: string, delivery: DeliveryOf, columns: number | undefined): StyledLine {
+export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: number | undefined): StyledLine {
   const { id, webhook_id, activity, contract_id, composite_id, attempt, outcome, next_attempt_at } = delivery;
   return formatActivityLine(
     {
@@ -57,7 +57,7 @@ export function formatDeliveryLine(
   return [dim(formatLineTime(at, columns)), `  webhook  ${about}  `, verdict, ...(answer ? ["  ", answer] : [])];
 }
 
-export const requestEvent = ({
+export const toRequestEvent = ({
   id,
   at,
   method,
@@ -67,7 +67,7 @@ export const requestEvent = ({
   failure,
   findings,
   duration_ms,
-}: RequestOf) => ({
+}: RequestEvent) => ({
   type: "request",
   id,
   at,
@@ -80,7 +80,7 @@ export const requestEvent = ({
   duration_ms,
 });
 
-export const toAttemptEvent = (at: string, delivery: DeliveryOf) => ({
+export const toAttemptEvent = (at: string, delivery: DeliveryEvent) => ({
   type: "attempt",
   at,
   delivery_id: delivery.id,

@@ -23,7 +23,7 @@ export const otherServices = lookupTable<undefined>({
 
 /** Returns a context whose services are always those of this folder's emulator, at its current address. */
 export function createFolderContext(context: Context, output: Output): Context {
-  const { globals, atEnd } = context;
+  const { globals, onEnd } = context;
   const host = { ...context.host, env: { ...context.host.env, ...otherServices } };
   // The selected emulator was reported at the start.
   const quiet = { ...output, note: async () => {} };
@@ -39,7 +39,7 @@ export function createFolderContext(context: Context, output: Output): Context {
     async client(service, { connections } = {}) {
       const { baseUrls, credentials } = await target(service);
       const made: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
-      atEnd(() => made.close());
+      onEnd(() => made.close());
       return made;
     },
     svc: (argv, options) => context.svc(argv, { ...options, env: { ...otherServices, ...options?.env } }),

@@ -21,16 +21,16 @@ export async function receive(options: ReceiveOptions, context: Context): Promis
 
   async function verify({ path, body, headers: given }: ReceivedPost): Promise<VerifiedDelivery> {
     const headers = joinHeaders(given);
-    const of = { number: count, at: context.host.wall.now(), path, body, headers };
-    const checked = verifyReceivedDelivery({ ...of, key });
+    const received = { number: count, at: context.host.wall.now(), path, body, headers };
+    const checked = verifyReceivedDelivery({ ...received, key });
     if (checked.reason !== "mismatch") return checked;
     // Another state has another key.
     key = await fetchKey(context).catch(() => key);
-    return verifyReceivedDelivery({ ...of, key });
+    return verifyReceivedDelivery({ ...received, key });
   }
 
   const receiver = await openReceiver({
-    async answer(post) {
+    async respond(post) {
       if (post.method !== "POST") return { status: 405 };
       count += 1;
       const arrivedAt = fetchTime(context);
@@ -43,7 +43,7 @@ export async function receive(options: ReceiveOptions, context: Context): Promis
       return { status: forwarded.status, body: forwarded.body, contentType: forwarded.content_type };
     },
   });
-  context.atEnd(() => receiver.close());
+  context.onEnd(() => receiver.close());
   return receiver;
 }
 

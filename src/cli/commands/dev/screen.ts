@@ -30,7 +30,7 @@ export class Screen {
     const { stderr } = context.host;
     const redraw = () => void this.#enqueue(async () => {});
     stderr.on("resize", redraw);
-    context.atEnd(async () => {
+    context.onEnd(async () => {
       stderr.off("resize", redraw);
       await this.setStatus([]);
     });

@@ -11,9 +11,9 @@ import {
   createDeliveryEvent,
   formatAttemptLine,
   formatDeliveryLine,
-  requestEvent,
-  requestLine,
+  formatRequestLine,
   toAttemptEvent,
+  toRequestEvent,
 } from "./event-lines.ts";
 import { followEmulator, type SessionEvent } from "./follow-emulator.ts";
 import { formatStatusParts, readKeys, type Screen, type SeenClock, type Webhooks } from "./screen.ts";
@@ -47,7 +47,7 @@ export class Session {
     this.#screen = screen;
     const { forwardTo } = options;
     this.#app = forwardTo === undefined ? undefined : new AppWatch(forwardTo, context, this.#reportApp);
-    context.atEnd(async () => {
+    context.onEnd(async () => {
       this.#hasEnded = true;
     });
   }
@@ -85,7 +85,7 @@ export class Session {
     if (id === undefined) return;
     this.#state.webhookId = id;
     const onDeleted = () => void this.#subscribeAgain(receiver);
-    await watchSubscription({ id, url: receiver.url }, { forwardTo, enables: true, onDeleted }, this.#context);
+    await watchSubscription({ id, url: receiver.url }, { forwardTo, shouldEnable: true, onDeleted }, this.#context);
   }
 
   async #subscribeAgain(receiver: Receiver): Promise<void> {
@@ -113,7 +113,7 @@ export class Session {
     const ended = new AbortController();
     const context = { ...this.#context, signal: AbortSignal.any([signal, ended.signal]) };
     const following = followEmulator(context, (event) => this.#onEvent(event));
-    const ticking = this.#options.isInteractive ? this.#tick(context.signal) : Promise.resolve();
+    const statusLoop = this.#options.isInteractive ? this.#runStatusLoop(context.signal) : Promise.resolve();
     try {
       await this.#refresh().catch(() => {});
       if (this.#options.isInteractive) await readKeys(context, (key) => this.#onKey(key));
@@ -121,7 +121,7 @@ export class Session {
     } finally {
       this.#hasEnded = true;
       ended.abort();
-      await Promise.all([following, ticking]);
+      await Promise.all([following, statusLoop]);
     }
   }
 
@@ -132,7 +132,7 @@ export class Session {
     const tools = createTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
     // Actions run one after another, because one may need the result of the previous one.
     this.#acting = this.#acting.then(() =>
-      action.act(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
+      action.perform(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
     );
   }
 
@@ -147,7 +147,7 @@ export class Session {
       this.#state.contractStatus = event.contract.contract_status;
     }
     if (event.event === "request" && event.request.service !== "emulator") {
-      void this.#showEvent(requestEvent(event.request), requestLine(event.request, columns));
+      void this.#showEvent(toRequestEvent(event.request), formatRequestLine(event.request, columns));
     }
     if (event.event === "delivery") this.#onAttempt(event, columns);
     if (["delivery", "state", "resync", "begin"].includes(event.event)) void this.#refresh().catch(() => {});
@@ -173,7 +173,7 @@ export class Session {
     await this.#drawStatus();
   }
 
-  async #tick(signal: AbortSignal): Promise<void> {
+  async #runStatusLoop(signal: AbortSignal): Promise<void> {
     const { host } = this.#context;
     while (!signal.aborted) {
       await host.wall.sleep(tickMs, signal);

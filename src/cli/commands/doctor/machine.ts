@@ -72,10 +72,10 @@ async function checkProfile(context: Context): Promise<CheckResult> {
 
 /** Checks the stored sign-ins, the emulator of this folder, and obstacles between it and its webhooks. */
 export async function checkEnvironment(context: Context): Promise<CheckResult[]> {
-  return [await signIns(context), await checkEmulator(context), ...(await checkWebhooks(context))];
+  return [await checkSignIns(context), await checkEmulator(context), ...(await checkWebhooks(context))];
 }
 
-async function signIns(context: Context): Promise<CheckResult> {
+async function checkSignIns(context: Context): Promise<CheckResult> {
   const { wall } = context.host;
   if (readTokenSetting(context.host)) return createPassed("sign-in", "SVC_TOKEN is set");
   try {
@@ -86,9 +86,9 @@ async function signIns(context: Context): Promise<CheckResult> {
       const others = accounts.map(([address]) => address).join(", ");
       return createSkipped("sign-in", `Not signed in at ${used}, only at ${others}`);
     }
-    const counting = accounts.filter(([address]) => used === undefined || address === used);
-    const expired = counting.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
-    if (expired.length === 0) return createPassed("sign-in", counting.map(([address]) => address).join(", "));
+    const relevant = accounts.filter(([address]) => used === undefined || address === used);
+    const expired = relevant.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
+    if (expired.length === 0) return createPassed("sign-in", relevant.map(([address]) => address).join(", "));
     const names = expired.map(([address]) => address).join(", ");
     return createWarning("sign-in", `Expired at ${names}`, "svc auth device-login");
   } catch (error) {
@@ -99,10 +99,10 @@ async function signIns(context: Context): Promise<CheckResult> {
 /** Checks whether the address in a profile is a responding emulator. */
 async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise<CheckResult> {
   const found = await probeListener(url);
-  const where = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
+  const location = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
   return found
-    ? createPassed("emulator", where)
-    : createFailed("emulator", `No emulator responds at ${where}`, "temporary");
+    ? createPassed("emulator", location)
+    : createFailed("emulator", `No emulator responds at ${location}`, "temporary");
 }
 
 async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {

@@ -29,10 +29,10 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
     return [checkProxy(context, []), createFailed("services", message, "usage", hint)];
   }
   const { baseUrls, credentials, origin } = target;
-  const router = baseUrls.router === undefined ? undefined : await answerOf("router", checkHealth, context);
+  const router = baseUrls.router === undefined ? undefined : await requestService("router", checkHealth, context);
   const hasKey = Boolean(credentials.clientId && credentials.clientSecret);
   const contracts =
-    baseUrls.contracts !== undefined && hasKey ? await answerOf("contracts", listTemplates, context) : undefined;
+    baseUrls.contracts !== undefined && hasKey ? await requestService("contracts", listTemplates, context) : undefined;
   const sent = [
     { address: String(baseUrls.router), outcome: router },
     { address: String(baseUrls.contracts), outcome: contracts },
@@ -51,7 +51,7 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
 const isTarget = (value: unknown): value is ServiceTarget =>
   typeof value === "object" && value !== null && "baseUrls" in value;
 
-async function answerOf(
+async function requestService(
   service: "router" | "contracts",
   operation: Operation,
   context: Context,
@@ -140,8 +140,9 @@ function checkProxy(
   });
   const [first] = used;
   if (!first) return createPassed("proxy", `${proxies}, not used for ${sent.map(({ address }) => address).join(", ")}`);
-  const silent = used.find(({ outcome }) => explainsNothing(outcome));
-  if (silent) return createWarning("proxy", `${silent.address} did not respond through ${silent.through}`);
+  const unreachable = used.find(({ outcome }) => explainsNothing(outcome));
+  if (unreachable)
+    return createWarning("proxy", `${unreachable.address} did not respond through ${unreachable.through}`);
   return createPassed("proxy", `${first.address} responds through ${first.through}`);
 }
 

@@ -82,21 +82,21 @@ async function findRunningEmulator(file: string | undefined, context: Context): 
 
 /** Selects the named workspace, or the one of the profile's API key if the emulator has it. */
 async function resolveViewer(
-  wanted: string | undefined,
+  requestedWorkspace: string | undefined,
   emulator: EmulatorAccess,
   { globals, host }: Context,
 ): Promise<EmulatorAccess> {
-  const key = wanted === undefined ? await readProfileKey({ globals, host }) : undefined;
-  if (wanted === undefined && key === undefined) return emulator;
+  const key = requestedWorkspace === undefined ? await readProfileKey({ globals, host }) : undefined;
+  if (requestedWorkspace === undefined && key === undefined) return emulator;
   const known = await listKnownWorkspaces(emulator);
-  if (wanted === undefined) {
+  if (requestedWorkspace === undefined) {
     const own = known.find(({ client_id }) => client_id === key);
     return own ? selectWorkspace(emulator, own) : emulator;
   }
-  const found = known.find(({ id, name }) => String(id) === wanted || name === wanted);
+  const found = known.find(({ id, name }) => String(id) === requestedWorkspace || name === requestedWorkspace);
   if (found) return selectWorkspace(emulator, found);
   const names = known.map(({ id, name }) => `${id} (${name})`).join(", ");
-  throw new UsageError(`Workspace "${wanted}" not found`, { hint: `Workspaces: ${names}.` });
+  throw new UsageError(`Workspace "${requestedWorkspace}" not found`, { hint: `Workspaces: ${names}.` });
 }
 
 /** Windows sets no SHELL variable; its shell is PowerShell. */

@@ -65,7 +65,8 @@ const emulatorExec = defineCommand({
     const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { runFileState: options.file });
     const { host } = context;
     await maskSecrets(host, collectSecrets(emulator));
-    const run = () => context.outlast(() => runChild(program, args, buildChildEnvironment(emulator, host), context));
+    const run = () =>
+      context.waitForProgram(() => runChild(program, args, buildChildEnvironment(emulator, host), context));
     const code = await printInGroup(host, [program, ...args].join(" "), run);
     // A failed report must not hide the exit code of the command.
     await reportRun(emulator, code, host).catch((error: Error) => context.output.warn(`no report: ${error.message}`));
@@ -89,19 +90,19 @@ async function runChild(
   program: string,
   args: readonly string[],
   env: Record<string, string>,
-  { host, output, signal, atForcedEnd }: Context,
+  { host, output, signal, onForcedEnd }: Context,
 ): Promise<number> {
   const stdio = host.inherits ? "inherit" : "pipe";
   const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
   connect(child, host);
-  const pass = () => {
+  const forwardSignal = () => {
     // The terminal has already sent Ctrl-C to the child. A second one would force it to exit.
     if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
     child.kill(signal.reason ?? "SIGINT");
   };
   const kill = () => child.kill("SIGKILL");
-  signal.addEventListener("abort", pass, { once: true });
-  atForcedEnd(kill);
+  signal.addEventListener("abort", forwardSignal, { once: true });
+  onForcedEnd(kill);
   try {
     return await new Promise<number>((resolve, reject) => {
       child.once("error", (error: NodeJS.ErrnoException) => reject(new CommandNotRunnableError(program, args, error)));
@@ -113,7 +114,7 @@ async function runChild(
       throw error;
     });
   } finally {
-    signal.removeEventListener("abort", pass);
+    signal.removeEventListener("abort", forwardSignal);
   }
 }
 
@@ -163,9 +164,11 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
     const { items } = await client.call(listRequests, { query: { limit: 10_000 } });
     const requests = items.filter(({ service }) => service !== "emulator");
     const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
-    const unusual = requests.filter(({ status, findings }) => status >= 400 || status === 0 || findings.length > 0);
-    const title = `svc emulator: ${pluralize(requests.length, "request")}, ${unusual.length} rejected or with warnings`;
-    await printGroup(host, title, unusual.slice(-200).map(formatRequestLine));
+    const notableRequests = requests.filter(
+      ({ status, findings }) => status >= 400 || status === 0 || findings.length > 0,
+    );
+    const title = `svc emulator: ${pluralize(requests.length, "request")}, ${notableRequests.length} rejected or with warnings`;
+    await printGroup(host, title, notableRequests.slice(-200).map(formatRequestLine));
     await addSummary(
       host,
       formatSummary(

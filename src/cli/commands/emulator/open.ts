@@ -52,8 +52,8 @@ export async function openEmulator(
     const emulator =
       options.store === undefined || runFileState === undefined
         ? await startEmulator(given)
-        : await startBeside(startEmulator, given, runFileState, onRunFileState);
-    context.atEnd(() =>
+        : await startStoreProcess(startEmulator, given, runFileState, onRunFileState);
+    context.onEnd(() =>
       emulator.close({ signal: context.cut }).catch((error) => {
         throw toEndedError(error);
       }),
@@ -73,7 +73,7 @@ export async function openEmulator(
 }
 
 /** Starts one of several processes of a store with the first run file that is not in use. */
-async function startBeside(
+async function startStoreProcess(
   startEmulator: (options: EmulatorOptions) => Promise<Emulator>,
   options: EmulatorOptions,
   runFileState: string,
@@ -168,23 +168,23 @@ async function createPortTakenError(
   { host }: Context,
 ): Promise<CommandFailedError> {
   const runFile = state === undefined ? undefined : await resolveRunFile(state);
-  const createTakenError = (who: string, hint: string) =>
-    new CommandFailedError("failed", "port_taken", `${who} already listens on port ${port} or a following port.`, {
+  const createTakenError = (occupant: string, hint: string) =>
+    new CommandFailedError("failed", "port_taken", `${occupant} already listens on port ${port} or a following port.`, {
       hint,
       cause,
     });
   const address = `http://127.0.0.1:${port}`;
   const found = await probeListener(address);
   if (found === undefined) return createTakenError("Another program", choosePortHint);
-  const way = await findStopInstructions(found, address);
-  if (way.isLost && way.runFile === runFile) {
-    const who = `An emulator whose files were removed (state: ${state})`;
-    return createTakenError(who, `Commands cannot reach it. ${way.words}. ${choosePortHint}`);
+  const stopInstructions = await findStopInstructions(found, address);
+  if (stopInstructions.isUnreachable && stopInstructions.runFile === runFile) {
+    const occupant = `An emulator whose files were removed (state: ${state})`;
+    return createTakenError(occupant, `Commands cannot reach it. ${stopInstructions.words}. ${choosePortHint}`);
   }
-  const how = isAt(host.env.SVC_EMULATOR_URL, address)
+  const stopHint = isAt(host.env.SVC_EMULATOR_URL, address)
     ? "The variables of this shell point to it. To stop it, run svc emulator stop."
-    : `${way.words}.`;
-  return createTakenError("An emulator with another state", `${how} ${choosePortHint}`);
+    : `${stopInstructions.words}.`;
+  return createTakenError("An emulator with another state", `${stopHint} ${choosePortHint}`);
 }
 
 const isAt = (url: string | undefined, address: string): boolean =>

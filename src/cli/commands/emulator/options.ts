@@ -189,7 +189,7 @@ export async function readEmulatorOptions(
     historyBytes: parseHistorySize(host.env.SVC_HISTORY),
     from: from === undefined ? undefined : await resolveSnapshotFile(from, host),
     ephemeral: isStateless(flags) || undefined,
-    seed: await seedOf(flags.seed ?? "demo", host),
+    seed: await resolveSeed(flags.seed ?? "demo", host),
     clock: omitUndefined(clock),
     token: readControlTokenSetting(host)?.value,
     strict: parseStrict(flags.strict),
@@ -240,7 +240,7 @@ export const isStateless = ({ ephemeral, from, file }: Partial<CommandInputOf<Em
 const omitUndefined = (options: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
-async function seedOf(name: string, host: Host): Promise<EmulatorOptions["seed"]> {
+async function resolveSeed(name: string, host: Host): Promise<EmulatorOptions["seed"]> {
   if (name === "demo" || name === "empty") return name;
   return (await readDocument(host, name, "--seed")) as object;
 }
@@ -259,8 +259,8 @@ function parseStrict(value: string | true | undefined): readonly string[] | unde
 function parseAllowedReceivers(hosts: readonly string[] | undefined): readonly string[] | undefined {
   const wrong = hosts?.find((one) => !isHostPattern(one));
   if (wrong === undefined) return hosts;
-  const likely = suggestHostPattern(wrong);
-  const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
+  const suggestedHost = suggestHostPattern(wrong);
+  const hint = suggestedHost === undefined ? {} : { hint: `Did you mean ${suggestedHost}?` };
   throw new UsageError(`--webhook-allow must be ${hostForms}, got "${wrong}"`, hint);
 }
 

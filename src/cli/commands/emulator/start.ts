@@ -90,13 +90,13 @@ export const emulatorStart = defineCommand({
     const ephemeral = inDatabase === undefined && isStateless(input.flags);
     const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
     if (isFound) await requireTrust(resolveStateFile(host, undefined), input.flags["trust-state"] === true, context);
-    const untilInputEnds = isSwitchedOn(host.env[inputVariable]);
-    if (untilInputEnds && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
-    if (untilInputEnds && input.flags.seed === "-")
+    const stopsWithInput = isSwitchedOn(host.env[inputVariable]);
+    if (stopsWithInput && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
+    if (stopsWithInput && input.flags.seed === "-")
       throw new UsageError(`${inputVariable} cannot be used with --seed -`);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
-    keepHeapSmall();
-    const inputEnded = untilInputEnds ? endOfInput(context) : endless;
+    limitHeapGrowth();
+    const inputEnded = stopsWithInput ? waitForInputEnd(context) : never;
     const { "ready-file": readyPath } = input.flags;
     const graceMs = host.env.SVC_GRACE ? parseDurationFlag(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
     const given = {
@@ -139,7 +139,7 @@ export const emulatorStart = defineCommand({
     });
     const ready = createReadyEvent(emulator, host);
     if (readyFile) {
-      context.atEnd(() => readyFile.remove());
+      context.onEnd(() => readyFile.remove());
       // Standard output may be a log. Only the ready file, readable by its owner, contains the token.
       await readyFile.tell({ ...ready, instance_id: emulator.instanceId, token: emulator.token });
     }
@@ -171,7 +171,7 @@ export const emulatorStart = defineCommand({
  * programs, and garbage would use most of its memory. A smaller limit would save ten megabytes and add a fifth to the
  * CPU time of a million rows.
  */
-const keepHeapSmall = (): void => setFlagsFromString("--heap-growing-percent=100");
+const limitHeapGrowth = (): void => setFlagsFromString("--heap-growing-percent=100");
 
 /**
  * Prints one line per request, attempt and clock advance, or one document under --json and ndjson. Prints nothing under
@@ -204,11 +204,11 @@ const isNews = (event: EmulatorEvent): boolean =>
 /** A parent program sets this variable and holds the other end of the pipe, so that no emulator outlives it. */
 const inputVariable = "SVC_UNTIL_STDIN_ENDS";
 
-const endless = new Promise<void>(() => {});
+const never = new Promise<void>(() => {});
 
 /** Input is discarded; a terminal ends with Ctrl-D. */
-function endOfInput({ host: { stdin }, atEnd }: Context): Promise<void> {
-  atEnd(async () => void stdin.pause());
+function waitForInputEnd({ host: { stdin }, onEnd }: Context): Promise<void> {
+  onEnd(async () => void stdin.pause());
   return new Promise((done) => {
     for (const name of ["end", "close", "error"]) stdin.once(name, () => done());
     stdin.resume();

@@ -31,12 +31,12 @@ const emulatorStateExport = defineCommand({
   examples: [{ title: "To a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
     const file = flags.output;
-    const toFile = file !== undefined && file !== "-";
+    const isFile = file !== undefined && file !== "-";
     const inputs = [resolveStateFile(context.host, flags.file)];
-    if (toFile) await checkOutputFile(context.host, file, "--output", { inputs });
+    if (isFile) await checkOutputFile(context.host, file, "--output", { inputs });
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
-    if (!toFile) {
+    if (!isFile) {
       await context.output.printDocument(state, 2);
       return undefined;
     }
@@ -87,16 +87,16 @@ const emulatorRepair = defineCommand({
       return undefined;
     }
     const { rows, mappings, transactions } = repair.kept;
-    const kept = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
+    const counts = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
     if (!repair.repaired) {
-      await output.print(`No damage found: ${kept}`);
+      await output.print(`No damage found: ${counts}`);
       return undefined;
     }
     await output.print(
       ...repair.damage.map((line) => `damaged: ${line}`),
       ...repair.dropped.map((file) => `dropped, because it follows the damage: ${file}`),
       ...repair.aside.map((file) => `renamed: ${file}`),
-      `kept: ${kept}`,
+      `kept: ${counts}`,
     );
     return undefined;
   },

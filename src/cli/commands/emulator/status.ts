@@ -47,7 +47,7 @@ const emulatorStatus = defineCommand({
 });
 
 /** Before it ends, the emulator completes due deliveries for some seconds (emulator/index.ts). */
-const patienceMs = 20_000;
+const stopTimeoutMs = 20_000;
 
 /** Whether the emulator still owns its state on this machine. It writes the state after it stops accepting requests. */
 async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
@@ -56,7 +56,7 @@ async function hasState(host: Host, file: string | undefined, instanceId: string
 }
 
 /** Other commands suggest starting one. For stop, no running emulator is the desired result. */
-function leaveOutStart(error: unknown): never {
+function removeStartHint(error: unknown): never {
   if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
   const { kind, code, message, hint } = error;
   throw new CommandFailedError(kind, code, message, { hint, cause: error });
@@ -70,8 +70,8 @@ const emulatorStop = defineCommand({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "The emulator of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
-    const file = await resolveEndedState(input.flags.file, context, { ends: true });
-    const client = await context.client("emulator", { file }).catch(leaveOutStart);
+    const file = await resolveEndedState(input.flags.file, context, { isStopping: true });
+    const client = await context.client("emulator", { file }).catch(removeStartHint);
     const { signal } = context;
     const stopped = await client
       .call(checkReadiness, {}, { signal })
@@ -86,7 +86,7 @@ const emulatorStop = defineCommand({
           cause: error,
         });
       });
-    await pollUntil(context, patienceMs, "the emulator to stop", async () => {
+    await pollUntil(context, stopTimeoutMs, "the emulator to stop", async () => {
       const isReady = await client.call(checkReadiness, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
         () => true,
         // The connection was cut during shutdown. Nothing listens there a moment later.

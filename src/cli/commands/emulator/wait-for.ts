@@ -145,8 +145,8 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
     if (matched.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matched;
     if (isFailureOfOne(waiting.query) && (await listDisabledWebhooks(waiting, matched).catch(rethrow)).length > 0)
       return matched;
-    const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
-    const body = { to: isNear ? due : new Date(end).toISOString() };
+    const isInReach = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
+    const body = { to: isInReach ? due : new Date(end).toISOString() };
     const { to } = await client.call(advanceClock, { body }, { signal }).catch(rethrow);
     movedTo = to;
   }
@@ -207,11 +207,11 @@ function createNotReachedError(
   const status =
     matched.contract &&
     `${matched.contract.composite_id} is ${matched.contract.contract_status}, not ${query.contract_status}`;
-  const near = [
+  const closest = [
     ...matched.activities.map((one) => `${one.activity}${formatContract(one)} at ${one.at}`),
     ...matched.deliveries.map((one) => `delivery ${one.id} ${one.activity}${formatContract(one)}: ${one.outcome}`),
   ];
-  const nearest = near.length === 0 ? "" : `Seen: ${near.slice(0, 5).join("; ")}.`;
+  const nearest = closest.length === 0 ? "" : `Seen: ${closest.slice(0, 5).join("; ")}.`;
   const [first] = disabled;
   const message =
     isUnreachable && first

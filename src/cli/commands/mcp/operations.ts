@@ -23,7 +23,7 @@ export interface ListedCommand {
 type Commands = readonly ListedCommand[];
 
 /** Groups that sign users in, or act for connected apps. They are not available to agents. */
-const personal: ReadonlySet<string> = new Set([
+const personalGroups: ReadonlySet<string> = new Set([
   "auth",
   "oidc",
   "trial",
@@ -39,9 +39,10 @@ const withheldOperations: ReadonlySet<string> = new Set(["state.export", "cluste
 
 /** Finds the command with that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
 export function findCommand(commands: Commands, name: string): ListedCommand {
-  const wanted = name.trim().replace(/^svc /, "");
+  const normalizedName = name.trim().replace(/^svc /, "");
   const found =
-    commands.find(({ command }) => command === wanted) ?? commands.find(({ operation }) => operation === wanted);
+    commands.find(({ command }) => command === normalizedName) ??
+    commands.find(({ operation }) => operation === normalizedName);
   if (!found) throw new UsageError(`Operation "${name}" not found`, { hint: "Look for it with the tool find." });
   return found;
 }
@@ -51,12 +52,12 @@ const maxFound = 12;
 /** Finds commands of operations that match all words, or most of them. */
 export function findCommands(commands: Commands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
-  const scored = commands
+  const matches = commands
     .filter(({ operation }) => operation !== undefined)
     .map((one) => ({ one, score: scoreCommand(one, words) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
-  return scored
+  return matches
     .slice(0, maxFound)
     .map(({ one: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
 }
@@ -87,7 +88,7 @@ export interface CallInput {
 }
 
 /** Creates the command line and standard input of one call. Throws UsageError if an agent may not run it. */
-export function callLine(commands: Commands, input: CallInput, allowWrites: boolean) {
+export function createCallLine(commands: Commands, input: CallInput, allowWrites: boolean) {
   const listed = findCommand(commands, input.operation);
   requireCallable(listed, allowWrites);
   const { params = {}, query = {}, body } = input;
@@ -104,7 +105,7 @@ export function callLine(commands: Commands, input: CallInput, allowWrites: bool
 /** Explains why only a user may run a command, not an agent or a scenario file. Returns undefined if they may. */
 export function explainPersonal({ command, operation }: Pick<ListedCommand, "command" | "operation">) {
   if (operation === undefined) return "It calls no operation. Run it in a shell.";
-  return personal.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
+  return personalGroups.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
 }
 
 function requireCallable(listed: ListedCommand, allowWrites: boolean): void {

@@ -41,7 +41,7 @@ export class Runner {
     // Command lines run in order, because the second of two changes may depend on the first.
     const run = this.#last.then(() => svc(line, stdin === undefined ? {} : { stdin }));
     this.#last = run.catch(() => {});
-    return answerOf(await run, collectSecrets(host.env));
+    return toAnswer(await run, collectSecrets(host.env));
   }
 
   /** Resolves once no command line runs. */
@@ -50,7 +50,7 @@ export class Runner {
   }
 }
 
-function answerOf({ exit, out, err }: CapturedRun, secrets: readonly string[]): Answer {
+function toAnswer({ exit, out, err }: CapturedRun, secrets: readonly string[]): Answer {
   if (out.trim() !== "" || exit === 0) return { text: hideSecrets(out, secrets), isError: false };
   // Warnings may precede it.
   const error = err.slice(Math.max(0, err.lastIndexOf('{"error":')));

@@ -17,7 +17,7 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }) => {
     const tool = tools.find((one) => one.name === name);
     const { text, isError } = tool
-      ? await answerOf(tool, given, runner)
+      ? await callTool(tool, given, runner)
       : toErrorAnswer(new UsageError(`Unknown tool "${name}".`));
     return { content: [{ type: "text", text }], isError };
   });
@@ -47,7 +47,7 @@ function listTool({ name, description, input, readOnly }: Tool) {
   };
 }
 
-async function answerOf(tool: Tool, given: unknown, runner: Runner): Promise<Answer> {
+async function callTool(tool: Tool, given: unknown, runner: Runner): Promise<Answer> {
   const read = tool.input.safeParse(given ?? {});
   if (!read.success) return toErrorAnswer(new UsageError(formatIssues(read.error)));
   try {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dictionary } from "../../../api/shapes.ts";
 import { UsageError } from "../../process/failure.ts";
-import { callLine, findCommand, findCommands } from "./operations.ts";
+import { createCallLine, findCommand, findCommands } from "./operations.ts";
 import { type Answer, type Runner, toDataAnswer } from "./runner.ts";
 
 /** One tool of the server. Its input is validated before it runs. */
@@ -50,7 +50,7 @@ const call = (allowWrites: boolean) =>
     },
     !allowWrites,
     async (input, runner) => {
-      const { argv, stdin } = callLine(await runner.listCommands(), input, allowWrites);
+      const { argv, stdin } = createCallLine(await runner.listCommands(), input, allowWrites);
       return runner.run(argv, stdin);
     },
   );
@@ -75,7 +75,7 @@ const contractJourney = defineTool(
     for (let steps = 0; to !== undefined && steps < maxSteps; steps += 1) {
       const answer = await runner.run(["contracts", "status", id]);
       if (answer.isError) return answer;
-      const next = nextStep(JSON.parse(answer.text).contract_status, to, id);
+      const next = findNextStep(JSON.parse(answer.text).contract_status, to, id);
       if (next === undefined) return answer;
       const moved = await runner.run(next);
       if (moved.isError) return moved;
@@ -88,7 +88,7 @@ const contractJourney = defineTool(
 const maxSteps = 20;
 
 /** Undefined if the contract has the status, or no step leads to it. */
-function nextStep(status: string, to: string, id: string): string[] | undefined {
+function findNextStep(status: string, to: string, id: string): string[] | undefined {
   if (status === to || to === "DRAFT") return undefined;
   if (status === "DRAFT") return ["contracts", "send", id];
   return status === "SIGN" ? ["emulator", "sign", id] : undefined;

@@ -56,7 +56,7 @@ export class LineTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) this.#settle(message.id);
+    if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) this.#settleRequest(message.id);
     await this.#write(serializeMessage(message));
   }
 
@@ -103,11 +103,11 @@ export class LineTransport implements Transport {
     }
     if (isJSONRPCRequest(read)) this.#open.add(read.id);
     const cancelled = CancelledNotificationSchema.safeParse(read);
-    if (cancelled.success) this.#settle(cancelled.data.params.requestId);
+    if (cancelled.success) this.#settleRequest(cancelled.data.params.requestId);
     this.onmessage?.(read);
   };
 
-  #settle(id: RequestId | undefined): void {
+  #settleRequest(id: RequestId | undefined): void {
     if (id !== undefined) this.#open.delete(id);
     if (this.#open.size === 0) this.#onAnswered?.();
   }

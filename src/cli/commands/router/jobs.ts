@@ -33,7 +33,7 @@ const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
 async function findJob(
   { positionals, flags }: JobInput,
   { host }: Context,
-  wanted: (job: FoundJob) => boolean = () => true,
+  isMatching: (job: FoundJob) => boolean = () => true,
 ): Promise<StoredJob> {
   const name = positionals.job;
   const isLast = flags.last === true;
@@ -41,7 +41,7 @@ async function findJob(
   if (name !== undefined && isLast) throw new UsageError("<job> cannot be used with --last");
   const isName = name !== undefined && isJobId(name);
   const all = isLast ? await listJobs(host) : [];
-  const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;
+  const job = isLast ? (all.find(isMatching) ?? all[0]) : isName ? await readJob(name, host) : undefined;
   if (job?.status === "damaged") throw createDamagedJobError(job);
   if (job) return job;
   throw new CommandFailedError("not-found", "no_such_job", isLast ? "No jobs found." : `Job ${name} not found.`, {
@@ -167,10 +167,10 @@ const jobsResume = defineCommand({
   async run(input, context) {
     const { record, folder, status } = await findJob(omitFile(input), context, (job) => !isFinished(job));
     if (isFinished({ status })) {
-      const which = input.flags.last
+      const explanation = input.flags.last
         ? `All jobs are finished; the newest is ${record.id}`
         : `${record.id} is already finished`;
-      await context.output.note(which);
+      await context.output.note(explanation);
       return status === "partial" ? "partial" : undefined;
     }
     return resumeJob(folder, record, {
@@ -269,8 +269,8 @@ const jobsPrune = defineCommand({
     const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);
-    const stored = (await listJobs(host)).filter((job) => job.status !== "damaged");
-    const old = stored.filter((job) => ended.has(job.status) && isOld(job));
+    const readable = (await listJobs(host)).filter((job) => job.status !== "damaged");
+    const old = readable.filter((job) => ended.has(job.status) && isOld(job));
     const isDry = flags["dry-run"] === true;
     if (!isDry) for (const { folder } of old) await removeJob(folder);
     const rows = old.map(({ record, status, at, rows: done }) => ({

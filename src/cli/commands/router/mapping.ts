@@ -9,14 +9,14 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 import { type CallChanges, runDerivedCommand } from "../../runtime/derived-command.ts";
-import { beginJob } from "./bulk/begin.ts";
+import { beginJob } from "./bulk/begin-job.ts";
+import { askAboutMoves } from "./bulk/confirm-moves.ts";
+import { findWork } from "./bulk/find-work.ts";
 import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { toIdentifier } from "./bulk/input/identifiers.ts";
 import { type MappingJob, mappingTables } from "./bulk/mapping-work.ts";
-import { askAboutMoves } from "./bulk/moves.ts";
 import { readPlannedRequest } from "./bulk/plan.ts";
 import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
-import { findWork } from "./bulk/works.ts";
 
 /** Identifiers per request. Larger requests are hardly cheaper and need memory on both sides. */
 export const batchSize = 4_000;
@@ -211,8 +211,8 @@ async function confirmRemoval(
   const { noun, cluster, rows } = of;
   const what = rows === undefined ? `all piped ${noun}s` : pluralize(rows, noun);
   const action = `Remove ${what} from ${cluster}`;
-  const isMany = rows === undefined || rows > manyRows;
-  if (isMany || given !== undefined) return confirmName(action, cluster, given, context);
+  const needsName = rows === undefined || rows > manyRows;
+  if (needsName || given !== undefined) return confirmName(action, cluster, given, context);
   return confirmYes(action, context);
 }
 

@@ -9,7 +9,7 @@ import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
-import { beginJob } from "./bulk/begin.ts";
+import { beginJob } from "./bulk/begin-job.ts";
 import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { type EmailHashing, toIdentifier } from "./bulk/input/identifiers.ts";
 import { requireLookup } from "./bulk/lookup.ts";
@@ -141,10 +141,10 @@ function countIdentifiers(body: Readonly<Record<string, unknown>>): {
 } {
   const lists = Object.values(offboardKinds).map(({ field }) => [body[field] ?? []].flat());
   const identifiers = lists.map((list) => list.flatMap((one) => toFields(one).external_id_list ?? one));
-  const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+  const addUp = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
   return {
-    rows: sum(identifiers.map((list) => list.length)),
-    distinct: sum(identifiers.map((list) => new Set(list).size)),
+    rows: addUp(identifiers.map((list) => list.length)),
+    distinct: addUp(identifiers.map((list) => new Set(list).size)),
   };
 }
 

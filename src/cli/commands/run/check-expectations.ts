@@ -1,5 +1,5 @@
 import { isObject } from "../../../base/object.ts";
-import { listSeenActivities, listSeenDeliveries, listSeenWebhooks, type SeenDelivery } from "./observed.ts";
+import { listSeenActivities, listSeenDeliveries, listSeenWebhooks, type SeenDelivery } from "./observations.ts";
 import { getValueAt, resolveReferences } from "./references.ts";
 import type { Expectations } from "./schema.ts";
 import type { Stage } from "./stage.ts";
@@ -18,20 +18,20 @@ export async function checkExpectations(
   const check = <T>(
     name: keyof Expectations,
     seen: T,
-    holds: (wanted: never) => boolean,
+    holds: (expectedValue: never) => boolean,
     shown = formatValue(seen),
   ) => {
-    const wanted = expected[name];
-    if (wanted === undefined || (wanted !== null && holds(wanted as never))) return;
-    const what = wanted === null ? "a value" : formatValue(wanted);
+    const expectedValue = expected[name];
+    if (expectedValue === undefined || (expectedValue !== null && holds(expectedValue as never))) return;
+    const what = expectedValue === null ? "a value" : formatValue(expectedValue);
     differences.push({ path: [name], message: `${name}: expected ${what}, got ${shown}`, seen });
   };
-  check("status", done.status, (wanted) => wanted === done.status);
-  check("failure", done.failures?.[0], (wanted) => done.failures?.includes(wanted) === true);
+  check("status", done.status, (expectedValue) => expectedValue === done.status);
+  check("failure", done.failures?.[0], (expectedValue) => done.failures?.includes(expectedValue) === true);
   const why = done.error === undefined ? "" : ` (${done.error})`;
-  check("exit", done.exit, (wanted) => wanted === done.exit, `${formatValue(done.exit)}${why}`);
+  check("exit", done.exit, (expectedValue) => expectedValue === done.exit, `${formatValue(done.exit)}${why}`);
   const text = done.output?.trim() ?? "";
-  check("text", text, (wanted) => [wanted].flat().every((part) => text.includes(part)));
+  check("text", text, (expectedValue) => [expectedValue].flat().every((part) => text.includes(part)));
   if (expected.json === null) {
     differences.push({ path: ["json"], message: "json: expected a value", seen: getSteadyFields(done.value) });
   } else if (expected.json !== undefined) {
@@ -85,18 +85,19 @@ function filterExpected(expected: readonly string[], seen: readonly string[]): r
 
 type ExpectedDelivery = NonNullable<Expectations["deliveries"]>[number];
 
-const fits = (wanted: ExpectedDelivery, seen: SeenDelivery): boolean => compareSubset(wanted, seen).length === 0;
+const isMatching = (expectedValue: ExpectedDelivery, seen: SeenDelivery): boolean =>
+  compareSubset(expectedValue, seen).length === 0;
 
 function compareDeliveries(
   expected: readonly ExpectedDelivery[] | null,
   seen: readonly SeenDelivery[],
 ): readonly Difference[] {
-  const missing = expected === null ? 0 : findMissing(expected, seen, fits);
+  const missing = expected === null ? 0 : findMissing(expected, seen, isMatching);
   if (missing === undefined) return [];
-  const wanted = expected?.[missing];
+  const expectedValue = expected?.[missing];
   const all = seen.length === 0 ? "none" : seen.map(formatDelivery).join("; ");
   const position = missing === 0 ? "" : ` after the one before`;
-  const message = `deliveries.${missing}: no delivery${position} with ${formatValue(wanted ?? {})}; seen: ${all}`;
+  const message = `deliveries.${missing}: no delivery${position} with ${formatValue(expectedValue ?? {})}; seen: ${all}`;
   const keys = expected === null ? ["to", "activity", "outcome"] : [...new Set(expected.flatMap(Object.keys))];
   const shown = seen.map((one) => Object.fromEntries(Object.entries(one).filter(([key]) => keys.includes(key))));
   return [{ path: ["deliveries"], message, seen: shown }];

@@ -55,7 +55,7 @@ export class ScenarioEmulators {
     const key = JSON.stringify([seed, start, folder]);
     let base = this.#bases.get(key);
     if (!base) {
-      base = startBase(parsed, this.#context);
+      base = startBaseEmulator(parsed, this.#context);
       this.#bases.set(key, base);
     }
     return base;
@@ -63,7 +63,7 @@ export class ScenarioEmulators {
 }
 
 /** The state is in memory and its clock stands still, so that a file produces the same IDs and times in each run. */
-async function startBase(parsed: ParsedScenario, { host }: Surroundings): Promise<Emulator> {
+async function startBaseEmulator(parsed: ParsedScenario, { host }: Surroundings): Promise<Emulator> {
   const { seed = "demo", start } = parsed.scenario;
   const { startEmulator, InvalidOptionsError } = await import("../../../../emulator/index.ts");
   try {

@@ -36,8 +36,8 @@ function describeIssue(issue: Issue, keys: readonly string[], schema: z.ZodType)
       const near = findNearest(key, declared);
       const hint =
         near !== undefined ? ` Did you mean ${near}?` : declared.length > 0 ? ` Known: ${declared.join(", ")}.` : "";
-      const where = issue.path.length === 0 ? "" : ` in ${name}`;
-      return { at: issue.path, key, sentence: `Unknown key "${key}"${where}.${hint}` };
+      const position = issue.path.length === 0 ? "" : ` in ${name}`;
+      return { at: issue.path, key, sentence: `Unknown key "${key}"${position}.${hint}` };
     }
     case "invalid_union": {
       const best = findBestBranch(issue.errors);
@@ -80,10 +80,10 @@ const describeSize = (origin: string, way: string, size: number | bigint): strin
 /** Of several alternatives, the intended one has the deepest error. */
 function findBestBranch(errors: readonly (readonly Issue[])[]): Issue | undefined {
   const firstIssues = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
-  const deep = firstIssues.filter(
+  const specific = firstIssues.filter(
     (issue) => issue.path.length > 0 || !["invalid_type", "invalid_value"].includes(issue.code),
   );
-  if (deep.length > 0) return deep.sort((one, other) => other.path.length - one.path.length)[0];
+  if (specific.length > 0) return specific.sort((one, other) => other.path.length - one.path.length)[0];
   return firstIssues.length === 1 ? firstIssues[0] : undefined;
 }
 

@@ -226,8 +226,11 @@ class Checker {
     const problem = findProblem(schema, value, keys);
     if (!problem) return;
     const { at, key, sentence } = problem;
-    const where = [...path, ...at];
-    this.#fail(key === undefined ? this.#positions.locate(where) : this.#positions.locateKey(where, key), sentence);
+    const position = [...path, ...at];
+    this.#fail(
+      key === undefined ? this.#positions.locate(position) : this.#positions.locateKey(position, key),
+      sentence,
+    );
   }
 
   #fail(position: Position, sentence: string): never {

@@ -32,7 +32,7 @@ export async function* runInProcesses(
     for (const { child } of workers) child.kill(context.signal.reason ?? "SIGINT");
   };
   context.signal.addEventListener("abort", stop, { once: true });
-  context.atForcedEnd(() => {
+  context.onForcedEnd(() => {
     for (const { child } of workers) child.kill("SIGKILL");
   });
   try {

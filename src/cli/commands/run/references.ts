@@ -41,7 +41,7 @@ export function resolveReferences(value: unknown, values: Values): unknown {
 }
 
 /** A text before its values are known: each is replaced by a word. */
-export const fillReferences = (text: string): string => text.replace(pattern, (whole) => (whole === "$$" ? "$" : "x"));
+export const fillReferences = (text: string): string => text.replace(pattern, (match) => (match === "$$" ? "$" : "x"));
 
 /** The same value with every dollar escaped. */
 export function escapeReferences<T>(value: T): T;
@@ -94,8 +94,8 @@ const getFieldPath = (path: string): string =>
 function resolveText(text: string, values: Values): unknown {
   const [, braced, plain] = singleReference.exec(text) ?? [];
   if ((braced ?? plain) !== undefined) return lookUp((braced ?? plain)!, values);
-  return text.replace(pattern, (whole, inBraces?: string, plainName?: string) => {
-    if (whole === "$$") return "$";
+  return text.replace(pattern, (match, inBraces?: string, plainName?: string) => {
+    if (match === "$$") return "$";
     const found = lookUp((inBraces ?? plainName)!, values);
     return formatValue(found);
   });

@@ -4,7 +4,7 @@ import { toIsoMillis, type WallClock } from "../../../base/clock.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../trace/tree-lines.ts";
 import { checkExpectations } from "./check-expectations.ts";
-import { listSeenDeliveries } from "./observed.ts";
+import { listSeenDeliveries } from "./observations.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { Path } from "./problem.ts";
 import { getValueAt, resolveReferences, restoreReferences } from "./references.ts";
@@ -52,7 +52,7 @@ class ScenarioRun {
     const done = this.#steps.filter(({ number }) => !number.includes(".")).length;
     const trace = ok && !traces ? [] : await this.#traceLines();
     const hint = ok ? undefined : await this.#findHint();
-    return this.#stage.secrets.hideIn({
+    return this.#stage.secrets.maskValue({
       file,
       name: scenario.name ?? "",
       ok,
@@ -190,7 +190,7 @@ class ScenarioRun {
     seconds: number,
   ): Promise<void> {
     const { title, outcome, output = "", notes = "", command, exit } = done;
-    const result = this.#stage.secrets.hideIn<StepResult>({
+    const result = this.#stage.secrets.maskValue<StepResult>({
       number,
       kind,
       title: step.title ?? title,

@@ -35,8 +35,8 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
     throw error;
   });
   const isText = output.format === "table";
-  const worthwhile = Math.min(availableParallelism(), Math.ceil(scenarios.length / filesPerProcess));
-  const jobs = Math.min(settings.jobs ?? worthwhile, scenarios.length);
+  const usefulProcesses = Math.min(availableParallelism(), Math.ceil(scenarios.length / filesPerProcess));
+  const jobs = Math.min(settings.jobs ?? usefulProcesses, scenarios.length);
   const results =
     jobs > 1
       ? runInProcesses(scenarios, jobs, settings.update, context)
@@ -87,7 +87,7 @@ async function* runHere(
   const { output, host } = context;
   const { registry: operations } = await import("../../../api/registry.ts");
   const emulators = new ScenarioEmulators(context);
-  context.atEnd(() => emulators.close());
+  context.onEnd(() => emulators.close());
   for (const parsed of scenarios) {
     context.signal.throwIfAborted();
     if (printsSteps) await output.print(formatHeading(parsed.file, parsed.scenario.name ?? ""));
@@ -98,7 +98,7 @@ async function* runHere(
         update,
         traces: html !== undefined || output.format !== "table",
         onStep: async (step) => {
-          if (printsSteps) await output.print(...stepLines(parsed.file, step));
+          if (printsSteps) await output.print(...formatStepLines(parsed.file, step));
         },
       }),
     );
@@ -108,7 +108,7 @@ async function* runHere(
 }
 
 async function printSteps(result: ScenarioResult, { output }: Context): Promise<void> {
-  const steps = result.steps.flatMap((step) => stepLines(result.file, step));
+  const steps = result.steps.flatMap((step) => formatStepLines(result.file, step));
   await output.print(formatHeading(result.file, result.name), ...steps, ...endLines(result));
 }
 
@@ -158,10 +158,10 @@ const formatHeading = (file: string, name: string): StyledLine =>
   name === "" ? [bold(file)] : [bold(file), `  ${name}`];
 
 /** Formats a step and its problems. */
-function stepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
-  const mark = ok ? green("ok    ") : red("failed");
+function formatStepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
+  const label = ok ? green("ok    ") : red("failed");
   return [
-    ["  ", mark, ` ${number.padStart(3)}  `, title, ...(outcome === "" ? [] : [dim(`  ${outcome}`)])],
+    ["  ", label, ` ${number.padStart(3)}  `, title, ...(outcome === "" ? [] : [dim(`  ${outcome}`)])],
     ...problems.map(
       ({ message, line, column }): StyledLine => ["              ", red(message), dim(`  (${file}:${line}:${column})`)],
     ),

@@ -51,11 +51,11 @@ const ExpectedDelivery = z.strictObject({
   activity: allowReference(z.enum(activities)).optional(),
   contract: z.string().optional().describe("T-1, or a saved value"),
   outcome: z.enum(deliveryOutcomes).optional(),
-  attempts: z.int().min(0).optional().describe("Number of attempts until now"),
+  attempts: z.int().min(0).optional().describe("Number of attempts so far"),
   answers: z
     .array(z.union([z.int(), z.string()]))
     .optional()
-    .describe("What each attempt brought: a status, or the code of an error"),
+    .describe("Result of each attempt: a status or an error code"),
   minutes: z.array(z.int()).optional().describe("Virtual minutes from the first attempt to each"),
 });
 
@@ -68,35 +68,35 @@ export const Expectations = z.strictObject({
     .union([z.string(), z.array(z.string())])
     .nullable()
     .optional()
-    .describe("What the command line prints, in part"),
+    .describe("Parts of the command's output"),
   activities: z
     .array(allowReference(z.enum(activities)))
     .nullable()
     .optional()
-    .describe("Activities since the beginning, in this order; others may come between them"),
+    .describe("Activities from the beginning in this order; others may come between them"),
   deliveries: z
     .array(ExpectedDelivery)
     .nullable()
     .optional()
-    .describe("Webhook deliveries since the beginning, in this order; others may come between them"),
+    .describe("Webhook deliveries from the beginning in this order; others may come between them"),
   webhooks: dictionary(z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"]).nullable())
     .nullable()
     .optional()
-    .describe("Status of the webhook of each receiver, by its name"),
+    .describe("Webhook status by name of the receiver"),
 });
 
 const shared = {
-  title: z.string().optional().describe("What the step is for, in the output"),
-  expect: Expectations.nullable().optional().describe("What must have come of it; null: whatever comes of it"),
+  title: z.string().optional().describe("Purpose of the step, shown in the output"),
+  expect: Expectations.nullable().optional().describe("Expected result; null accepts any result"),
   save: z
     .union([name, createNamedMap(namePattern, nameMessage, z.string())])
     .optional()
-    .describe("Saves the result, or fields of it by their paths, for later steps"),
+    .describe("Saves the result, or its fields by path, for later steps"),
 };
 
 const input = dictionary(z.unknown());
 
-const operationId = z.string().describe("Id of an operation: contracts.create");
+const operationId = z.string().describe("ID of an operation: contracts.create");
 
 const CallStep = z
   .strictObject({
@@ -120,27 +120,27 @@ const SvcStep = z
   .describe("Runs a command line");
 
 const AdvanceStep = z
-  .strictObject({ advance: target.describe("How far virtual time moves: PT2H35M, a time, next, idle"), ...shared })
-  .describe("Advances virtual time, and runs what is due");
+  .strictObject({ advance: target.describe("Target of the clock advance: PT2H35M, a time, next or idle"), ...shared })
+  .describe("Advances virtual time and runs due entries");
 
 const contract = z.string().describe("T-1, or a saved value");
 
 const AsStep = z
   .strictObject({
-    as: z.string().min(1).describe("E-mail address of the person; next: the next one"),
+    as: z.string().min(1).describe("E-mail address of the person; next selects the next signatory"),
     sign: contract.optional(),
     decline: contract.optional(),
     approve: contract.optional(),
     note: z.string().optional().describe("Note of the person"),
     ...shared,
   })
-  .refine((step) => acts.filter((act) => step[act] !== undefined).length === 1, {
+  .refine((step) => contractActions.filter((act) => step[act] !== undefined).length === 1, {
     message: "must have one of sign, decline and approve",
   })
-  .describe("Signs, declines or approves a contract, as a person");
+  .describe("Signs, declines or approves a contract as a person");
 
 /** Actions of a user. */
-export const acts = ["sign", "decline", "approve"] as const;
+export const contractActions = ["sign", "decline", "approve"] as const;
 
 const FaultStep = z
   .strictObject({
@@ -163,29 +163,29 @@ const answer = z.union([z.int().min(200).max(599), z.literal("down")]);
 
 const ReceiverStep = z
   .strictObject({
-    receiver: name.describe("Its name: $name.url, $name.webhook, $name.last.body, $name.last.signature"),
+    receiver: name.describe("Name, for $name.url, $name.webhook, $name.last.body and $name.last.signature"),
     url: z.string().min(1).optional().describe("Address of your program (default: a built-in receiver)"),
     answers: z
       .union([answer, z.array(answer).min(1)])
       .optional()
-      .describe("Status of each answer of the built-in receiver, the last one for all further; down: nothing listens"),
+      .describe("Response statuses of the built-in receiver, the last of which repeats; down refuses connections"),
     subscribe: z
       .union([z.literal("all"), z.array(z.enum(activities)).min(1)])
       .optional()
-      .describe("Activities that a webhook to it is created for"),
+      .describe("Activities of a webhook to create for the receiver"),
     ...shared,
   })
-  .describe("Opens a receiver of webhooks");
+  .describe("Opens a webhook receiver");
 
 const ExpectStep = z
   .strictObject({ expect: Expectations.describe("Expected state after the step"), title: shared.title })
-  .describe("Checks what has come of the steps before");
+  .describe("Checks the state after the previous steps");
 
 const ForEachStep = z
   .strictObject({
     "for each": createNamedMap(namePattern, nameMessage, z.union([z.array(z.unknown()).min(1), reference]))
       .refine((loop) => Object.keys(loop).length === 1, "must have one name with its list")
-      .describe("A name, and the list of its values"),
+      .describe("A name and the list of its values"),
     get steps() {
       return z.array(Step).min(1);
     },
@@ -223,20 +223,20 @@ export type Step = z.output<typeof Step>;
 export type Expectations = z.output<typeof Expectations>;
 
 export const Scenario = z.strictObject({
-  name: z.string().optional().describe("What the story is about"),
+  name: z.string().optional().describe("Subject of the story"),
   seed: z
     .union([z.string().min(1), dictionary(z.unknown())])
     .optional()
-    .describe("State of the beginning: demo (default), empty, a file, or the seed itself"),
+    .describe("Initial state: demo (default), empty, a file, or an inline seed"),
   start: z
     .string()
     .refine(isTime, "must be a time (2031-01-02T03:04:05Z)")
     .meta({ format: "date-time" })
     .optional()
-    .describe("Virtual time of the beginning (default: that of the seed)"),
+    .describe("Initial virtual time (default: that of the seed)"),
   files: createNamedMap(fileNamePattern, "must be the name of a file, without a folder", z.unknown())
     .optional()
-    .describe("Files of the folder in which command lines run: a text, JSON, or { base64: … }"),
+    .describe("Files in the folder of command lines: text, JSON, or { base64: … }"),
   steps: z.array(Step).min(1),
 });
 
@@ -252,5 +252,5 @@ export const createScenarioSchema = (operations: readonly string[]): object => (
     },
   }),
   title: "Scenario",
-  description: "A story that svc run runs on an emulator of its own",
+  description: "A story that svc run runs on its own emulator",
 });

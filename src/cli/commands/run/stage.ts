@@ -149,7 +149,7 @@ async function openStoryReceiver(
   if (answers[0] === "down") return { receiver: createReceiver(closedAddress), close: async () => {} };
   const received: ReceivedPost[] = [];
   const opened: Receiver = await openReceiver({
-    async answer(post) {
+    async respond(post) {
       received.push(post);
       const status = answers[Math.min(received.length, answers.length) - 1] ?? 200;
       // A listener cannot pause, so it does not respond instead.
@@ -210,7 +210,7 @@ class Secrets {
   }
 
   /** Masks all secrets in a string, and values that look like one. */
-  hide(text: string): string {
+  maskSecrets(text: string): string {
     const shown = [...this.#values]
       .sort((one, other) => other.length - one.length)
       .reduce((now, secret) => now.replaceAll(secret, mask), text);
@@ -218,12 +218,12 @@ class Secrets {
   }
 
   /** Masks all secrets in a JSON value. */
-  hideIn<T>(value: T): T;
-  hideIn(value: unknown): unknown {
-    if (typeof value === "string") return this.hide(value);
-    if (Array.isArray(value)) return value.map((one) => this.hideIn(one));
+  maskValue<T>(value: T): T;
+  maskValue(value: unknown): unknown {
+    if (typeof value === "string") return this.maskSecrets(value);
+    if (Array.isArray(value)) return value.map((one) => this.maskValue(one));
     if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, this.hideIn(one)]));
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, this.maskValue(one)]));
   }
 }
 

@@ -11,7 +11,7 @@ import { ServiceError } from "../../../client/errors.ts";
 import { UsageError } from "../../process/failure.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
 import { formatValue, resolveReferences, splitWords, UnsavedValueError } from "./references.ts";
-import { acts, type StepKind, type StepOf } from "./schema.ts";
+import { contractActions, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 
 /** Result of a step before its checks. */
@@ -88,15 +88,15 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
   },
 
   async as(step, stage) {
-    const act = acts.find((one) => step[one] !== undefined)!;
+    const act = contractActions.find((one) => step[one] !== undefined)!;
     const operation = { sign: signContract, decline: declineContract, approve: approveContract }[act];
     const body = {
       ...(step.as === "next" ? {} : { email: step.as }),
       ...(step.note === undefined ? {} : { note: step.note }),
     };
-    const who = step.as === "next" ? "the next person" : step.as;
+    const personName = step.as === "next" ? "the next person" : step.as;
     return {
-      title: `as ${who} ${act} ${step[act]}`,
+      title: `as ${personName} ${act} ${step[act]}`,
       ...(await send(stage, operation, { params: { id: step[act] }, body })),
     };
   },

@@ -14,12 +14,12 @@ export async function updateFiles(
   for (const { file, seen } of results) {
     const parsed = scenarios.find((one) => one.file === file);
     if (!parsed || seen.length === 0) continue;
-    await writeOutput(host, resolve(host.cwd, file), [Buffer.from(parsed.mark + withSeen(parsed, seen))]);
+    await writeOutput(host, resolve(host.cwd, file), [Buffer.from(parsed.mark + insertObservations(parsed, seen))]);
   }
 }
 
 /** Replaces values at positions in the text of a file. */
-function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]): string {
+function insertObservations({ text, document }: ParsedScenario, seen: readonly SeenValue[]): string {
   const edits = seen.flatMap(({ path, value }) => {
     const node = document.getIn(path, true);
     return isNode(node) && node.range ? [{ start: node.range[0], end: node.range[1], value }] : [];

@@ -16,7 +16,7 @@ export async function watchFiles(
 ): Promise<undefined> {
   const { host, output, signal } = context;
   const changes = watchForChanges(files.map((file) => resolve(host.cwd, file)));
-  context.atEnd(async () => changes.close());
+  context.onEnd(async () => changes.close());
   while (true) {
     const seen = changes.count();
     try {

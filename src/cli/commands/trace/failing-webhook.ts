@@ -162,7 +162,7 @@ export interface FindingLinesOptions {
  * Formats the findings for users. The answer comes last, where users look; as much evidence as fits comes before it.
  */
 export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
-  const answer = answerLines(found, all);
+  const answer = formatAnswer(found, all);
   const heading = formatHeading(found.webhook);
   if (all) return [heading, ...formatEvidence(found), ...answer];
   const countRows = (lines: readonly StyledLine[]) =>
@@ -171,14 +171,14 @@ export function formatFindings(found: WebhookFindings, { all, maxLines, columns 
       0,
     );
   const room = maxLines - countRows([heading, ...answer]);
-  const fitting = [...formatDigests(found)].find((lines) => countRows(lines) <= room) ?? [];
-  return [heading, ...fitting, ...answer];
+  const fittingEvidence = [...formatDigests(found)].find((lines) => countRows(lines) <= room) ?? [];
+  return [heading, ...fittingEvidence, ...answer];
 }
 
 const identity = (text: string): string => text;
 
 /** Formats the cause and the fix. */
-function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
+function formatAnswer(found: WebhookFindings, all: boolean): StyledLine[] {
   const { since, why, last_answer: answered, last_delivered_at: lastDeliveredAt } = found;
   const [begin, ...rest] = why;
   const first: StyledLine[] = since === null || begin === undefined ? why.slice(0, 1) : [[red(begin)]];
@@ -251,7 +251,7 @@ function formatHeading(webhook: WebhookFindings["webhook"]): StyledLine {
 function formatNextSteps(found: WebhookFindings): StyledLine[] {
   const { next_attempt_at: next, failing, given_up_deliveries: givenUpDeliveries, steps } = found;
   const lines: StyledLine[] = [];
-  if (next !== null) lines.push(nextLine(next, found));
+  if (next !== null) lines.push(formatNextAttempt(next, found));
   else if (failing && givenUpDeliveries.length > 0) lines.push("No retries are left.");
   lines.push(...steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`)));
   return lines.length === 0 ? [] : ["", ...lines];
@@ -277,7 +277,7 @@ const formatDeliveries = (all: WebhookFindings["skipped_deliveries"]): StyledLin
     );
 
 /** Due attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
-function nextLine(
+function formatNextAttempt(
   at: string,
   { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: WebhookFindings,
 ): StyledLine {

@@ -81,8 +81,8 @@ function createWallTimeFormatter(): (branch: Branch) => (string | StyledText)[] 
 }
 
 /** On a real clock, events are recorded a few milliseconds after their time. */
-const nearMs = 1_000;
-const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.parse(b)) < nearMs;
+const toleranceMs = 1_000;
+const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.parse(b)) < toleranceMs;
 
 const formatOutcome = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);
 

@@ -18,18 +18,18 @@ const page = 500;
 const maxDeliveries = 10_000;
 
 /** Reads the health of webhooks in as few requests as possible. */
-export async function readHealth(webhooks: readonly Webhook[], asking: QueryContext): Promise<WebhookReading[]> {
-  const { client, signal } = asking;
+export async function readHealth(webhooks: readonly Webhook[], queryContext: QueryContext): Promise<WebhookReading[]> {
+  const { client, signal } = queryContext;
   const [{ deliveries, isWhole }, now] = await Promise.all([
-    readLog(webhooks.length === 1 ? webhooks[0]!.id : undefined, asking),
-    getVirtualTime(asking),
+    readLog(webhooks.length === 1 ? webhooks[0]!.id : undefined, queryContext),
+    getVirtualTime(queryContext),
   ]);
   const faults = await client.call(listFaults, {}, { signal });
   const own = groupByWebhook(deliveries);
   const read: WebhookReading[] = [];
   for (const webhook of webhooks) {
     // Older deliveries belong to the few webhooks without newer ones.
-    const known = own.get(webhook.id) ?? (isWhole ? [] : (await fetchFirstPage(webhook.id, asking)).items);
+    const known = own.get(webhook.id) ?? (isWhole ? [] : (await fetchFirstPage(webhook.id, queryContext)).items);
     read.push({
       webhook,
       deliveries: known,
@@ -38,11 +38,11 @@ export async function readHealth(webhooks: readonly Webhook[], asking: QueryCont
     });
   }
   if (read.every(({ health, deliveries: known }) => !health.isUntouched || known.length > 0)) return read;
-  const happened = await client.call(listActivities, {}, { signal });
+  const activities = await client.call(listActivities, {}, { signal });
   return read.map((one) => {
     if (!one.health.isUntouched || one.webhook.status === "DELETED") return one;
-    const facts = { deliveries: one.deliveries, faults, happened, formatTime, now };
-    return { ...one, health: assessWebhook(one.webhook, facts) };
+    const context = { deliveries: one.deliveries, faults, happened: activities, formatTime, now };
+    return { ...one, health: assessWebhook(one.webhook, context) };
   });
 }
 
@@ -58,8 +58,8 @@ function groupByWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, De
 }
 
 /** Finds the data of a deleted webhook. Returns undefined if no delivery of it is stored. */
-export async function readDeletedWebhook(id: number, asking: QueryContext): Promise<WebhookReading | undefined> {
-  const [{ deliveries }, now] = await Promise.all([readLog(id, asking), getVirtualTime(asking)]);
+export async function readDeletedWebhook(id: number, queryContext: QueryContext): Promise<WebhookReading | undefined> {
+  const [{ deliveries }, now] = await Promise.all([readLog(id, queryContext), getVirtualTime(queryContext)]);
   const [first] = deliveries;
   if (!first) return undefined;
   const webhook: DeletedWebhook = { id, workspace_id: first.workspace_id, status: "DELETED" };
@@ -89,10 +89,10 @@ async function fetchFirstPage(
   return client.call(listDeliveries, { query: { webhook, limit: page, offset } }, { signal });
 }
 
-async function readLog(webhook: number | undefined, asking: QueryContext) {
+async function readLog(webhook: number | undefined, queryContext: QueryContext) {
   const found = new Map<number, Delivery>();
   for (let offset = 0; ; offset += page) {
-    const { items, total } = await fetchFirstPage(webhook, asking, offset);
+    const { items, total } = await fetchFirstPage(webhook, queryContext, offset);
     for (const one of items) found.set(one.id, one);
     const isWhole = items.length < page || offset + items.length >= total;
     if (isWhole || found.size >= maxDeliveries) return { deliveries: [...found.values()], isWhole };

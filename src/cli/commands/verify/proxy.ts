@@ -45,13 +45,13 @@ export const verifyProxy = defineCommand({
     },
   ],
   async run({ flags: given }, context) {
-    const { output, signal, host, atEnd } = context;
+    const { output, signal, host, onEnd } = context;
     const { out, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = given;
     if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
     const to = given.to === undefined ? await getServiceUrl() : parseBaseUrlFlag(given.to, "--to");
     const { openProxy } = await import("../../../verify/proxy.ts");
     const { recorder, end, continued } = await openRecording(context, out, "--out");
-    const stored: Promise<unknown>[] = [];
+    const pendingWrites: Promise<unknown>[] = [];
     let stop = () => {};
     const ended = new Promise<void>((done) => {
       stop = done;
@@ -77,7 +77,7 @@ export const verifyProxy = defineCommand({
       onExchange(exchange) {
         seen += 1;
         if (seen > count) return;
-        stored.push(
+        pendingWrites.push(
           store(exchange).catch((error: unknown) => {
             failure ??= error;
             stop();
@@ -87,7 +87,7 @@ export const verifyProxy = defineCommand({
       },
       onSkipped(reason) {
         skipped += 1;
-        stored.push(output.warn(`Not recorded: ${reason}`));
+        pendingWrites.push(output.warn(`Not recorded: ${reason}`));
       },
     }).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== "EADDRINUSE" && cause.code !== "EACCES" && cause.code !== "EADDRNOTAVAIL") throw cause;
@@ -101,7 +101,7 @@ export const verifyProxy = defineCommand({
         },
       );
     });
-    atEnd(() => proxy.close());
+    onEnd(() => proxy.close());
     if (address !== "127.0.0.1" && address !== "localhost" && address !== "::1")
       await output.warn(
         `warning: listening on ${address}: other machines can send requests to ${new URL(to).origin} through it`,
@@ -111,7 +111,7 @@ export const verifyProxy = defineCommand({
     await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin} (press Ctrl-C to stop)`);
     await ended;
     await proxy.close();
-    await Promise.all(stored);
+    await Promise.all(pendingWrites);
     await end();
     if (failure !== undefined) throw failure;
     if (skipped > 0) await output.warn(`${pluralize(skipped, "exchange")} not recorded`);

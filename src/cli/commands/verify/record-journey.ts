@@ -158,7 +158,7 @@ export class Journey {
 
 /** Values of the right type for all required attributes. */
 function buildSampleData(attributes: readonly Record<string, unknown>[]): Record<string, unknown> {
-  const sample = ({ type, options }: Record<string, unknown>): unknown => {
+  const createSample = ({ type, options }: Record<string, unknown>): unknown => {
     const [option] = (Array.isArray(options) ? options : []) as Record<string, unknown>[];
     if (type === "int" || type === "float") return 1;
     if (type === "boolean") return true;
@@ -168,6 +168,6 @@ function buildSampleData(attributes: readonly Record<string, unknown>[]): Record
     return "verify";
   };
   return Object.fromEntries(
-    attributes.filter(({ required }) => required === true).map((one) => [String(one.variable), sample(one)]),
+    attributes.filter(({ required }) => required === true).map((one) => [String(one.variable), createSample(one)]),
   );
 }

@@ -62,7 +62,7 @@ const unknown = lookupTable<string | number>({
 });
 
 /** Reads with IDs of nonexistent objects. */
-const probed: readonly (readonly [operation: string, parameter: string])[] = [
+const probedOperations: readonly (readonly [operation: string, parameter: string])[] = [
   ["contracts.status", "composite_id"],
   ["contracts.recipients", "composite_id"],
   ["contract-details.notes", "composite_id"],
@@ -79,7 +79,7 @@ const probed: readonly (readonly [operation: string, parameter: string])[] = [
 /** Description of reads and probes for users. */
 export const readsPlan: readonly string[] = [
   `List ${lists.length} kinds of things, and show the first ${detailed} of each`,
-  `Look up ${probed.length} ids that do not exist`,
+  `Look up ${probedOperations.length} ids that do not exist`,
   "Send a wrong method, a wrong type and one wrong secret",
 ];
 
@@ -95,7 +95,7 @@ export async function recordReads(caller: RecordCaller): Promise<void> {
         if (caller.canCall(operation)) await caller.call(operation, { params: { [parameter]: value } });
     }
   }
-  for (const [operation, parameter] of probed)
+  for (const [operation, parameter] of probedOperations)
     if (caller.canCall(operation)) await caller.call(operation, { params: { [parameter]: unknown[parameter]! } });
   if (!caller.canCall("templates.list")) return;
   await caller.call("templates.list", { method: "PUT" });

@@ -59,7 +59,7 @@ const formatCell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char)
 export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides): string {
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
   const accepted = differences.filter(({ accepted: reason }) => reason !== null);
-  const refuting = differences.filter(({ accepted: reason }) => reason === null);
+  const refutations = differences.filter(({ accepted: reason }) => reason === null);
   const formatRow = ({ id, basis, recorded, replayed }: ReportedDifference, last: string) =>
     `| ${formatCell(id)} | ${formatCell(basis)} | ${formatCell(shorten(recorded))} | ${formatCell(shorten(replayed))} | ${last} |`;
   return [
@@ -72,13 +72,13 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides):
           ...incomparable.map((claim) => `- ${claim.exchanges} not or not fully compared: ${formatCell(claim.reason)}`),
         ]
       : []),
-    ...(refuting.length === 0
+    ...(refutations.length === 0
       ? []
       : [
           "",
           `| difference | basis | ${one} | ${formatCell(other)} | times |`,
           "|---|---|---|---|---|",
-          ...refuting.map((found) => formatRow(found, String(found.count))),
+          ...refutations.map((found) => formatRow(found, String(found.count))),
         ]),
     ...(accepted.length === 0
       ? []

@@ -170,7 +170,7 @@ const webhooksCertify = defineCommand({
       return undefined;
     }
     const given = await resolveFlags(input.flags, context);
-    const plan = await planOf(given, context);
+    const plan = await createPlan(given, context);
     const [{ runCertification }, { buildChildEnvironment }] = await Promise.all([
       import("../certify/receiver/certify.ts"),
       import("../emulator/exec.ts"),
@@ -187,7 +187,7 @@ async function resolveFlags({ last, ...given }: CertifyFlags, { host }: Context)
 }
 
 /** Checks the whole command line before anything starts. */
-async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
+async function createPlan(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
   const [{ openReport, selectChecks }, { allChecks }, { guessLanguage }, { SavedDeliveries }] = await Promise.all([
     import("../certify/check.ts"),
     import("../certify/receiver/checks.ts"),

@@ -64,10 +64,10 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
   const query = buildFirstPageQuery(paged, given, flags.all === true);
   const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal: context.signal });
   const first = await fetch(query);
-  const whole = flags.all === true ? await fetchAllPages(paged, "items", first, query, fetch) : first;
+  const page = flags.all === true ? await fetchAllPages(paged, "items", first, query, fetch) : first;
   const filterNames = Object.keys(filters);
-  const isEmpty = whole.items.length === 0;
-  await context.output.show(whole.items.map(toRow), {
+  const isEmpty = page.items.length === 0;
+  await context.output.show(page.items.map(toRow), {
     columns: withAttempts(listDeliveries.cli.columns),
     emptyMessage:
       filterNames.length > 0
@@ -76,7 +76,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
     emptyReason:
       isEmpty && !context.globals.quiet ? await findUnknownName(query, { client, signal: context.signal }) : undefined,
   });
-  await noteMoreRows(paged, "items", whole, query, context);
+  await noteMoreRows(paged, "items", page, query, context);
   return undefined;
 }
 
@@ -93,7 +93,7 @@ const withAttempts = (columns: readonly Column[]): readonly Column[] => [
 const toRow = ({ attempts, ...delivery }: ListedDelivery) => ({
   ...delivery,
   attempts: attempts.length,
-  answer: answerOf(attempts.at(-1)) ?? null,
+  answer: describeAnswer(attempts.at(-1)) ?? null,
 });
 
 type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset"; readonly type: "integer" }];
@@ -115,7 +115,7 @@ function formatLine({ id, at, activity, composite_id: contract, outcome, attempt
   const what =
     attempt === null
       ? outcome
-      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${answerOf(attempt)}${formatFault(attempt)}, ${outcome}`;
+      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${describeAnswer(attempt)}${formatFault(attempt)}, ${outcome}`;
   const next = event.next_attempt_at === null ? "" : `, next ${event.next_attempt_at}`;
   const skipped = next !== "" && event.webhook_status !== "ACTIVE" ? ` is skipped: ${event.webhook_status}` : "";
   return `${at} delivery ${id} ${activity}${about} ${what}${next}${skipped}`;
@@ -124,7 +124,7 @@ function formatLine({ id, at, activity, composite_id: contract, outcome, attempt
 const formatFault = ({ fault }: ListedDelivery["attempts"][number]): string =>
   fault === null ? "" : ` (fault: ${fault.effect})`;
 
-const answerOf = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
+const describeAnswer = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);
 
 export const commands: readonly Command[] = [webhooksDeliveries];

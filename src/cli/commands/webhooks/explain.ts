@@ -36,7 +36,7 @@ const webhooksExplain = defineCommand({
     const signer = own.explained ? undefined : await findSigner({ body, signature }, context);
     const diagnosis = signer ? addSigner(signer, own) : own;
     await report(diagnosis, { bytes: body.length, signature }, context);
-    return fits(diagnosis) ? undefined : "failed";
+    return isExplained(diagnosis) ? undefined : "failed";
   },
 });
 
@@ -53,7 +53,7 @@ const addSigner = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diag
   tried,
 });
 
-const fits = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
+const isExplained = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
 
 interface ExaminedSignature {
   readonly bytes: number;
@@ -71,7 +71,7 @@ function findMalformation(signature: string): string | undefined {
 }
 
 /** Finds the hash by the length of its result in hexadecimal digits or in base64, with or without padding. */
-function hashOfLength(signature: string): { readonly digits: string; readonly hash: string } | undefined {
+function findHashByLength(signature: string): { readonly digits: string; readonly hash: string } | undefined {
   const isHex = /^[0-9a-f]+$/i.test(signature);
   const hash = (isHex ? hexLengths : base64Lengths)[trimTrailing(signature, "=").length];
   const kind = isHex ? "hexadecimal digits" : "base64 characters";
@@ -88,15 +88,15 @@ async function report(
 ): Promise<void> {
   const { explained, deviations, tried } = diagnosis;
   if (output.format !== "table") {
-    return output.show({ valid: fits(diagnosis), explained, deviations, tried, body_bytes: bytes });
+    return output.show({ valid: isExplained(diagnosis), explained, deviations, tried, body_bytes: bytes });
   }
-  if (fits(diagnosis)) return output.print("The signature matches.");
+  if (isExplained(diagnosis)) return output.print("The signature matches.");
   if (explained) {
     const lines = deviations.map(({ text }) => `  - ${text}`);
     return output.print("The signature does not match. Causes:", ...lines);
   }
   const malformed = findMalformation(signature.trim());
-  const other = malformed === undefined ? hashOfLength(signature.trim()) : undefined;
+  const other = malformed === undefined ? findHashByLength(signature.trim()) : undefined;
   if (other) {
     return output.print(
       `The signature does not match. It has ${other.digits}, like ${other.hash}. ${contentHashHeader} has 128 lower-case hexadecimal digits (HMAC-SHA512).`,

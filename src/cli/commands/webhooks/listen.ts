@@ -62,7 +62,7 @@ const webhooksListen = defineCommand({
     },
   ],
   async run(input, context) {
-    const plan = planOf(input, context);
+    const plan = createPlan(input, context);
     if (plan.folder !== undefined) await SavedDeliveries.check(plan.folder, "--save");
     const key = await fetchKey(context, input);
     if (input.flags["print-secret"]) {
@@ -91,7 +91,7 @@ interface Plan {
 }
 
 /** Checks the whole command line before anything is sent. */
-function planOf({ flags: given }: CommandInputOf<typeof flags>, { host }: Context): Plan {
+function createPlan({ flags: given }: CommandInputOf<typeof flags>, { host }: Context): Plan {
   const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = given;
   return {
     forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
@@ -108,7 +108,7 @@ function planOf({ flags: given }: CommandInputOf<typeof flags>, { host }: Contex
 
 /** Resolves when the run is interrupted, or after the requested number of deliveries. */
 async function listen(plan: Plan, key: string, context: Context): Promise<void> {
-  const { output, signal, host, atEnd } = context;
+  const { output, signal, host, onEnd } = context;
   const recording = plan.folder === undefined ? undefined : await openRecording(plan.folder, context);
   const saved = plan.folder === undefined || recording ? undefined : await SavedDeliveries.open(plan.folder);
   const poster = plan.forwardTo === undefined ? undefined : await openPoster(context);
@@ -122,7 +122,7 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   const receiver = await openReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
-    answer: async ({ method, path, headers: given, body }) => {
+    respond: async ({ method, path, headers: given, body }) => {
       if (method !== "POST") return { status: 405 };
       // Deliveries that arrive during the last one are rejected. Their sender retries them for the next listener.
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
@@ -151,11 +151,11 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   }).catch((error: NodeJS.ErrnoException) => {
     throw explainListenError(error, plan.port);
   });
-  atEnd(() => receiver.close());
+  onEnd(() => receiver.close());
   const webhookId = await subscribeReceiver(plan, receiver, context);
   if (webhookId !== undefined) {
     const webhook = { id: webhookId, url: plan.publicUrl ?? receiver.url };
-    await watchSubscription(webhook, { forwardTo: plan.forwardTo, enables: plan.enable }, context);
+    await watchSubscription(webhook, { forwardTo: plan.forwardTo, shouldEnable: plan.enable }, context);
   }
   if (output.format !== "table") {
     await output.printDocument({ type: "version", ui: "1.0" });

@@ -28,7 +28,7 @@ export interface ListenedDelivery extends VerifiedDelivery {
 }
 
 /** Parses a delivery and verifies its signature. Throws a UsageError if the key is invalid. */
-export function verifyReceivedDelivery(of: {
+export function verifyReceivedDelivery(received: {
   number: number;
   at: number;
   path: string;
@@ -36,14 +36,14 @@ export function verifyReceivedDelivery(of: {
   headers: Readonly<Record<string, string>>;
   key: string;
 }): VerifiedDelivery {
-  const given = of.headers[contentHashHeader.toLowerCase()];
-  const verdict = given === undefined ? undefined : compareContentHash(given, hashBody(of.key, of.body));
-  const { activity, contract_id: contract, contract_kind: kind } = parsePayload(of.body);
+  const given = received.headers[contentHashHeader.toLowerCase()];
+  const verdict = given === undefined ? undefined : compareContentHash(given, hashBody(received.key, received.body));
+  const { activity, contract_id: contract, contract_kind: kind } = parsePayload(received.body);
   return {
-    number: of.number,
-    at: new Date(of.at).toISOString(),
-    path: of.path,
-    bytes: of.body.length,
+    number: received.number,
+    at: new Date(received.at).toISOString(),
+    path: received.path,
+    bytes: received.body.length,
     verified: verdict?.ok === true,
     reason: verdict === undefined ? "missing" : verdict.ok ? undefined : verdict.reason,
     activity: typeof activity === "string" ? activity : undefined,
@@ -71,11 +71,11 @@ export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[]
   const { at, activity, composite_id: contract, verified, reason, forwarded, file } = listened;
   const about = contract === undefined ? "" : ` [${contract}]`;
   const verdict = verified ? green("verified") : red(words[reason ?? "missing"]);
-  const kept = file === undefined ? [] : [" ", dim(file)];
-  const first = [`--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `, verdict, ...kept];
+  const savedAs = file === undefined ? [] : [" ", dim(file)];
+  const first = [`--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `, verdict, ...savedAs];
   if (!forwarded) return [first];
-  const colour = isSuccessfulPost(forwarded) ? green : red;
-  return [first, ["<-- ", colour(formatPostResult(forwarded))]];
+  const paint = isSuccessfulPost(forwarded) ? green : red;
+  return [first, ["<-- ", paint(formatPostResult(forwarded))]];
 }
 
 function parsePayload(body: Buffer): Readonly<Record<string, unknown>> {

@@ -35,9 +35,9 @@ export interface Poster {
 }
 
 /** Sends deliveries to receivers, as the service does. It is closed at the end of the run. */
-export async function openPoster({ globals, host, signal, atEnd }: Context): Promise<Poster> {
+export async function openPoster({ globals, host, signal, onEnd }: Context): Promise<Poster> {
   const transport = await openTransport(host, globals);
-  atEnd(() => transport.close());
+  onEnd(() => transport.close());
   return {
     async post(url, { body, headers }) {
       const startedAt = host.wall.monotonicNow();

@@ -59,7 +59,7 @@ export async function subscribe(
     if (isOutcomeUnknown(error) || signal.aborted) await reportPossible(url, context);
     throw error;
   });
-  context.atEnd(async () => {
+  context.onEnd(async () => {
     const remove = (from: Client) => from.call(deleteWebhook, { params: { webhook_id: id } }, requestLimits);
     await remove(client)
       .catch(async (error: unknown) => {
@@ -116,8 +116,8 @@ export async function reportLeft(id: number, error: unknown, context: Context): 
 
 /** The service may have created the webhook, whose ID is unknown. */
 async function reportPossible(url: string, context: Context): Promise<void> {
-  const of = `titled "${listenerTitle}" for ${url}`;
-  await context.output.warn(`warning: The service may have created a webhook ${of}, which is not deleted.`);
+  const subject = `titled "${listenerTitle}" for ${url}`;
+  await context.output.warn(`warning: The service may have created a webhook ${subject}, which is not deleted.`);
   await context.output.warn(
     `To delete it, find its id with svc webhooks list on an emulator, or in the application of the service: svc webhooks delete ID`,
   );
@@ -142,7 +142,7 @@ function isLocal(text: string): boolean {
 const listenerTitle = "svc webhooks listen";
 
 /** A local port that does not respond in this time is busy, not closed. */
-const patienceMs = 500;
+const probeTimeoutMs = 500;
 
 /**
  * Removes the subscriptions of listeners that were killed, because their deliveries would be retried. Only an emulator
@@ -181,7 +181,7 @@ export function isRefused(url: string): Promise<boolean> {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, "");
   return new Promise((resolve) => {
-    const socket = connect({ host, port: Number(port || (protocol === "https:" ? 443 : 80)), timeout: patienceMs });
+    const socket = connect({ host, port: Number(port || (protocol === "https:" ? 443 : 80)), timeout: probeTimeoutMs });
     const report = (refused: boolean) => {
       socket.destroy();
       resolve(refused);

@@ -79,13 +79,13 @@ const webhooksReplay = defineCommand({
       return undefined;
     }
     const poster = await openPoster(context);
-    let allFine = true;
+    let isEachSuccessful = true;
     for (const one of chosen) {
       if (context.signal.aborted) break;
-      allFine = (await replayDelivery(one, poster, context)) && allFine;
+      isEachSuccessful = (await replayDelivery(one, poster, context)) && isEachSuccessful;
     }
     context.signal.throwIfAborted();
-    return allFine ? undefined : "failed";
+    return isEachSuccessful ? undefined : "failed";
   },
 });
 

@@ -41,7 +41,7 @@ const webhooksSchedule = defineCommand({
   async run(input, context) {
     const { flags } = input;
     if (flags.rule) {
-      const rows = createRuleRows(startOf(flags.from, context), flags["worker-tick"] === true);
+      const rows = createRuleRows(resolveStart(flags.from, context), flags["worker-tick"] === true);
       await context.output.show(rows, {
         columns: ["attempt", "at", "after", { name: "reason", cut: 1, least: 24, purpose: true }],
       });
@@ -65,7 +65,7 @@ const webhooksSchedule = defineCommand({
   },
 });
 
-function startOf(text: string | undefined, { host }: Context): number {
+function resolveStart(text: string | undefined, { host }: Context): number {
   if (text === undefined) return host.wall.now();
   const ms = Date.parse(text);
   if (Number.isNaN(ms)) throw new UsageError(`--from must be a time (2031-01-02T03:04:05Z), got "${text}"`);

@@ -18,7 +18,7 @@ interface WatchOptions {
   /** The app that receives forwarded deliveries. */
   readonly forwardTo: string | undefined;
   /** Whether the webhook is enabled again when the app is back. */
-  readonly enables: boolean;
+  readonly shouldEnable: boolean;
   /** Called once the webhook no longer exists, by a caller that subscribes again. Watching stops then. */
   readonly onDeleted?: (() => void) | undefined;
 }
@@ -53,7 +53,7 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
     .finally(() => {
       if (!context.signal.aborted) options.onDeleted?.();
     });
-  context.atEnd(() => {
+  context.onEnd(() => {
     ended.abort();
     return watching;
   });
@@ -117,14 +117,14 @@ class SubscriptionWatch {
       });
       await this.#check();
       for await (const event of stream.value as AsyncIterable<EventOf<typeof followEvents>>) {
-        if (this.#concerns(event)) await this.#check();
+        if (this.#isRelevant(event)) await this.#check();
       }
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
     }
   }
 
-  #concerns(event: EventOf<typeof followEvents>): boolean {
+  #isRelevant(event: EventOf<typeof followEvents>): boolean {
     if (event.event === "delivery") {
       return event.delivery.webhook_id === this.#webhook.id && event.delivery.webhook_status !== this.#status;
     }
@@ -161,15 +161,18 @@ class SubscriptionWatch {
     if (status === "DISABLED_BY_USER") {
       return this.#report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enable}`);
     }
-    const { forwardTo, enables } = this.#options;
+    const { forwardTo, shouldEnable } = this.#options;
     const disabled = `Webhook ${id} is disabled after ${failuresUntilDisabled} consecutive failures.`;
-    if (forwardTo === undefined || !enables) {
+    if (forwardTo === undefined || !shouldEnable) {
       return this.#report("webhook_disabled", `${disabled} To enable it: ${enable}`);
     }
     const isDown = await isRefused(forwardTo);
-    const until = isDown ? "accepts connections" : "has restarted";
-    const or = isDown ? "" : `, or after ${enable}`;
-    await this.#report("webhook_disabled", `${disabled} It will be enabled again when ${forwardTo} ${until}${or}.`);
+    const condition = isDown ? "accepts connections" : "has restarted";
+    const alternative = isDown ? "" : `, or after ${enable}`;
+    await this.#report(
+      "webhook_disabled",
+      `${disabled} It will be enabled again when ${forwardTo} ${condition}${alternative}.`,
+    );
     void this.#enableOnceBack(forwardTo, isDown).catch(() => {});
   }
 

@@ -31,8 +31,9 @@ const webhooksCreate = defineCommand({
 
 /** The service has one message for all invalid addresses. */
 function withReason(error: unknown, url: unknown): unknown {
-  const isOfUrl = error instanceof ServiceError && error.status === 400 && error.problem.message.startsWith("url: ");
-  const hint = isOfUrl && typeof url === "string" ? explainRejectedAddress(url) : undefined;
+  const isAddressRejected =
+    error instanceof ServiceError && error.status === 400 && error.problem.message.startsWith("url: ");
+  const hint = isAddressRejected && typeof url === "string" ? explainRejectedAddress(url) : undefined;
   return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }
 

@@ -184,20 +184,20 @@ const webhooksTrigger = defineCommand({
     const activity = parseActivity(named);
     const { webhook } = input.flags;
     const changes = { ...(await readPayloadChanges(input, context)), ...(webhook !== undefined && { webhook }) };
-    const usual = { activity, ...changes, wait: true };
+    const defaults = { activity, ...changes, wait: true };
     if (input.flags["dry-run"]) {
-      await printPlan(CheckedCall.check(fireActivity, { body: usual }), undefined, context);
+      await printPlan(CheckedCall.check(fireActivity, { body: defaults }), undefined, context);
       return undefined;
     }
     const { signal } = context;
     const client = await context.client("emulator", { file: input.flags.file });
-    const body = input.flags.edit ? await editPayload(usual, client, context) : usual;
+    const body = input.flags.edit ? await editPayload(defaults, client, context) : defaults;
     const fired = await client.call(fireActivity, { body }, { signal });
     const deliveries = await Promise.all(
       fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
     ).catch((error: unknown) => {
-      const which = fired.deliveries.join(", ");
-      throw new PartialFailureError(error, [`Sent the webhooks of ${fired.composite_id}: deliveries ${which}`], {
+      const deliveryIds = fired.deliveries.join(", ");
+      throw new PartialFailureError(error, [`Sent the webhooks of ${fired.composite_id}: deliveries ${deliveryIds}`], {
         next: ["webhooks", "deliveries"],
       });
     });

@@ -48,16 +48,16 @@ const webhooksWhy = defineCommand({
     const service = await findRealService(flags.file, context);
     if (service !== undefined) return showChecklist(service, context);
     const { signal, output, globals } = context;
-    const asking = { client: await context.client("emulator", { file: flags.file }), signal };
-    const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, asking));
+    const access = { client: await context.client("emulator", { file: flags.file }), signal };
+    const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, access));
     const all = flags.all === true;
     if (output.format === "table" && globals.fields === undefined) {
-      await printForPeople(reads, all, asking, context);
+      await printForPeople(reads, all, access, context);
     } else if (output.format === "json" || output.format === "ndjson") {
       const failing = reads.filter(({ health }) => health.failing);
-      const traced = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
+      const tracedReadings = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
       for (const read of reads.slice(0, all ? undefined : maxListed)) {
-        const found = buildFindings(traced.includes(read) ? await addTrace(read, asking) : read);
+        const found = buildFindings(tracedReadings.includes(read) ? await addTrace(read, access) : read);
         if (globals.fields) checkFields(globals.fields, listFields([found]));
         await output.printEvent(found);
       }
@@ -74,18 +74,18 @@ async function showRows(all: readonly WebhookReading[], { output }: Context) {
 }
 
 /** Selects webhooks by the argument (default: all). */
-async function selectWebhooks(asked: string | undefined, asking: ControlAccess): Promise<readonly WebhookReading[]> {
-  const { client, signal } = asking;
+async function selectWebhooks(argument: string | undefined, access: ControlAccess): Promise<readonly WebhookReading[]> {
+  const { client, signal } = access;
   const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
-  if (asked === undefined) {
-    if (all.length > 0) return readHealth(all, asking);
+  if (argument === undefined) {
+    if (all.length > 0) return readHealth(all, access);
     throw new CommandFailedError("not-found", "no_webhook", "No webhooks found.", { next: ["webhooks", "listen"] });
   }
-  const named = await findNamedWebhooks(asked, all, asking);
-  if (named) return readHealth(named, asking);
-  const deleted = await readDeletedWebhook(Number(asked), asking);
+  const named = await findNamedWebhooks(argument, all, access);
+  if (named) return readHealth(named, access);
+  const deleted = await readDeletedWebhook(Number(argument), access);
   if (deleted) return [deleted];
-  throw createMissingWebhookError(`Webhook ${asked} not found.`, undefined);
+  throw createMissingWebhookError(`Webhook ${argument} not found.`, undefined);
 }
 
 /**
@@ -95,28 +95,28 @@ async function selectWebhooks(asked: string | undefined, asking: ControlAccess):
 async function printForPeople(
   reads: readonly WebhookReading[],
   all: boolean,
-  asking: ControlAccess,
+  access: ControlAccess,
   context: Context,
 ): Promise<void> {
   const { output, host } = context;
   const columns = (host.stdout.isTTY && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
-  const isOne = reads.length === 1;
+  const isSingle = reads.length === 1;
   // Webhooks without deliveries appear only in the table.
   const failing = reads.filter(({ health }) => health.failing && !health.isUntouched);
-  const shown = isOne ? reads : failing.slice(0, all ? undefined : 1);
-  const table = isOne ? [] : await formatTable(all ? reads : reads.slice(0, maxRows), context);
-  const moreRows = isOne || all ? 0 : Math.max(0, reads.length - maxRows);
+  const shown = isSingle ? reads : failing.slice(0, all ? undefined : 1);
+  const table = isSingle ? [] : await formatTable(all ? reads : reads.slice(0, maxRows), context);
+  const moreRows = isSingle || all ? 0 : Math.max(0, reads.length - maxRows);
   const moreFailing = failing.length - shown.length;
   const more = [
     ...(moreRows > 0 ? [`${moreRows} more`] : []),
-    ...(moreFailing > 0 && !isOne ? [`${moreFailing} more that ${moreFailing === 1 ? "fails" : "fail"}`] : []),
+    ...(moreFailing > 0 && !isSingle ? [`${moreFailing} more that ${moreFailing === 1 ? "fails" : "fail"}`] : []),
   ];
   if (more.length > 0) table.push(`${more.join(", ")}: svc webhooks why ID, or --all`);
   await output.print(...table);
   for (const read of shown) {
-    const found = buildFindings(await addTrace(read, asking));
-    const room = maxLines - (isOne ? 0 : table.length + 1);
-    await output.print(...(isOne ? [] : [""]), ...formatFindings(found, { all, maxLines: room, columns }));
+    const found = buildFindings(await addTrace(read, access));
+    const room = maxLines - (isSingle ? 0 : table.length + 1);
+    await output.print(...(isSingle ? [] : [""]), ...formatFindings(found, { all, maxLines: room, columns }));
   }
 }
 
@@ -133,7 +133,7 @@ async function formatTable(reads: readonly WebhookReading[], { host, globals }: 
   const { lines } = fitTable(reads.map(toRow), {
     columns,
     window: window ?? Number.POSITIVE_INFINITY,
-    keepsAll: false,
+    isComplete: false,
   });
   return [...lines];
 }
@@ -166,11 +166,11 @@ async function findRealService(file: string | undefined, { globals, host }: Cont
   const isNamed = globals.profile !== undefined;
   if (!isNamed && globals.baseUrl === undefined && readEnvironmentEmulator(host)) return undefined;
   const { chosenBy, isEmulatorHere, controlToken } = await resolveServiceSettings({ globals, host });
-  const isReal = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
+  const isRealService = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
   // A profile may name the emulator that replaces its services.
-  const isOfProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;
-  if (isReal && isOfProfile && (await readProfileEmulator({ globals, host }))) return undefined;
-  return isReal ? chosenBy : undefined;
+  const isFromProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;
+  if (isRealService && isFromProfile && (await readProfileEmulator({ globals, host }))) return undefined;
+  return isRealService ? chosenBy : undefined;
 }
 
 /** Lists checks that need no log of deliveries, in the order in which to try them. */

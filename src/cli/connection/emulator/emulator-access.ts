@@ -17,7 +17,7 @@ export interface LocalEmulator extends EmulatorAccess {
   readonly state: string;
 }
 
-const patienceMs = 3_000;
+const responseTimeoutMs = 3_000;
 
 /**
  * Finds the running emulator of this folder. Returns undefined if there is none. A run file counts only if the emulator
@@ -87,7 +87,7 @@ export function selectWorkspace<Access extends EmulatorAccess>(access: Access, w
   return { ...access, clusters: [...own, ...access.clusters.filter(({ id }) => id !== cluster_id)] };
 }
 
-const once = { retries: 0, timeoutMs: patienceMs };
+const once = { retries: 0, timeoutMs: responseTimeoutMs };
 
 /**
  * Checks whether the emulator of a run file responds at its address; nothing else is sent there before. Throws
@@ -98,8 +98,8 @@ export async function isSameEmulator(
   { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
 ): Promise<boolean> {
   const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
-  const createSilentError = (how: string, cause?: unknown) =>
-    new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {
+  const createSilentError = (failure: string, cause?: unknown) =>
+    new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${failure}.`, {
       hint: "Try again in a moment, or use other services with --base-url or --profile.",
       cause,
     });
@@ -118,8 +118,8 @@ export async function isSameEmulator(
     return true;
   } catch (error) {
     if (error instanceof CommandFailedError) throw error;
-    const hangs = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isProcessAlive(pid));
-    if (hangs) throw createSilentError(`does not respond at ${routerUrl}`, error);
+    const isTimeout = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isProcessAlive(pid));
+    if (isTimeout) throw createSilentError(`does not respond at ${routerUrl}`, error);
     return false;
   }
 }
@@ -150,7 +150,7 @@ export async function withControlClient<T>(
   ask: (client: ReturnType<typeof createClient>) => Promise<T>,
 ): Promise<T> {
   const { createTransport } = await import("../../../client/transport.ts");
-  const transport = createTransport({ connectTimeoutMs: patienceMs });
+  const transport = createTransport({ connectTimeoutMs: responseTimeoutMs });
   const client = createClient({
     baseUrls: { emulator: routerUrl },
     credentials: { controlToken },

@@ -48,8 +48,8 @@ function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<
   if (running === undefined)
     return `${ended}. To start one: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
   const path = findPathAbove(host.cwd, running.state);
-  const which = path === undefined ? "of this folder" : `with the state ${path}`;
-  return `${ended}. The emulator ${which} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
+  const location = path === undefined ? "of this folder" : `with the state ${path}`;
+  return `${ended}. The emulator ${location} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
 /** Finds the ended emulator after a command could not reach its service. Returns undefined for another cause. */
@@ -78,12 +78,12 @@ export async function findRejectionHint(error: unknown, { globals, host }: Conte
 export async function resolveEndedState(
   file: string | undefined,
   context: Context,
-  { ends = false }: { readonly ends?: boolean } = {},
+  { isStopping = false }: { readonly isStopping?: boolean } = {},
 ): Promise<string | undefined> {
   if (file !== undefined) return file;
   const ended = await findEndedEmulator(context, "control");
   if (ended?.running === undefined) return undefined;
-  const path = ends ? findPathAbove(context.host.cwd, ended.running.state) : undefined;
+  const path = isStopping ? findPathAbove(context.host.cwd, ended.running.state) : undefined;
   if (path !== undefined) {
     const message = `${ended.variable} points to an emulator that has already ended.`;
     const hint = `Another emulator is running (state: ${path}).`;

@@ -124,13 +124,13 @@ export function findPathAbove(folder: string, state: string): string | undefined
 /** Reports once which state is used if it was found in a parent folder. */
 export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
   const path = findPathAbove(cwd, state);
-  if (named === undefined && path !== undefined) await noteOnce(output, `Using the emulator's state in ${path}`);
+  if (named === undefined && path !== undefined) await printNoteOnce(output, `Using the emulator's state in ${path}`);
 }
 
 const reportedPaths = new WeakMap<Output, Set<string>>();
 
 /** A command may look up its services several times. `more` is appended to the message. */
-export async function noteOnce(output: Output, text: string, more = ""): Promise<void> {
+export async function printNoteOnce(output: Output, text: string, more = ""): Promise<void> {
   const reported = reportedPaths.get(output) ?? new Set();
   reportedPaths.set(output, reported);
   if (reported.has(text)) return;

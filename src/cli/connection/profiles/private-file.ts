@@ -71,9 +71,9 @@ async function changeLocked<T>(
 }
 
 /** Long enough for another process to refresh a token at a slow service. */
-const patienceMs = 45_000;
+const lockTimeoutMs = 45_000;
 /** A lock without activity for this long belongs to a dead process on another machine. */
-const forgottenMs = 5 * 60_000;
+const abandonedMs = 5 * 60_000;
 const pauseMs = 25;
 
 /**
@@ -82,7 +82,7 @@ const pauseMs = 25;
  */
 async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const file = `${path}.lock`;
-  const deadline = host.wall.monotonicNow() + patienceMs;
+  const deadline = host.wall.monotonicNow() + lockTimeoutMs;
   await makeFolder(dirname(path));
   let lock = await acquireFileLock(file, host);
   while (lock === undefined) {
@@ -118,4 +118,4 @@ export async function acquireFileLock(file: string, host: Host, life = file): Pr
 export const isLocked = async (file: string, host: Host, life = file): Promise<boolean> =>
   (await findLockConflict(file, createLockOptions(host, life))) !== undefined;
 
-const createLockOptions = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: forgottenMs } });
+const createLockOptions = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: abandonedMs } });

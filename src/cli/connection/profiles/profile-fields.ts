@@ -60,9 +60,9 @@ export function findSetting(key: string): Setting {
 /** Returns the profile with a changed setting. Undefined removes the setting. */
 export function withSetting(profile: Profile, key: string, value: string | undefined): Profile {
   const cluster = clusterKey.exec(key)?.[1];
-  const change = <T extends object>(of: T, name: string): T =>
+  const change = <T extends object>(object: T, name: string): T =>
     Object.fromEntries([
-      ...Object.entries(of).filter(([known]) => known !== name),
+      ...Object.entries(object).filter(([known]) => known !== name),
       ...(value === undefined ? [] : [[name, value]]),
     ]) as T;
   return cluster === undefined
@@ -147,7 +147,7 @@ export async function changeProfile(
   }
   await changeFile(context, (file) => {
     name = named ?? file.current ?? firstProfile;
-    if (mustExist) refuseMissing(file, name);
+    if (mustExist) requireProfile(file, name);
     const before = Object.hasOwn(file.profiles, name) ? file.profiles[name]! : {};
     isNewlyCurrent = file.current === undefined;
     return { ...file, current: file.current ?? name, profiles: { ...file.profiles, [name]: change(before) } };
@@ -157,7 +157,7 @@ export async function changeProfile(
 
 export const useProfile = (context: Context, name: string): Promise<unknown> =>
   changeFile(context, (file) => {
-    refuseMissing(file, name);
+    requireProfile(file, name);
     return { ...file, current: name };
   });
 
@@ -168,9 +168,9 @@ export const removeProfile = (context: Context, name: string): Promise<unknown> 
   }));
 
 export const requireKnownProfile = async ({ host }: Context, name: string): Promise<void> =>
-  refuseMissing(await readProfiles(host.env), name);
+  requireProfile(await readProfiles(host.env), name);
 
-function refuseMissing({ profiles }: ProfileFile, name: string): void {
+function requireProfile({ profiles }: ProfileFile, name: string): void {
   if (Object.hasOwn(profiles, name)) return;
   const known = Object.keys(profiles);
   throw new UsageError(`Profile "${name}" not found.`, {

@@ -54,20 +54,20 @@ const getSlowDownMs = (times: number) => times * slowDownSeconds * 1_000;
 export const assessAddition = (result: ScenarioResult): Assessment =>
   assessWait(result, {
     wait: 1,
-    additions: 1,
+    slowDownCount: 1,
     fix: "At slow_down add 5 s to the interval, and wait for that before the next poll.",
   });
 
 export function assessLastingAddition(result: ScenarioResult): Assessment {
   if (assessAddition(result).result !== "passed") return reportDependency("slow-down.added");
   const fix = "Keep the longer interval until the end of the sign-in.";
-  return assessWait(result, { wait: 2, additions: 1, fix });
+  return assessWait(result, { wait: 2, slowDownCount: 1, fix });
 }
 
 export function assessEachAddition(result: ScenarioResult): Assessment {
   if (assessLastingAddition(result).result !== "passed") return reportDependency("slow-down.for-good");
   const fix = "Add 5 s to the present interval at each slow_down, not to the first one.";
-  return assessWait(result, { wait: 3, additions: 2, fix });
+  return assessWait(result, { wait: 3, slowDownCount: 2, fix });
 }
 
 const reportDependency = (id: string): Assessment => ({
@@ -77,7 +77,7 @@ const reportDependency = (id: string): Assessment => ({
 
 function assessWait(
   result: ScenarioResult,
-  { wait, additions, fix }: { readonly wait: number; readonly additions: number; readonly fix: string },
+  { wait, slowDownCount, fix }: { readonly wait: number; readonly slowDownCount: number; readonly fix: string },
 ): Assessment {
   if (result.polls.length === 0) return reportNeverPolled(result);
   const waitedMs = getWaits(result)[wait];
@@ -87,7 +87,7 @@ function assessWait(
   }
   const delay = assessDelay(result.polls[wait]!);
   if (delay) return delay;
-  const leastMs = measurePaceMs(result) + getSlowDownMs(additions);
+  const leastMs = measurePaceMs(result) + getSlowDownMs(slowDownCount);
   const detail = `${formatSeconds(waitedMs)} s between polls ${wait + 1} and ${wait + 2}; at least ${formatSeconds(leastMs)} s are due.`;
   if (waitedMs >= leastMs - waitSlackMs) return { result: "passed", detail };
   return { result: "failed", detail, fix };

@@ -30,13 +30,13 @@ export function parseOAuthRequest(
   const text = body.toString("utf8");
   const type = contentType.split(";")[0]!.trim().toLowerCase();
   const json = type === "application/json" ? parseFields(text) : undefined;
-  const isForm = type === "application/x-www-form-urlencoded";
+  const isFormEncoded = type === "application/x-www-form-urlencoded";
   return {
     ...times,
     method,
     contentType,
-    encoding: isForm ? "form" : json ? "json" : "other",
-    fields: isForm ? Object.fromEntries(new URLSearchParams(text)) : json,
+    encoding: isFormEncoded ? "form" : json ? "json" : "other",
+    fields: isFormEncoded ? Object.fromEntries(new URLSearchParams(text)) : json,
     query: Object.fromEntries(new URL(url, "http://localhost").searchParams),
     isAuthenticated: headers.authorization !== undefined,
   };

@@ -58,7 +58,7 @@ async function startServers(names: readonly string[], context: Context): Promise
   const servers: ScriptedServer[] = [];
   const stopped = new AbortController();
   const heartbeat = new Heartbeat(stopped.signal);
-  context.atEnd(async () => {
+  context.onEnd(async () => {
     stopped.abort();
     await Promise.all(servers.map((server) => server.close()));
   });
@@ -68,8 +68,8 @@ async function startServers(names: readonly string[], context: Context): Promise
 
 /** Waits for all, so that no client outlives a failure of another one; then throws the first failure. */
 async function waitForAll<T>(runs: readonly Promise<T>[]): Promise<readonly T[]> {
-  const settled = await Promise.allSettled(runs);
-  return settled.map((one) => {
+  const outcomes = await Promise.allSettled(runs);
+  return outcomes.map((one) => {
     if (one.status === "rejected") throw one.reason;
     return one.value;
   });
@@ -77,13 +77,13 @@ async function waitForAll<T>(runs: readonly Promise<T>[]): Promise<readonly T[]>
 
 function createNeverAskedError(results: readonly ScenarioResult[]): CommandFailedError {
   const { exitCode, output } = results[0]!;
-  const ended = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
+  const ending = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
   const last = output.trim().split("\n").at(-1)?.slice(0, 300);
   const lastLine = last ? ` Its last line: ${last}` : "";
   return new CommandFailedError(
     "failed",
     "no_sign_in",
-    `The client requested no device code, and ${ended}.${lastLine}`,
+    `The client requested no device code, and ${ending}.${lastLine}`,
     {
       hint: "It finds the server by SVC_ROUTER_URL, and its client ID by SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
     },

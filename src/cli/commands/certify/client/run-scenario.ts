@@ -22,11 +22,11 @@ export interface ScenarioResult extends Observation {
 /** A client without requests for this long after the script counts as idle. */
 const quietMs = 8_000;
 /** Interval of checks whether a run is over. */
-const lookMs = 50;
+const checkIntervalMs = 50;
 /** Time for a client to end after SIGTERM. */
 const terminationMs = 1_000;
 /** Number of polls after the script that prove that the client continues. */
-const enoughPolls = 2;
+const maxExtraPolls = 2;
 
 /** Runs the client against this server, and ends it when no more observations are expected. */
 export async function runScenario(
@@ -39,7 +39,7 @@ export async function runScenario(
   const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
   const began = systemWallClock.monotonicNow();
   const client = startClient(argv, { cwd: host.cwd, env: createEnvironment(server, folder, context) });
-  context.atForcedEnd(() => client.kill("SIGKILL"));
+  context.onForcedEnd(() => client.kill("SIGKILL"));
   try {
     const isOver = () => hasShownAll(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
     let hasEnded = false;
@@ -47,7 +47,7 @@ export async function runScenario(
       hasEnded = true;
     });
     while (!hasEnded && !signal.aborted && !isOver()) {
-      await Promise.race([ended, systemWallClock.sleep(lookMs, signal)]);
+      await Promise.race([ended, systemWallClock.sleep(checkIntervalMs, signal)]);
     }
     signal.throwIfAborted();
     const seconds = (systemWallClock.monotonicNow() - began) / 1_000;
@@ -63,7 +63,7 @@ function hasShownAll(observation: Observation, now: number, latest: number): boo
   const { endedAt, lastAt = 0, polls, deviceRequests } = observation;
   if (endedAt === undefined) return false;
   const laterPolls = polls.filter(({ step }) => step === undefined);
-  return laterPolls.length >= enoughPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
+  return laterPolls.length >= maxExtraPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
 }
 
 async function endClient(client: ClientProcess): Promise<void> {

@@ -57,7 +57,7 @@ export async function startScriptedServer(
 ): Promise<ScriptedServer> {
   const observation: Observation = { deviceRequests: [], polls: [], hasTokens: false };
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy());
+    handleRequest(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(0, "127.0.0.1", resolve);
@@ -68,17 +68,22 @@ export async function startScriptedServer(
   const steps = [...script];
   const secrets: string[] = [];
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const times = { at: systemWallClock.monotonicNow(), earliestAt: heartbeat.earliest };
     const body = await readBody(request);
     const path = (request.url ?? "/").split("?")[0]!;
     const oauth = parseOAuthRequest(request, body, times);
-    if (path === devicePath) return answerDevice(request, response, body, oauth);
+    if (path === devicePath) return handleDeviceRequest(request, response, body, oauth);
     if (tokenPaths.includes(path) && isPoll(oauth)) return answerPoll(request, response, body, oauth);
     send(response, await forward(request, body, emulator.routerUrl));
   }
 
-  async function answerDevice(request: IncomingMessage, response: ServerResponse, body: Buffer, oauth: OAuthRequest) {
+  async function handleDeviceRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Buffer,
+    oauth: OAuthRequest,
+  ) {
     observation.lastAt = oauth.at;
     const answered = await forward(request, body, emulator.routerUrl);
     observation.deviceRequests.push({ ...oauth, status: answered.status });
@@ -96,14 +101,14 @@ export async function startScriptedServer(
   async function answerPoll(request: IncomingMessage, response: ServerResponse, body: Buffer, oauth: OAuthRequest) {
     observation.lastAt = oauth.at;
     lookForSecrets();
-    const isOfFirst = oauth.fields?.device_code === observation.challenge?.deviceCode;
-    const step = isOfFirst ? steps.shift() : undefined;
+    const hasFirstCode = oauth.fields?.device_code === observation.challenge?.deviceCode;
+    const step = hasFirstCode ? steps.shift() : undefined;
     const poll = { ...oauth, step };
     observation.polls.push(poll);
     const isSent = await playStep(step, response);
     if (isSent) return;
     const answered = await forward(request, body, emulator.routerUrl);
-    if (isOfFirst && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
+    if (hasFirstCode && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (answered.status === 200) {
       observation.hasTokens = true;
       const { access_token } = toFields(JSON.parse(answered.body.toString("utf8")));
@@ -132,10 +137,10 @@ export async function startScriptedServer(
         send(response, { status: 503, headers: { "content-type": "text/html" }, body: Buffer.from(unavailablePage) });
         return true;
       case "approve":
-        await decide("AUTHORIZED");
+        await decideCode("AUTHORIZED");
         return false;
       case "deny":
-        await decide("DENIED");
+        await decideCode("DENIED");
         return false;
       case "expire":
         await emulator.clock.advance({ by: "PT16M" });
@@ -145,7 +150,7 @@ export async function startScriptedServer(
     }
   }
 
-  async function decide(status: "AUTHORIZED" | "DENIED"): Promise<void> {
+  async function decideCode(status: "AUTHORIZED" | "DENIED"): Promise<void> {
     const { approveDevice } = await import("../../../../api/emulator/device-grants.ts");
     const params = { user_code: observation.challenge?.userCode ?? "" };
     await withControlClient(emulator.routerUrl, emulator.token, (client) =>

@@ -112,10 +112,10 @@ async function openReceiver(
   { deliveries }: Emulation,
   context: Context,
 ): Promise<ReceiverProcess | undefined> {
-  const { host, globals, output, signal, atEnd } = context;
+  const { host, globals, output, signal, onEnd } = context;
   if (command !== undefined) {
     const receiver = createReceiverProcess({ command, url, env, readyTimeoutMs }, context);
-    atEnd(() => receiver.stop());
+    onEnd(() => receiver.stop());
     await receiver.start();
     return receiver;
   }

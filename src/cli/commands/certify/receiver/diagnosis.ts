@@ -63,7 +63,7 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   const open = new Map(items.filter(isWrong).map((item) => [item.check.id, item]));
   const found: Diagnosis[] = [];
 
-  const claim = (mistake: string, matches: (item: CheckedItem) => boolean) => {
+  const addDiagnosis = (mistake: string, matches: (item: CheckedItem) => boolean) => {
     const checks = [...open.values()].filter(matches).map(({ check }) => check.id);
     for (const id of checks) open.delete(id);
     if (checks.length > 0) found.push({ mistake, checks });
@@ -73,8 +73,8 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   const isSignature = ({ check }: CheckedItem) => check.id.startsWith("signature.");
 
   // Without any response, no other mistake can be found.
-  claim("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
-  if (isOpen("signature.tampered") && isOpen("signature.other-key")) claim("signature-unchecked", isSignature);
+  addDiagnosis("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
+  if (isOpen("signature.tampered") && isOpen("signature.other-key")) addDiagnosis("signature-unchecked", isSignature);
 
   const genuine = open.get("genuine");
   const reply = genuine?.exchanges[0]?.reply;
@@ -85,22 +85,22 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
     const byCheck = wrongSignature.filter(
       (id) => isOpen(id) && items.some((item) => item.check.id === id && wasAccepted(item)),
     );
-    if (error) claim("broken-response", isGenuine);
-    else if (status < 400) claim("redirect", isGenuine);
-    else if (status === 404 || status === 405) claim("wrong-address", isGenuine);
+    if (error) addDiagnosis("broken-response", isGenuine);
+    else if (status < 400) addDiagnosis("redirect", isGenuine);
+    else if (status === 404 || status === 405) addDiagnosis("wrong-address", isGenuine);
     else if (byCheck.length > 0) {
       const [first = ""] = byCheck;
       const mistake = first === "signature.upper-case" ? "wrong-encoding" : mistakeOfCheck[first]!;
-      claim(mistake, (item) => isGenuine(item) || item.check.id === first);
+      addDiagnosis(mistake, (item) => isGenuine(item) || item.check.id === first);
     } else if (accepted.length > 0) {
       const [first, ...others] = accepted as [string, ...string[]];
-      claim(first, isGenuine);
+      addDiagnosis(first, isGenuine);
       for (const mistake of others) found.push({ mistake, checks: found.at(-1)!.checks });
-    } else if (passed.length > 0) claim("reserialized-json", hasReplyOf(genuine!));
-    else claim("header-case", isGenuine);
+    } else if (passed.length > 0) addDiagnosis("reserialized-json", hasReplyOf(genuine!));
+    else addDiagnosis("header-case", isGenuine);
   } else {
     const rewritten = forms.filter(isOpen);
-    if (rewritten.length > 1) claim("reserialized-json", hasReplyOf(open.get(rewritten[0]!)!));
+    if (rewritten.length > 1) addDiagnosis("reserialized-json", hasReplyOf(open.get(rewritten[0]!)!));
   }
 
   const rest = new Map<string, string[]>();

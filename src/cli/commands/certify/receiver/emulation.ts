@@ -46,7 +46,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   }).catch((error: Error) => {
     throw toStartError(error, {});
   });
-  context.atEnd(() => emulator.close({ signal: context.cut }));
+  context.onEnd(() => emulator.close({ signal: context.cut }));
   const { routerUrl, token, clusters } = emulator;
   const { payload } = await withControlClient(routerUrl, token, (client) =>
     client.call(fireActivity, { body: { activity, preview: true } }),
@@ -102,7 +102,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
         delivery: deliveries.signDelivery(sent.request_body),
         reply: {
           status: last?.status ?? undefined,
-          error: last?.error === null ? undefined : replyError(last?.error ?? undefined, sent.standing),
+          error: last?.error === null ? undefined : toReplyError(last?.error ?? undefined, sent.standing),
           durationMs: last?.duration_ms ?? 0,
           body: last?.response_body ?? "",
         },
@@ -145,12 +145,12 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
 }
 
 /** The error of an attempt of the emulator; `standing` is why there was no attempt. */
-const replyError = (
+const toReplyError = (
   error: { readonly code: string; readonly message: string } | undefined,
-  standing: string,
+  skipReason: string,
 ): NonNullable<Reply["error"]> => ({
   code: error?.code === "response_timeout" ? "timeout" : "unreachable",
-  message: error?.message ?? standing,
+  message: error?.message ?? skipReason,
 });
 
 /** Creates a workspace with everything that a contract needs. Its key is generated unless it is given. */

@@ -55,10 +55,10 @@ export const probeChecks: readonly Check[] = [
       const delivery = deliveries.createGenuine(getEventNumber());
       const before = await probe.readSettled();
       const first = await send(delivery);
-      const after = await probe.readChanged(before);
-      if (!isAccepted(first) || after === undefined) return { result: "not_checked", detail: describeReply(first) };
+      const changed = await probe.readChanged(before);
+      if (!isAccepted(first) || changed === undefined) return { result: "not_checked", detail: describeReply(first) };
       await send(delivery);
-      return (await probe.staysSame(after))
+      return (await probe.staysSame(changed))
         ? { result: "passed", detail: "the second delivery changes nothing" }
         : { result: "failed", detail: "the second delivery of the event changes the output" };
     }),
@@ -91,21 +91,21 @@ export const probeChecks: readonly Check[] = [
       const newest = "EXECUTED";
       const before = await probe.readSettled();
       await send(deliveries.createGenuine(number, { status: newest, laterSeconds: 60 }));
-      const after = await probe.readChanged(before);
-      if (after === undefined || countOf(after, newest) <= countOf(before, newest)) {
+      const changed = await probe.readChanged(before);
+      if (changed === undefined || countOccurrences(changed, newest) <= countOccurrences(before, newest)) {
         return { result: "not_checked", detail: "the output does not show the status of a contract" };
       }
       await send(deliveries.createGenuine(number));
-      await probe.staysSame(after);
+      await probe.staysSame(changed);
       const late = await probe.readSettled();
-      return countOf(late, newest) < countOf(after, newest)
+      return countOccurrences(late, newest) < countOccurrences(changed, newest)
         ? { result: "failed", detail: "the older event replaces the newer status" }
         : { result: "passed", detail: "the newer status stays" };
     }),
   },
 ];
 
-const countOf = (text: string, word: string): number => text.split(word).length - 1;
+const countOccurrences = (text: string, word: string): number => text.split(word).length - 1;
 
 function withProbe(check: (probe: Probe, run: CheckRun) => Promise<CheckFinding>): Check["run"] {
   return (run) =>

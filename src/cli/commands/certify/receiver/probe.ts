@@ -51,12 +51,12 @@ export function createProbe(
     }
   }
 
-  const quietMs = () => Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs));
+  const getQuietMs = () => Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs));
 
   async function readSettled(): Promise<string> {
     let now = await read();
     while (slowestMs >= immediateMs && now !== settledOutput) {
-      const next = await readChanged(now, quietMs());
+      const next = await readChanged(now, getQuietMs());
       if (next === undefined) settledOutput = now;
       now = next ?? now;
     }
@@ -68,7 +68,7 @@ export function createProbe(
     readChanged,
     readSettled,
     async staysSame(before) {
-      const isSame = (await readChanged(before, quietMs())) === undefined;
+      const isSame = (await readChanged(before, getQuietMs())) === undefined;
       if (isSame) settledOutput = before;
       return isSame;
     },

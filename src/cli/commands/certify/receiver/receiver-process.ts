@@ -33,20 +33,21 @@ const retainedCharacters = 4_000;
 /** A receiver that the shell runs, in its own process group. */
 export function createReceiverProcess(options: ReceiverOptions, context: Context): ReceiverProcess {
   const { command, url, env, readyTimeoutMs } = options;
-  const { host, signal, output, globals, atForcedEnd } = context;
+  const { host, signal, output, globals, onForcedEnd } = context;
   let child: ChildProcess | undefined;
-  let ending: Promise<void> = Promise.resolve();
+  let exit: Promise<void> = Promise.resolve();
   let printed = "";
   let stopTimeoutMs = graceMs;
-  atForcedEnd(() => child && endGroup(child, "SIGKILL"));
+  onForcedEnd(() => child && endGroup(child, "SIGKILL"));
 
-  const endOfChild = () => (child && (child.exitCode !== null || child.signalCode !== null) ? endOf(child) : undefined);
+  const getChildEnd = () =>
+    child && (child.exitCode !== null || child.signalCode !== null) ? formatEnd(child) : undefined;
 
   /** Resolves when it has ended, or after a timeout. */
   async function waitForEnd(ms: number, cut?: AbortSignal): Promise<void> {
     const stopped = new AbortController();
     const signals = [stopped.signal, ...(cut ? [cut] : [])];
-    await Promise.race([ending.finally(() => stopped.abort()), host.wall.sleep(ms, AbortSignal.any(signals))]);
+    await Promise.race([exit.finally(() => stopped.abort()), host.wall.sleep(ms, AbortSignal.any(signals))]);
   }
 
   async function waitUntilListening(): Promise<void> {
@@ -55,7 +56,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     let shownSeconds = 0;
     while (!(await isListening(url, host.wall))) {
       signal.throwIfAborted();
-      const end = endOfChild();
+      const end = getChildEnd();
       if (end !== undefined) throw createNotStartedError(`ended with ${end} before it listened at ${url}`, printed);
       const elapsedMs = host.wall.monotonicNow() - startedAt;
       if (elapsedMs > readyTimeoutMs) {
@@ -72,12 +73,12 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
 
   const receiver = {
     get end() {
-      return endOfChild();
+      return getChildEnd();
     },
 
     async endAfterBreak() {
       await waitForEnd(stopTimeoutMs, signal);
-      const end = endOfChild();
+      const end = getChildEnd();
       // A receiver that continues breaks connections by itself.
       if (end === undefined) stopTimeoutMs /= 2;
       return end;
@@ -98,7 +99,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
         stdio: ["ignore", "pipe", "pipe"],
       });
       child = started;
-      ending = new Promise((resolve) => {
+      exit = new Promise((resolve) => {
         started.once("error", () => resolve());
         started.once("exit", () => resolve());
       });
@@ -119,7 +120,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       await waitForEnd(graceMs, context.cut);
       // Its child processes may outlive it.
       endGroup(ended, "SIGKILL");
-      await ending;
+      await exit;
       const until = host.wall.monotonicNow() + graceMs;
       while ((await isListening(url, host.wall)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
       child = undefined;
@@ -130,14 +131,15 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   return receiver;
 }
 
-function createNotStartedError(how: string, printed: string): CommandFailedError {
+function createNotStartedError(failure: string, printed: string): CommandFailedError {
   const lines = printed.trim().split("\n").slice(-8).join(" | ");
-  return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${how}.`, {
+  return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${failure}.`, {
     hint: lines === "" ? "It must listen at the address of --to. PORT holds the port." : `It printed: ${lines}`,
   });
 }
 
-const endOf = ({ exitCode, signalCode }: ChildProcess): string => signalCode ?? `exit code ${exitCode ?? "unknown"}`;
+const formatEnd = ({ exitCode, signalCode }: ChildProcess): string =>
+  signalCode ?? `exit code ${exitCode ?? "unknown"}`;
 
 const getPort = (url: string): string => {
   const { port, protocol } = new URL(url);

@@ -62,7 +62,9 @@ export function createReport({ url, language, items, seconds, getFiles, ...given
     const own = checks.filter((id) => items.some(({ check }) => check.id === id));
     return own.length === 0 ? [] : [{ mistake, checks: own }];
   });
-  const mistakeOf = new Map(diagnoses.flatMap(({ mistake, checks }) => checks.map((id) => [id, mistake] as const)));
+  const mistakesByCheck = new Map(
+    diagnoses.flatMap(({ mistake, checks }) => checks.map((id) => [id, mistake] as const)),
+  );
   const hasFailed = ({ checks }: Diagnosis) =>
     items.some(({ check, result }) => result === "failed" && checks.includes(check.id));
   return {
@@ -83,7 +85,7 @@ export function createReport({ url, language, items, seconds, getFiles, ...given
         checks: diagnosis.checks,
       };
     }),
-    checks: items.map((item) => toReportedCheck(item, mistakeOf.get(item.check.id), getFiles(item.check.id))),
+    checks: items.map((item) => toReportedCheck(item, mistakesByCheck.get(item.check.id), getFiles(item.check.id))),
   };
 }
 
@@ -115,11 +117,11 @@ const marks: Readonly<Record<CheckResult, (text: string) => StyledText>> = Objec
   not_checked: dim,
 });
 
-const widest = "not checked".length;
+const columnWidth = "not checked".length;
 
 /** Formats one check on one line. */
 export function checkLine({ check, result, detail }: CheckedItem): StyledLine {
-  const mark = marks[result](result.replace("_", " ").padEnd(widest));
+  const mark = marks[result](result.replace("_", " ").padEnd(columnWidth));
   return [mark, `  ${check.summary}`, dim(` (${result === "passed" ? check.id : `${check.id}: ${detail}`})`)];
 }
 

@@ -49,18 +49,18 @@ export interface RunOptions {
 
 /** A slow receiver is sent this many deliveries at once. */
 const slowerMs = 150;
-const concurrencyOfSlow = 16;
+const slowConcurrency = 16;
 /** Duration of a check with a probe, for a slow receiver. */
 const probeMs = 2_000;
 const maxRestarts = 10;
 /** Events of one check have consecutive numbers. A repeated check uses others, which the receiver cannot know. */
 const numbersPerCheck = 200;
-const furtherWhenAgain = 100;
+const repeatedNumberOffset = 100;
 
 /** Runs the checks, and returns their results in order. Those that depend on a genuine delivery come after it. */
 export async function runChecks(options: RunOptions): Promise<readonly CheckedItem[]> {
   const { checks, wall, signal, receiver, onChecked, maxMs } = options;
-  const begunAt = wall.monotonicNow();
+  const startedAt = wall.monotonicNow();
   const pace = { bestMs: 0, isSlow: false };
   const items = new Map<string, CheckedItem>();
   let restarts = 0;
@@ -79,7 +79,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   /** Exit of a receiver that responded to the last check and ended afterwards. */
   function noteLateEnd(): void {
     const ended = last && items.get(last.id);
-    if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, withEnd(ended, receiver.end));
+    if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, addReceiverEnd(ended, receiver.end));
   }
 
   /** Restarts a receiver that has ended. Returns false if it has ended too often. */
@@ -94,15 +94,15 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
 
   /** Runs one check. Returns undefined if none of its deliveries was accepted. */
   async function attemptCheck(check: Check, further = 0): Promise<CheckedItem | undefined> {
-    const leftMs = maxMs - (wall.monotonicNow() - begunAt);
+    const leftMs = maxMs - (wall.monotonicNow() - startedAt);
     const cutOff = `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`;
     if (leftMs <= (check.requires === "probe" ? probeMs : 0)) {
       return { ...toUnmadeItem(check), detail: cutOff, isCutOff: true };
     }
-    const item = await makeCheck(check, options, { pace, timeoutMs: Math.min(responseTimeoutMs, leftMs), further });
+    const item = await runCheck(check, options, { pace, timeoutMs: Math.min(responseTimeoutMs, leftMs), further });
     if (isRefused(item)) return undefined;
     const receiverEnd = isBroken(item) ? await receiver?.endAfterBreak() : receiver?.end;
-    if (receiverEnd !== undefined) return withEnd(item, receiverEnd);
+    if (receiverEnd !== undefined) return addReceiverEnd(item, receiverEnd);
     if (item.result === "passed" || leftMs >= responseTimeoutMs || !isTooLate(item)) return item;
     return { ...item, result: "not_checked", detail: cutOff, isCutOff: true };
   }
@@ -131,18 +131,18 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
           left.push(check);
         }
       });
-      await makeAgain(ended);
+      await repeatChecks(ended);
       signal.throwIfAborted();
       waiting = left;
     }
   }
 
   /** If none of them ends the receiver alone, it counts as ended during each of them. */
-  async function makeAgain(ended: readonly CheckedItem[]): Promise<void> {
+  async function repeatChecks(ended: readonly CheckedItem[]): Promise<void> {
     const again: CheckedItem[] = [];
     for (const item of ended) {
       const isRunning = !mustRestart() || (await restart());
-      const repeated = isRunning ? await attemptCheck(item.check, furtherWhenAgain) : undefined;
+      const repeated = isRunning ? await attemptCheck(item.check, repeatedNumberOffset) : undefined;
       again.push(repeated?.receiverEnd ? toEndedAgain(repeated) : (repeated ?? item));
     }
     const isExplained = again.some(({ endsReceiver }) => endsReceiver);
@@ -150,14 +150,14 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   }
 
   const first = await makeGenuine(options, pace);
-  const firstEnd = isBroken(first) ? await receiver?.endAfterBreak() : receiver?.end;
-  await record(firstEnd === undefined ? first : withEnd(first, firstEnd));
+  const firstExit = isBroken(first) ? await receiver?.endAfterBreak() : receiver?.end;
+  await record(firstExit === undefined ? first : addReceiverEnd(first, firstExit));
   if (checks.includes(responseTimeCheck)) await make([responseTimeCheck]);
   if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await make([probeCheck]);
   const others = checks.filter((check) => !items.has(check.id));
   // Sequential checks need the results of earlier ones.
   const single = others.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
-  await make(single, pace.bestMs >= slowerMs ? concurrencyOfSlow : 1);
+  await make(single, pace.bestMs >= slowerMs ? slowConcurrency : 1);
   await make(others.filter((check) => !single.includes(check)));
   noteLateEnd();
   signal.throwIfAborted();
@@ -167,7 +167,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
 const toUnmadeItem = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
 
 /** A response is not a success if the receiver has ended with it. */
-const withEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
+const addReceiverEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
   ...item,
   result: "failed",
   detail: `the receiver ended with ${receiverEnd} during this check`,
@@ -184,12 +184,12 @@ const toEndedAgain = (item: CheckedItem): CheckedItem => ({
 
 /** The first deliveries, whose duration determines how the others are sent. */
 async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: boolean }): Promise<CheckedItem> {
-  const made = await makeCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs });
+  const made = await runCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs });
   const [first] = made.exchanges;
   pace.bestMs = first?.reply.durationMs ?? 0;
   // The first request of a new process is not representative.
   if (pace.bestMs >= slowerMs && first?.reply.error === undefined) {
-    const again = await makeCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs, further: 1 });
+    const again = await runCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs, further: 1 });
     pace.bestMs = Math.min(pace.bestMs, again.exchanges[0]?.reply.durationMs ?? pace.bestMs);
   }
   pace.isSlow = pace.bestMs >= 2 * slowerMs;
@@ -202,7 +202,7 @@ interface CheckOptions {
   readonly further?: number;
 }
 
-async function makeCheck(
+async function runCheck(
   check: Check,
   options: RunOptions,
   { pace, timeoutMs, further: skipped = 0 }: CheckOptions,
@@ -211,7 +211,7 @@ async function makeCheck(
   const onReply = (delivery: Delivery, reply: Reply) => options.onExchange?.(check, { delivery, reply });
   const sender = createSender({ url, wall, signal, timeoutMs, onReply });
   const exchanges: Exchange[] = [];
-  const begunAt = wall.monotonicNow();
+  const startedAt = wall.monotonicNow();
   const position = allChecks.indexOf(check) + 1;
   const finding = await check.run({
     deliveries,
@@ -236,7 +236,7 @@ async function makeCheck(
     check,
     ...(isInconclusive ? ({ result: "not_checked", detail: "the receiver is too slow for it" } as const) : finding),
     exchanges,
-    durationMs: wall.monotonicNow() - begunAt,
+    durationMs: wall.monotonicNow() - startedAt,
   };
 }
 

@@ -58,7 +58,7 @@ export const createSender =
   (delivery: Delivery): Promise<Reply> =>
     new Promise((resolve) => {
       const { url, wall, signal, timeoutMs } = options;
-      const begunAt = wall.monotonicNow();
+      const startedAt = wall.monotonicNow();
       const ended = new AbortController();
       const received: Buffer[] = [];
       let size = 0;
@@ -71,7 +71,7 @@ export const createSender =
         ended.abort();
         request?.destroy();
         const body = Buffer.concat(received).subarray(0, shownBytes).toString("utf8");
-        const reply = { status, error, durationMs: wall.monotonicNow() - begunAt, body };
+        const reply = { status, error, durationMs: wall.monotonicNow() - startedAt, body };
         options.onReply?.(delivery, reply);
         resolve(reply);
       };

@@ -31,9 +31,9 @@ function getResult(reply: Reply, isHarmless = false) {
 }
 
 /** Creates the check's event with another signature, or without one if it is undefined. */
-function forgeDelivery(run: CheckRun, hashOf: (body: string, run: CheckRun) => string | undefined): Delivery {
+function forgeDelivery(run: CheckRun, computeHash: (body: string, run: CheckRun) => string | undefined): Delivery {
   const body = run.deliveries.createEvent(run.getEventNumber());
-  const hash = hashOf(body, run);
+  const hash = computeHash(body, run);
   if (hash !== undefined) return run.deliveries.signDelivery(body, hash);
   return { body: Buffer.from(body), headers: [contentType] };
 }

@@ -11,7 +11,7 @@ type EventOfKind<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, {
 export function formatActivityLine(event: EmulatorEvent, columns?: number): StyledLine {
   switch (event.event) {
     case "request":
-      return requestLine(event, columns);
+      return formatRequestLine(event, columns);
     case "delivery":
       return formatDeliveryLine(event, columns);
     case "clock":
@@ -27,7 +27,7 @@ export function formatActivityLine(event: EmulatorEvent, columns?: number): Styl
 export const formatLineTime = (iso: string, columns: number | undefined): string =>
   columns === undefined ? iso : iso.slice(11, 19);
 
-function requestLine(
+function formatRequestLine(
   { at, method, target, status, duration_ms: durationMs, ...event }: EventOfKind<"request">,
   columns?: number,
 ): StyledLine {

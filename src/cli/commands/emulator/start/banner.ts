@@ -42,7 +42,7 @@ export const leadershipRegainedLines = ["This process is the leader of its store
  */
 export function formatBanner(emulator: Emulator, runFileState: string | undefined, host: Host): string[] {
   const { routerUrl, controlUrl, clusters, file, store } = emulator;
-  const kept = file === undefined ? (store ?? "in memory") : relative(host.cwd, file) || file;
+  const stateName = file === undefined ? (store ?? "in memory") : relative(host.cwd, file) || file;
   const isDetached = host.starter !== undefined;
   return [
     "The emulator is running.",
@@ -50,7 +50,7 @@ export function formatBanner(emulator: Emulator, runFileState: string | undefine
     `  router    ${routerUrl}`,
     ...clusters.map(({ id, url, external }) => `  ${id.padEnd(8)}  ${url}${external ? " (external)" : ""}`),
     `  control   ${controlUrl}`,
-    `  state     ${kept}`,
+    `  state     ${stateName}`,
     `  time      ${formatTime(emulator)}`,
     "",
     isDetached ? "To use it:" : "In another terminal:",
@@ -73,8 +73,8 @@ function formatTime({ clock: { now, mode, speed } }: Emulator): string {
     manual: "is paused (to advance it: svc emulator clock advance)",
     auto: "jumps to the next due entry",
   }[mode];
-  const usual = mode === "real" && speed === 1;
-  return `${toIsoMillis(now())}, ${clockDescription}${usual ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
+  const isDefault = mode === "real" && speed === 1;
+  return `${toIsoMillis(now())}, ${clockDescription}${isDefault ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
 }
 
 /** Formats the flag for the state, if commands would otherwise find another one. */

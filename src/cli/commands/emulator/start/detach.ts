@@ -44,10 +44,10 @@ export async function startDetached(
   context: Context,
 ): Promise<{ exit: number } | undefined> {
   const { host, signal } = context;
-  const path = await logOf(flags, host);
+  const path = await resolveLogPath(flags, host);
   // The log of a running emulator keeps its name unless this one starts.
   const temporaryPath = createTemporaryName(path);
-  const log = await logAt(path, temporaryPath, flags.ephemeral === true);
+  const log = await openLog(path, temporaryPath, flags.ephemeral === true);
   let child: ChildProcess | undefined;
   try {
     child = startAgain(context, log.fd, flags.seed === "-");
@@ -72,7 +72,7 @@ export async function startDetached(
 }
 
 /** Next to the state; for a state in memory, at the default path. */
-async function logOf({ file, ephemeral }: LocationFlags, host: Host): Promise<string> {
+async function resolveLogPath({ file, ephemeral }: LocationFlags, host: Host): Promise<string> {
   const state = resolveStateFile(host, ephemeral ? undefined : file);
   await makeStateFolder(state);
   const path = ephemeral
@@ -96,18 +96,18 @@ const createSilentExitError = (exit: number, path: string): CommandFailedError =
   );
 
 /** Minimum space to report an error. */
-const bytesToTry = 64 * 1024;
+const probeBytes = 64 * 1024;
 
 /**
  * Creates the log with a temporary name until the emulator is ready. Creates the folder, or reports why it cannot be
  * created or written.
  */
-async function logAt(path: string, temporaryPath: string, ephemeral: boolean): Promise<FileHandle> {
+async function openLog(path: string, temporaryPath: string, ephemeral: boolean): Promise<FileHandle> {
   let log: FileHandle | undefined;
   try {
     await makeFolder(dirname(path));
     log = await open(temporaryPath, "wx", 0o600);
-    await log.write(Buffer.alloc(bytesToTry), 0, bytesToTry, 0);
+    await log.write(Buffer.alloc(probeBytes), 0, probeBytes, 0);
     await log.truncate(0);
     return log;
   } catch (cause) {
@@ -115,7 +115,7 @@ async function logAt(path: string, temporaryPath: string, ephemeral: boolean): P
     await rm(temporaryPath, { force: true }).catch(() => {});
     if (!isFsError(cause)) throw cause;
     const message = `Failed to write the log ${path}: ${formatFsError(cause)}.`;
-    const hint = isRoomLacking(cause) ? "Free some space. " : "";
+    const hint = isDiskFull(cause) ? "Free some space. " : "";
     throw new CommandFailedError("failed", "unwritable", message, {
       hint: hint + (ephemeral ? defaultLogHint : stateLogHint),
       cause,
@@ -123,7 +123,7 @@ async function logAt(path: string, temporaryPath: string, ephemeral: boolean): P
   }
 }
 
-const isRoomLacking = ({ code }: NodeJS.ErrnoException): boolean => code === "ENOSPC" || code === "EDQUOT";
+const isDiskFull = ({ code }: NodeJS.ErrnoException): boolean => code === "ENOSPC" || code === "EDQUOT";
 
 /** The child process receives secrets through the environment, as this process did. */
 function startAgain({ host, argv }: Context, log: number, isPiped: boolean): ChildProcess {
@@ -152,14 +152,14 @@ function startAgain({ host, argv }: Context, log: number, isPiped: boolean): Chi
  */
 async function waitForFirstMessage(
   child: ChildProcess,
-  { host, signal, cut, atForcedEnd }: Context,
+  { host, signal, cut, onForcedEnd }: Context,
 ): Promise<StartReport | number> {
-  const pass = () => child.kill("SIGTERM");
+  const forwardSignal = () => child.kill("SIGTERM");
   const kill = () => child.kill("SIGKILL");
-  if (signal.aborted) pass();
-  signal.addEventListener("abort", pass, { once: true });
+  if (signal.aborted) forwardSignal();
+  signal.addEventListener("abort", forwardSignal, { once: true });
   cut.addEventListener("abort", kill, { once: true });
-  atForcedEnd(() => child.connected && kill());
+  onForcedEnd(() => child.connected && kill());
   try {
     return await new Promise((resolve, reject) => {
       child.once("message", (message) => (signal.aborted ? child.disconnect() : resolve(message as StartReport)));
@@ -167,7 +167,7 @@ async function waitForFirstMessage(
       child.once("exit", (code, name) => resolve(code ?? 128 + (name ? constants.signals[name] : 0)));
     });
   } finally {
-    signal.removeEventListener("abort", pass);
+    signal.removeEventListener("abort", forwardSignal);
     cut.removeEventListener("abort", kill);
     if (child.stdin) host.stdin.unpipe(child.stdin).pause();
   }
@@ -181,11 +181,14 @@ export async function requireTrust(state: string, isTrusted: boolean, context: C
   if (!(await isForeignState(state))) return;
   const { host, globals, output, signal } = context;
   if (!isTrusted) {
-    const refused = createUntrustedStateError(state, "Use it with --trust-state, or choose another state with --file.");
-    if (!canPrompt(host, globals)) throw refused;
-    await output.warn(`${refused.message} Its state may send webhooks and contain tokens of its author.`);
+    const untrusted = createUntrustedStateError(
+      state,
+      "Use it with --trust-state, or choose another state with --file.",
+    );
+    if (!canPrompt(host, globals)) throw untrusted;
+    await output.warn(`${untrusted.message} Its state may send webhooks and contain tokens of its author.`);
     const { askYesNo } = await import("../../../prompt/ask.ts");
-    if (!(await askYesNo("Use it?", host, signal))) throw refused;
+    if (!(await askYesNo("Use it?", host, signal))) throw untrusted;
   }
   await writeOriginMarker(dirname(state));
 }

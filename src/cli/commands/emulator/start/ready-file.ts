@@ -90,11 +90,14 @@ export function withResilientOutput(context: Context, isJsonLog: boolean): Conte
     stderr: createResilientStream(host.stderr, isJsonLog ? formatAsLogEntry : formatAsText),
   };
   // The context is extended, not copied: copying would open standard input.
-  const kept: Host = Object.create(host, {
+  const resilientHost: Host = Object.create(host, {
     stdout: { value: streams.stdout },
     stderr: { value: streams.stderr },
   });
-  return Object.create(context, { host: { value: kept }, output: { value: createOutput(kept, globals) } });
+  return Object.create(context, {
+    host: { value: resilientHost },
+    output: { value: createOutput(resilientHost, globals) },
+  });
 }
 
 /** Whether a stream is a file, whose lines are read later. */
@@ -113,7 +116,7 @@ function createResilientStream(stream: OutputStream, missing: MissingLinesNote):
   const { fd } = stream as OutputStream & { readonly fd: number };
   let dropped = 0;
   let isWithinLine = false;
-  const put = (bytes: Buffer): void => {
+  const enqueue = (bytes: Buffer): void => {
     for (let done = 0; done < bytes.byteLength; ) {
       done += writeSync(fd, bytes, done);
       isWithinLine = bytes[done - 1] !== lineEnd;
@@ -122,9 +125,9 @@ function createResilientStream(stream: OutputStream, missing: MissingLinesNote):
   return new Writable({
     write(bytes: Buffer, _encoding, written) {
       try {
-        if (dropped > 0) put(Buffer.from(`${isWithinLine ? "\n" : ""}${missing(dropped)}\n`));
+        if (dropped > 0) enqueue(Buffer.from(`${isWithinLine ? "\n" : ""}${missing(dropped)}\n`));
         dropped = 0;
-        put(bytes);
+        enqueue(bytes);
       } catch {
         dropped += countLines(bytes);
       }

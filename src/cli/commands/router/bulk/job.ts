@@ -86,9 +86,9 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
     // Before the first success, an error is not caused by these rows.
     if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
-    const { contradicted, unverified } = (await verification?.lookUp(batch, refused)) ?? noVerification;
+    const { contradicted: mismatches, unverified } = (await verification?.lookUp(batch, refused)) ?? noVerification;
     const movedFrom = before ?? noMoves;
-    const failedCount = refusedRows + contradicted.size;
+    const failedCount = refusedRows + mismatches.size;
     await job.finish(
       {
         batch: batch.index,
@@ -99,7 +99,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
         ...(unverified > 0 && { unverified }),
       },
-      formatResultLines(batch, { refused, contradicted, movedFrom }, record.results),
+      formatResultLines(batch, { refused, mismatches, movedFrom }, record.results),
     );
     progress.add(batch.count + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
@@ -113,7 +113,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     kind,
     counter,
     finished: job.finished,
-    rolling: record.input.path === "-",
+    hasRollingDigest: record.input.path === "-",
   });
   try {
     const isDone = await runConcurrently(batches, concurrency, perform, signal);
@@ -185,18 +185,18 @@ async function createVerification({ scope }: JobRecord, work: BulkWork, context:
     async lookUp(batch: Batch, refused: readonly RejectedRange[]) {
       const values = batch.getValues();
       const clusters = await lookup.findClusters(values);
-      const contradicted = new Map<number, string>();
+      const mismatches = new Map<number, string>();
       let unverified = 0;
       for (const [place, value] of values.entries()) {
         if (refused.some(({ from, to }) => place >= from && place < to)) continue;
         const cluster = clusters.get(value);
         if (cluster === undefined) unverified += 1;
         else if ((cluster === target) !== (work.action === "map")) {
-          const where = cluster === null ? "not mapped" : `mapped to ${cluster}`;
-          contradicted.set(place, `${where} when looked up`);
+          const location = cluster === null ? "not mapped" : `mapped to ${cluster}`;
+          mismatches.set(place, `${location} when looked up`);
         }
       }
-      return { contradicted, unverified };
+      return { contradicted: mismatches, unverified };
     },
   };
 }
@@ -209,7 +209,7 @@ interface ErrorLimit {
 }
 
 /** A percentage of a few rows is meaningless. */
-const meaningfulRows = 1_000;
+const minPercentageRows = 1_000;
 
 /**
  * Parses `100` or `2%` (DECISIONS.md, L17). Throws a usage error for other values. `total` is the number of rows, if
@@ -225,8 +225,8 @@ export function parseErrorLimit(text: string, total?: number): ErrorLimit {
   return {
     text,
     isExceeded: (errors, rows) => {
-      const of = total ?? (rows < meaningfulRows ? undefined : rows);
-      return of !== undefined && errors > (of * bound) / 100;
+      const totalRows = total ?? (rows < minPercentageRows ? undefined : rows);
+      return totalRows !== undefined && errors > (totalRows * bound) / 100;
     },
   };
 }

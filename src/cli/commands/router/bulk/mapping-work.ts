@@ -92,7 +92,10 @@ export const mappingTables: readonly MappingJob[] = [
   },
 ];
 
-const workOf = ({ name, noun, getKind, listField, loadOperations }: MappingJob, action: "map" | "unmap"): BulkWork => ({
+const createWork = (
+  { name, noun, getKind, listField, loadOperations }: MappingJob,
+  action: "map" | "unmap",
+): BulkWork => ({
   noun,
   getKind: ({ hash }) => getKind(hash),
   name: `${action}-${name}`,
@@ -104,6 +107,6 @@ const workOf = ({ name, noun, getKind, listField, loadOperations }: MappingJob, 
 });
 
 export const mappingWork: readonly BulkWork[] = mappingTables.flatMap((table) => [
-  workOf(table, "map"),
-  workOf(table, "unmap"),
+  createWork(table, "map"),
+  createWork(table, "unmap"),
 ]);

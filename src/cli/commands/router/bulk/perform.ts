@@ -7,6 +7,7 @@ import { setOutput } from "../../../output/github-actions.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
 import { getRemedy } from "../../../process/service-message.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
+import { findWork } from "./find-work.ts";
 import type { InputSource } from "./input/bytes.ts";
 import { InputError } from "./input/identifiers.ts";
 import { getResultsPath, type RowSummary, runJob } from "./job.ts";
@@ -15,7 +16,6 @@ import { OpenJob } from "./log/open-job.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { buildJobReport, showReport, writeReport } from "./report-file.ts";
 import type { BulkWork } from "./work.ts";
-import { findWork } from "./works.ts";
 
 const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 
@@ -43,7 +43,7 @@ export async function performJob(
   // The job was rejected before anything was sent, so it is not stored.
   let isDiscarded = false;
   let isStopped = false;
-  let stoppedBecause: string | undefined;
+  let stopReason: string | undefined;
   let distinct = record.input.distinct;
   try {
     const report = (message: string) => output.warn(`warning: ${message}`);
@@ -56,7 +56,7 @@ export async function performJob(
     progress = createProgress(context, {
       verb: verbs[work.action],
       total: record.input.rows ?? undefined,
-      before: rows + invalid + failed,
+      resumedRows: rows + invalid + failed,
     });
     const run = runJob({ record, source, work, job, progress, concurrency }, context);
     const seen = await finishJob(run, job, progress);
@@ -64,24 +64,27 @@ export async function performJob(
     return await concludeJob({ record, work, job, seen, retries: progress.retries, folder }, context);
   } catch (error) {
     isStopped = true;
-    stoppedBecause = (error as Error)?.message ?? String(error);
+    stopReason = (error as Error)?.message ?? String(error);
     await progress?.end();
     if (error instanceof UsageError && job?.finished.count === 0) {
       isDiscarded = true;
       throw error;
     }
     if (globals.json) {
-      const done = `${record.id} stopped after ${pluralize(job?.kept.rows ?? 0, "row")}`;
-      throw new PartialFailureError(withNext(error, record, job), [done], { next: record.resume, repeatable: true });
+      const done = `${record.id} stopped after ${pluralize(job?.durable.rows ?? 0, "row")}`;
+      throw new PartialFailureError(addNextCommand(error, record, job), [done], {
+        next: record.resume,
+        repeatable: true,
+      });
     }
     await output.warn(`${record.id} stopped. Resume it with: ${formatCommandLine(record.resume)}`);
-    throw withNext(error, record, job);
+    throw addNextCommand(error, record, job);
   } finally {
     await job?.close();
     try {
       await copyResults(folder, record, isStopped, context);
       if (record.report !== null && job && !isDiscarded) {
-        const end = { ...job.kept, distinct, stoppedBecause };
+        const end = { ...job.durable, distinct, stoppedBecause: stopReason };
         await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
           output.warn(`warning: ${cause.message}`),
         );
@@ -149,8 +152,8 @@ async function concludeJob(
 }
 
 /** The command line to continue belongs to the cause of the stop. */
-function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
-  const done = job?.kept.rows ?? 0;
+function addNextCommand(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
+  const done = job?.durable.rows ?? 0;
   if (error instanceof InputError && done > 0) {
     const message = `${error.message.replace(/\.$/, "")}. ${pluralize(done, "row before it is", "rows before it are")} done.`;
     return new CommandFailedError("partial", error.code, message, { hint: error.hint, next: resume, cause: error });

@@ -75,8 +75,8 @@ async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
   const { success, data, error } = FilePlan.safeParse(tryParseJson(text));
   if (success) return data;
   const field = error.issues[0]?.path.join(".");
-  const where = field ? ` (${field} is missing or wrong)` : "";
-  throw new UsageError(`--apply must be a file written by --plan-out: ${path} is not${where}`);
+  const fieldNote = field ? ` (${field} is missing or wrong)` : "";
+  throw new UsageError(`--apply must be a file written by --plan-out: ${path} is not${fieldNote}`);
 }
 
 /** Rejects a continuation that differs from the plan or the started job. */

@@ -21,16 +21,19 @@ export interface ProgressOptions {
   /** Undefined if unknown, as for standard input. */
   readonly total: number | undefined;
   /** Rows processed in earlier runs of the job. */
-  readonly before: number;
+  readonly resumedRows: number;
 }
 
 /**
  * Shows the progress of a job on standard error: one rewritten line on a terminal, a new line every ten seconds
  * elsewhere, a JSON document every ten seconds under `--format ndjson` (DECISIONS.md, L18).
  */
-export function createProgress({ host, globals, output }: Context, { verb, total, before }: ProgressOptions): Progress {
+export function createProgress(
+  { host, globals, output }: Context,
+  { verb, total, resumedRows }: ProgressOptions,
+): Progress {
   const { stderr, wall, env } = host;
-  const animates = hasWidth(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
+  const isAnimated = hasWidth(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
   const startedAt = wall.monotonicNow();
   let rows = 0;
   let retries = 0;
@@ -40,10 +43,10 @@ export function createProgress({ host, globals, output }: Context, { verb, total
   const getRate = () => rows / Math.max(0.001, (wall.monotonicNow() - startedAt) / 1_000);
   const toDocument = () => {
     const rate = Math.round(getRate());
-    return { type: "progress", rows: before + rows, total: total ?? null, rows_per_second: rate, retries };
+    return { type: "progress", rows: resumedRows + rows, total: total ?? null, rows_per_second: rate, retries };
   };
   const formatLine = (): string => {
-    const done = before + rows;
+    const done = resumedRows + rows;
     const rate = getRate();
     const parts = [
       total === undefined ? `${verb} ${formatCount(done)}` : `${verb} ${formatCount(done)}/${formatCount(total)}`,
@@ -57,7 +60,7 @@ export function createProgress({ host, globals, output }: Context, { verb, total
   const show = (text: string, value: unknown) => {
     isShown = true;
     if (output.format === "ndjson") void output.printDiagnosticDocument(value);
-    else void (animates ? output.showStatus(text) : output.warn(text));
+    else void (isAnimated ? output.showStatus(text) : output.warn(text));
   };
   return {
     get retries() {
@@ -65,7 +68,7 @@ export function createProgress({ host, globals, output }: Context, { verb, total
     },
     add(more) {
       rows += more;
-      if (globals.quiet || wall.monotonicNow() - shownAt < (animates ? everyMs.terminal : everyMs.plain)) return;
+      if (globals.quiet || wall.monotonicNow() - shownAt < (isAnimated ? everyMs.terminal : everyMs.plain)) return;
       shownAt = wall.monotonicNow();
       show(formatLine(), toDocument());
     },
@@ -77,7 +80,7 @@ export function createProgress({ host, globals, output }: Context, { verb, total
       show(`${why}, resuming in ${seconds} s`, { type: "waiting", reason: why, seconds });
     },
     async end() {
-      if (isShown && animates) await output.showStatus(undefined);
+      if (isShown && isAnimated) await output.showStatus(undefined);
     },
   };
 }
@@ -90,8 +93,8 @@ function formatCount(count: number): string {
 
 /** Formats `5m20s`. */
 export function formatSeconds(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  const [h, m, s] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
+  const wholeSeconds = Math.max(0, Math.round(seconds));
+  const [h, m, s] = [Math.floor(wholeSeconds / 3_600), Math.floor(wholeSeconds / 60) % 60, wholeSeconds % 60];
   if (h > 0) return `${h}h${m}m`;
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }

@@ -15,7 +15,7 @@ import { limitYoungGeneration } from "./progress.ts";
 export async function resumeJob(
   folder: string,
   record: JobRecord,
-  how: {
+  options: {
     /** `-` for rows that are piped again, or the current path of the file. */
     readonly input: string | undefined;
     readonly concurrency: number;
@@ -25,7 +25,7 @@ export async function resumeJob(
   },
 ): Promise<FailureKind | undefined> {
   limitYoungGeneration();
-  const { input, context, maxErrors } = how;
+  const { input, context, maxErrors } = options;
   const { path } = record.input;
   if (path === "-" && input === undefined) {
     throw new UsageError("This job read a pipe. Pipe the same rows again, with - as the file.", {
@@ -46,10 +46,10 @@ export async function resumeJob(
   requireUnchangedPlan(resumable, { target, ...(path === "-" ? {} : await fingerprintSource(source.open())) });
   const changed: JobRecord = {
     ...resumable,
-    skip_invalid: record.skip_invalid || how.skipInvalid,
+    skip_invalid: record.skip_invalid || options.skipInvalid,
     max_errors: maxErrors ?? record.max_errors,
   };
-  return performJob(folder, changed, source, context, { concurrency: how.concurrency, isResumed: true });
+  return performJob(folder, changed, source, context, { concurrency: options.concurrency, isResumed: true });
 }
 
 async function findSource({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {

@@ -52,15 +52,15 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   let tooLargeBytes = Number.POSITIVE_INFINITY;
 
   // The strings of a batch are valid by construction. Checking each would take longer than sending them.
-  const withoutValues = CheckedCall.check(operation, work.toArguments([], scope));
-  const requestOf = (values: readonly string[], key: string) => {
-    const built = buildRequest(withoutValues.with(work.toArguments(values, scope)), baseUrls, credentials);
+  const callTemplate = CheckedCall.check(operation, work.toArguments([], scope));
+  const createRequest = (values: readonly string[], key: string) => {
+    const built = buildRequest(callTemplate.with(work.toArguments(values, scope)), baseUrls, credentials);
     const headers = { ...built.headers, "idempotency-key": key };
     // Buffers are allocated outside the heap. The garbage collector would copy a string body while it is in flight.
     return { ...built, headers, body: Buffer.from(built.body as string) };
   };
 
-  async function call(request: ReturnType<typeof requestOf>, rows: number): Promise<number | null> {
+  async function call(request: ReturnType<typeof createRequest>, rows: number): Promise<number | null> {
     const response = await withRetries(
       async () => {
         const now = host.wall.monotonicNow();
@@ -85,16 +85,16 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   }
 
   async function sendFrom(from: number, values: readonly string[], key: string): Promise<BatchResult> {
-    const request = requestOf(values, key);
+    const request = createRequest(values, key);
     const isDivisible = values.length > 1;
     if (!isDivisible || request.body.length < tooLargeBytes) {
       try {
         return { moved: await call(request, values.length), refused: [] };
       } catch (error) {
         if (getFailureScope(error) === "job") throw error;
-        const refusal = error as ServiceError;
-        if (refusal.status !== 413 || !isDivisible) {
-          return { moved: 0, refused: [{ from, to: from + values.length, error: refusal }] };
+        const rejection = error as ServiceError;
+        if (rejection.status !== 413 || !isDivisible) {
+          return { moved: 0, refused: [{ from, to: from + values.length, error: rejection }] };
         }
         tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
       }
@@ -113,14 +113,14 @@ export async function createSender(options: SenderOptions, context: Context): Pr
  * The batch is too large, or fields of the request are not as declared: row errors in the specification (DECISIONS.md,
  * L17).
  */
-const aboutRows: readonly number[] = [413, 422];
+const rowErrorStatuses: readonly number[] = [413, 422];
 
 /**
  * Determines the scope of a failed request. `batch`: these rows were rejected, others may succeed. `job`: the failure
  * is unrelated to the rows, so every request may fail; the job stops and can be resumed.
  */
 export const getFailureScope = (error: unknown): "batch" | "job" =>
-  error instanceof ServiceError && aboutRows.includes(error.status) ? "batch" : "job";
+  error instanceof ServiceError && rowErrorStatuses.includes(error.status) ? "batch" : "job";
 
 /**
  * Runs `work` on the items of a stream with at most `concurrency` at a time; the stream is read on demand. The first

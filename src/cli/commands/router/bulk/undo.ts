@@ -4,13 +4,13 @@ import { writeFileAtomic } from "../../../../files/atomic-write.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError, type FailureKind } from "../../../process/failure.ts";
 import { confirmYes } from "../../../prompt/confirm.ts";
-import { beginJob } from "./begin.ts";
+import { beginJob } from "./begin-job.ts";
+import { findWork } from "./find-work.ts";
 import { getResultsPath } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { readMovedRows } from "./log/tally.ts";
 import { createLookup } from "./lookup.ts";
 import { getTargetName, requireUnchangedPlan } from "./plan.ts";
-import { findWork } from "./works.ts";
 
 /**
  * Maps rows back that a job has moved from other clusters and that are still where it put them, with one job per
@@ -32,12 +32,12 @@ export async function undoJob(
   requireUnchangedPlan(record, { target: await getTargetName(context) });
   const lookup = await createLookup(work, context);
   const { toValue } = work.getKind(record);
-  const fromOf = new Map<string, string>();
-  for await (const { text, from } of readMovedRows(getResultsPath(folder))) fromOf.set(toValue(text), from);
-  const now = await lookup?.findClusters([...fromOf.keys()]);
+  const previousClusters = new Map<string, string>();
+  for await (const { text, from } of readMovedRows(getResultsPath(folder))) previousClusters.set(toValue(text), from);
+  const now = await lookup?.findClusters([...previousClusters.keys()]);
   const lists = new Map<string, string[]>();
   let movedSinceCount = 0;
-  for (const [identifier, from] of fromOf) {
+  for (const [identifier, from] of previousClusters) {
     if (now?.get(identifier) !== cluster) {
       movedSinceCount += 1;
       continue;

@@ -56,12 +56,12 @@ export const formatUnknownNote = (cluster: string): string =>
 /** Fails if the response is not `true`, because the work is then not confirmed. */
 export function requireConfirmed(answer: unknown, { action, noun, cluster, rows }: Outcome): void {
   if (answer === true) return;
-  const asked = action === "map" ? `map ${pluralize(rows, noun)} to` : `remove ${pluralize(rows, noun)} from`;
+  const question = action === "map" ? `map ${pluralize(rows, noun)} to` : `remove ${pluralize(rows, noun)} from`;
   const given = JSON.stringify(answer)?.slice(0, 80) ?? "nothing";
   throw new CommandFailedError(
     "failed",
     "not_confirmed",
-    `Failed to ${asked} ${cluster}: the service responded with ${given}, not true.`,
+    `Failed to ${question} ${cluster}: the service responded with ${given}, not true.`,
     {
       hint: "The outcome is unknown. Check it before you retry.",
     },

@@ -41,8 +41,8 @@ export async function readRecording(client: Client, operations: readonly Operati
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
   const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
   // The router forwards calls of the contract API, so the cluster receives the original request.
-  const passedOn = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
-  const isInner = (cause?: string): boolean => cause !== undefined && !passedOn.has(cause);
+  const forwardedIds = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
+  const isInner = (cause?: string): boolean => cause !== undefined && !forwardedIds.has(cause);
   const ownRequests = items.filter(
     ({ left, cause, operation }) => !left && !isInner(cause) && !skippedOperations.test(operation ?? "catch-all"),
   );

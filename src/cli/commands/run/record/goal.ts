@@ -1,5 +1,5 @@
 import { UsageError } from "../../../process/failure.ts";
-import type { SeenDelivery } from "../observed.ts";
+import type { SeenDelivery } from "../observations.ts";
 import type { Action, LoggedDelivery, RequestHistory } from "./actions.ts";
 
 /** The failure that a shortened story must reproduce. */

@@ -33,7 +33,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
   const recording = await readRecording(client, operations);
   const goal = findGoal(recording, about);
   const emulators = new ScenarioEmulators(context);
-  context.atEnd(() => emulators.close());
+  context.onEnd(() => emulators.close());
   const empty = parseScenario(
     path,
     JSON.stringify({ ...(seed && { seed }), steps: [{ advance: "next" }] }),
@@ -67,8 +67,8 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
     await output.warn(`warning: the story fails when it is run: ${problem?.message}`);
   }
   await writeOutput(host, resolve(host.cwd, path), [Buffer.from(story.text)]);
-  const matter = `${story.actions.length} of ${pluralize(recording.requests, "request")} matter`;
-  if (output.format === "table") await output.print(`Wrote ${path}: ${matter}.`);
+  const summary = `${story.actions.length} of ${pluralize(recording.requests, "request")} matter`;
+  if (output.format === "table") await output.print(`Wrote ${path}: ${summary}.`);
   else await output.show({ file: path, requests: recording.requests, matter: story.actions.length, ok: result.ok });
 }
 
@@ -91,14 +91,14 @@ async function shrink(
   links: Links,
   holds: Holds,
 ): Promise<readonly Action[] | undefined> {
-  const slice = sliceOf(actions, essential, links);
-  const begin = slice.length < actions.length && (await holds(slice)) ? slice : actions;
-  if (begin === actions && !(await holds(actions))) return undefined;
-  return leaveOutEach(await leaveOutParts(begin, essential, holds), essential, holds);
+  const slice = selectRelated(actions, essential, links);
+  const initial = slice.length < actions.length && (await holds(slice)) ? slice : actions;
+  if (initial === actions && !(await holds(actions))) return undefined;
+  return omitEach(await omitParts(initial, essential, holds), essential, holds);
 }
 
 /** Finds the objects of the essential requests, their references, and all requests about the same objects. */
-function sliceOf(actions: readonly Action[], essential: readonly Action[], links: Links): readonly Action[] {
+function selectRelated(actions: readonly Action[], essential: readonly Action[], links: Links): readonly Action[] {
   const wanted = new Set(essential.map(({ id }) => id));
   for (let size = -1; size !== wanted.size; ) {
     size = wanted.size;
@@ -112,7 +112,7 @@ function sliceOf(actions: readonly Action[], essential: readonly Action[], links
   return actions.filter(({ id, operation }) => wanted.has(id) || operation.id === "faults.add");
 }
 
-async function leaveOutParts(
+async function omitParts(
   actions: readonly Action[],
   essential: readonly Action[],
   holds: Holds,
@@ -128,7 +128,7 @@ async function leaveOutParts(
   return left;
 }
 
-async function leaveOutEach(
+async function omitEach(
   actions: readonly Action[],
   essential: readonly Action[],
   holds: Holds,

@@ -1,14 +1,14 @@
 import type { Emulator } from "../../../../../emulator/index.ts";
 import type { Operation } from "../../../../api/operation.ts";
 import type { Context } from "../../../command.ts";
-import { listSeenDeliveries } from "../observed.ts";
+import { listSeenDeliveries } from "../observations.ts";
 import { escapeReferences, getValueAt, replaceLeaves } from "../references.ts";
 import { Stage } from "../stage.ts";
 import { type Observation, runStep } from "../steps.ts";
 import type { Action } from "./actions.ts";
 import { type Goal, isReached } from "./goal.ts";
 import type { Link, Links } from "./links.ts";
-import { minPauseMs, pauseOf, stepOf } from "./story.ts";
+import { createStep, minPauseMs, roundPause } from "./story.ts";
 
 /** Replays requests on a fork of an emulator, with the original times between them. */
 export class Replayer {
@@ -65,7 +65,7 @@ export class Replayer {
         at = action.at;
         const input = resolveLinks(action, links.get(action.id), results);
         if (input === undefined) continue;
-        const step = stepOf(input, getReceiverName(action));
+        const step = createStep(input, getReceiverName(action));
         results.set(action.id, await runStep(step.kind, step.fields, stage, this.#operations));
       }
       return await inspect(stage, results);
@@ -78,7 +78,7 @@ export class Replayer {
 
 async function advanceTo(stage: Stage, from: number, to: number): Promise<void> {
   if (to - from < minPauseMs) return;
-  await stage.emulator.clock.advance({ by: pauseOf(to - from) });
+  await stage.emulator.clock.advance({ by: roundPause(to - from) });
 }
 
 export const getReceiverName = ({ id }: Pick<Action, "id">): string => `receiver${id}`;

@@ -3,7 +3,7 @@ import { formatDuration } from "../../../../base/duration.ts";
 import { toFields } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { escapeReferences, replaceLeaves } from "../references.ts";
-import { acts, type StepKind } from "../schema.ts";
+import { contractActions, type StepKind } from "../schema.ts";
 import type { Action } from "./actions.ts";
 import { type Goal, toExpectedDelivery } from "./goal.ts";
 import type { Link, Links } from "./links.ts";
@@ -12,7 +12,7 @@ import type { Link, Links } from "./links.ts";
 export const minPauseMs = 1_000;
 
 /** In whole seconds, rounded up and increased by one, so that all due entries have run. */
-export const pauseOf = (ms: number): number => (Math.ceil(ms / 1_000) + 1) * 1_000;
+export const roundPause = (ms: number): number => (Math.ceil(ms / 1_000) + 1) * 1_000;
 
 interface WrittenStep {
   readonly kind: Exclude<StepKind, "for each">;
@@ -20,14 +20,14 @@ interface WrittenStep {
 }
 
 /** The step that repeats a request. */
-export function stepOf({ operation, params, query, body, webhook }: Action, receiver: string): WrittenStep {
+export function createStep({ operation, params, query, body, webhook }: Action, receiver: string): WrittenStep {
   if (webhook) {
     const answers = webhook.answers.length === 1 ? webhook.answers[0] : webhook.answers;
     const subscribe = toFields(body).only_for_activities;
     return { kind: "receiver", fields: { receiver, answers, subscribe } };
   }
   if (operation.id === "faults.add") return { kind: "fault", fields: { fault: body } };
-  const act = acts.find((one) => operation.id === `emulator-contracts.${one}`);
+  const act = contractActions.find((one) => operation.id === `emulator-contracts.${one}`);
   if (act) {
     const { email = "next", note } = toFields(body);
     return { kind: "as", fields: { as: email, [act]: params.id, ...(note === undefined ? {} : { note }) } };
@@ -55,7 +55,7 @@ export function writeStory({ goal, actions, links, requests, seed }: StoryOutcom
   for (const [i, action] of actions.entries()) {
     const before = actions[i - 1];
     if (before) steps.push(...pauseSteps(before.at, action.at));
-    const step = stepOf(withNames(action, links, names), names.receivers.get(action.id) ?? "");
+    const step = createStep(replaceNames(action, links, names), names.receivers.get(action.id) ?? "");
     const saved = names.saved.get(action.id);
     steps.push({
       ...step.fields,
@@ -82,7 +82,7 @@ export function writeStory({ goal, actions, links, requests, seed }: StoryOutcom
 const getExpectation = ({ status, failure }: Action) => ({ status, ...(failure === null ? {} : { failure }) });
 
 const pauseSteps = (from: number, to: number): Record<string, unknown>[] =>
-  to - from < minPauseMs ? [] : [{ advance: formatDuration(pauseOf(to - from)) }];
+  to - from < minPauseMs ? [] : [{ advance: formatDuration(roundPause(to - from)) }];
 
 interface Names {
   /** Saved values of each request: names and paths. */
@@ -103,18 +103,18 @@ function nameValues(actions: readonly Action[], links: Links): Names {
   };
   for (const action of actions) if (action.webhook) receivers.set(action.id, findFreeName("receiver"));
   for (const { from, path } of actions.flatMap(({ id }) => [...(links.get(id)?.values() ?? [])])) {
-    const maker = actions.find(({ id }) => id === from);
-    if (!maker || maker.webhook) continue;
+    const creator = actions.find(({ id }) => id === from);
+    if (!creator || creator.webhook) continue;
     const own = saved.get(from) ?? new Map<string, string>();
     saved.set(from, own);
     if ([...own.values()].includes(path)) continue;
-    const [resource = "value"] = maker.operation.id.replace(/^emulator-/, "").split(".");
+    const [resource = "value"] = creator.operation.id.replace(/^emulator-/, "").split(".");
     own.set(findFreeName(resource.replace(/s$/, "").replaceAll("-", "_")), path);
   }
   return { saved, receivers };
 }
 
-function withNames(action: Action, links: Links, { saved, receivers }: Names): Action {
+function replaceNames(action: Action, links: Links, { saved, receivers }: Names): Action {
   const own = links.get(action.id);
   const { params, query, body } = action;
   const input = replaceLeaves({ params, query, body }, (path, value) => {

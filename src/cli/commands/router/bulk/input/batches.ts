@@ -38,7 +38,7 @@ export interface BatchOptions {
   /** Finished batches, which are skipped. */
   readonly finished: FinishedBatches;
   /** A pipe has no other identity: each batch has a rolling digest, which is compared with a stored one. */
-  readonly rolling: boolean;
+  readonly hasRollingDigest: boolean;
 }
 
 /**
@@ -54,7 +54,8 @@ export async function* groupIntoBatches(
   let index = 0;
   let pending = new RawBatch();
   const finish = (): Batch | undefined => {
-    if (batching.rolling) digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
+    if (batching.hasRollingDigest)
+      digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
     const batch = batching.finished.has(index)
       ? undefined
       : pending.validateBatch(index, digest || undefined, batching);

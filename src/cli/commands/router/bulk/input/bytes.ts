@@ -56,24 +56,24 @@ const saveAsCsv = "Save it as “CSV UTF-8” and use that file.";
 /** Decompresses gzip, recognized by its first two bytes. */
 export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const iterator = input[Symbol.asyncIterator]();
-  let begin = Buffer.alloc(0);
-  while (begin.byteLength < 4) {
+  let head = Buffer.alloc(0);
+  while (head.byteLength < 4) {
     const next = await iterator.next();
     if (next.done) break;
-    begin = Buffer.concat([begin, next.value]);
+    head = Buffer.concat([head, next.value]);
   }
-  const whole = (async function* () {
-    if (begin.byteLength > 0) yield begin;
+  const content = (async function* () {
+    if (head.byteLength > 0) yield head;
     yield* { [Symbol.asyncIterator]: () => iterator };
   })();
-  const [kind] = [...binaries].find(([, magic]) => begin.subarray(0, 4).equals(magic)) ?? [];
+  const [kind] = [...binaries].find(([, magic]) => head.subarray(0, 4).equals(magic)) ?? [];
   if (kind !== undefined) throw new OtherFormatError(`The input is ${kind}, not text.`, { flags: [], hint: saveAsCsv });
-  if (begin[0] !== 0x1f || begin[1] !== 0x8b) {
-    yield* whole;
+  if (head[0] !== 0x1f || head[1] !== 0x8b) {
+    yield* content;
     return;
   }
   const gunzip = createGunzip({ chunkSize: pieceBytes });
-  pipeline(Readable.from(whole), gunzip, () => {});
+  pipeline(Readable.from(content), gunzip, () => {});
   try {
     yield* gunzip;
   } catch (cause) {
@@ -107,15 +107,15 @@ export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerat
         ? Buffer.concat([rest, piece])
         : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     encoding ??= guessEncoding(bytes);
-    const end = endOfCharacters(bytes);
-    const whole = bytes.subarray(0, end);
-    if (!isUtf8(whole)) {
-      const lines = getLinesBeforeError(whole);
+    const end = findCharacterEnd(bytes);
+    const complete = bytes.subarray(0, end);
+    if (!isUtf8(complete)) {
+      const lines = getLinesBeforeError(complete);
       if (lines.byteLength > 0) yield lines;
       throw new InvalidUtf8Error(encoding);
     }
     rest = bytes.subarray(end);
-    if (end > 0) yield whole;
+    if (end > 0) yield complete;
   }
   if (rest.byteLength > 0) throw new InvalidUtf8Error(encoding!);
 }
@@ -125,14 +125,14 @@ const guessEncoding = (bytes: Buffer): string =>
   ["fffe", "feff"].includes(bytes.toString("hex", 0, 2)) ? "UTF-16" : "WINDOWS-1252";
 
 /** Offset of the last character if the next piece continues it. */
-function endOfCharacters(bytes: Buffer): number {
+function findCharacterEnd(bytes: Buffer): number {
   const { length } = bytes;
-  for (let back = 1; back <= 3 && back <= length; back += 1) {
-    const byte = bytes[length - back]!;
+  for (let distance = 1; distance <= 3 && distance <= length; distance += 1) {
+    const byte = bytes[length - distance]!;
     if (byte < 0x80) break;
     if (byte < 0xc0) continue;
     const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-    return needed > back ? length - back : length;
+    return needed > distance ? length - distance : length;
   }
   return length;
 }
@@ -170,8 +170,8 @@ export async function openInputSource(host: Host, named: string, place: string):
     return { path: "-", name: "standard input", open };
   }
   const path = await requireFile(host, named, place);
-  const isLasting = (await stat(path)).isFile() && !processFilePattern.test(path);
-  return { path: isLasting ? path : "-", name: named, open: () => readFileBytes(path) };
+  const isRereadable = (await stat(path)).isFile() && !processFilePattern.test(path);
+  return { path: isRereadable ? path : "-", name: named, open: () => readFileBytes(path) };
 }
 
 /** Names of open file descriptors, whose rows will not be available later. */

@@ -84,7 +84,7 @@ function explainCsvError(cause: unknown, line: number): unknown {
   // The parser reports the line at the end of the input.
   const why = isUnclosed(cause)
     ? `a quote opened at or after line ${line} is not closed`
-    : `${quoteTrouble(cause)} in the row that begins at line ${line}`;
+    : `${explainQuoteError(cause)} in the row that begins at line ${line}`;
   const message = `Invalid CSV: ${why}`;
   const [, found = ""] = /Invalid Closing Quote: got "([;|\t])"/.exec(cause.message) ?? [];
   const flags = getDelimiterFlags(found);
@@ -94,7 +94,7 @@ function explainCsvError(cause: unknown, line: number): unknown {
 }
 
 /** The parser rejects only quotes, and its messages are about settings of a program. */
-const quoteTrouble = ({ message }: CsvError): string =>
+const explainQuoteError = ({ message }: CsvError): string =>
   message.startsWith("Invalid Opening Quote")
     ? "a quote is inside an unquoted cell"
     : "a closing quote is followed by other characters";

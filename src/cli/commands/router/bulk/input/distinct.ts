@@ -66,7 +66,7 @@ class DistinctCounter {
     high = mixHash(high ^ low);
     low = mixHash(low ^ Math.imul(high, 0xc2b2ae35));
     // Two zeros mark an empty slot.
-    if (this.#put(this.#slots, high >>> 0, (low | 1) >>> 0)) {
+    if (this.#insert(this.#slots, high >>> 0, (low | 1) >>> 0)) {
       this.#count += 1;
       if (this.#count * 4 > this.#slots.length * 1.5) this.#grow();
     }
@@ -74,7 +74,7 @@ class DistinctCounter {
   }
 
   /** Whether the string is new. */
-  #put(slots: Uint32Array, high: number, low: number): boolean {
+  #insert(slots: Uint32Array, high: number, low: number): boolean {
     const mask = slots.length - 2;
     for (let at = (high * 2) & mask; ; at = (at + 2) & mask) {
       if (slots[at + 1] === 0) {
@@ -91,7 +91,7 @@ class DistinctCounter {
     this.#slots = new Uint32Array(old.length >= maxSlots * 2 ? 0 : old.length * 2);
     if (this.#slots.length === 0) return;
     for (let at = 0; at < old.length; at += 2) {
-      if (old[at + 1] !== 0) this.#put(this.#slots, old[at]!, old[at + 1]!);
+      if (old[at + 1] !== 0) this.#insert(this.#slots, old[at]!, old[at + 1]!);
     }
   }
 }

@@ -39,7 +39,7 @@ export async function* recordRows(notation: Notation, columns: readonly string[]
         const isDirective: boolean = !isBegun && notation.isDirective(raw);
         const isFirstRow: boolean = !isBegun && !isDirective && record.some((cell) => cell.trim() !== "");
         if (isFirstRow && columns.length === 0)
-          refuseUnnamed(record.map(decodeCell), records[i + 1]?.record.map(decodeCell) ?? [], notation);
+          rejectUnnamedColumn(record.map(decodeCell), records[i + 1]?.record.map(decodeCell) ?? [], notation);
         const isHeader: boolean = isFirstRow && places === undefined;
         if (isHeader) places = findColumns(columns, record.map(decodeCell), notation);
         isBegun ||= isFirstRow;
@@ -116,7 +116,7 @@ const createUnknownColumnError = (column: string, header: readonly string[]): Er
 const formatHeader = (header: readonly string[]): string => header.slice(0, 40).join(", ");
 
 /** Rejects the implicit use of the first of several columns, and a whole row as one cell. */
-function refuseUnnamed(first: readonly string[], second: readonly string[], { findOtherFormat }: Notation): void {
+function rejectUnnamedColumn(first: readonly string[], second: readonly string[], { findOtherFormat }: Notation): void {
   const otherwise = findOtherFormat(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
   if (otherwise) throw otherwise;
   const names = first.filter((cell) => cell.trim() !== "");

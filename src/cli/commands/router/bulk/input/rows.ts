@@ -56,10 +56,10 @@ const named: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "
 /** Reverts `formatTsvLine` of the output. */
 function removeEscapes(cell: string): string {
   if (!cell.includes("\\")) return cell;
-  return cell.replace(escapes, (whole, name?: string, ...codes: (string | undefined)[]) => {
+  return cell.replace(escapes, (match, name?: string, ...codes: (string | undefined)[]) => {
     if (name !== undefined) return named[name.toLowerCase()]!;
     const code = Number.parseInt(codes.slice(0, 3).find((digits) => digits !== undefined)!, 16);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+    return code <= 0x10ffff ? String.fromCodePoint(code) : match;
   });
 }
 

@@ -54,11 +54,11 @@ async function surveySource(
   const distinct = new IdentifierCounter(kind);
   let calls = 0;
   let inBatch = 0;
-  let isCall = false;
+  let hasValidRow = false;
   const endBatch = () => {
-    if (isCall) calls += 1;
+    if (hasValidRow) calls += 1;
     inBatch = 0;
-    isCall = false;
+    hasValidRow = false;
   };
   let rows = 0;
   let invalid = 0;
@@ -79,7 +79,7 @@ async function surveySource(
         firstInvalid ??= row;
         onInvalid(row);
       } else {
-        isCall = true;
+        hasValidRow = true;
         distinct.add(text);
         if (sample.length < sampleRows) sample.push(text);
       }
@@ -100,23 +100,23 @@ export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Prom
 
 /** Reads the whole input once. Rejects an input that is empty or has too many invalid rows, before anything is sent. */
 export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<Survey> {
-  const { work, shard, skip_invalid: skips, max_errors: maxErrors } = request;
+  const { work, shard, skip_invalid: skipsInvalid, max_errors: maxErrors } = request;
   // A job that skips invalid rows writes them itself, with other errors.
   const isJob = !request.dryRun && request.planOut === undefined;
-  const bad = openBadRows(skips && isJob ? undefined : request.errorsOut, context);
+  const invalidRows = openBadRows(skipsInvalid && isJob ? undefined : request.errorsOut, context);
   const { signal } = context;
   const kind = work.getKind(request);
   const survey = await surveySource(source.open(), request, {
     kind,
     batchSize: request.batch_size,
     shard,
-    onInvalid: bad.add,
+    onInvalid: invalidRows.add,
     signal,
-  }).catch(bad.leave);
-  await bad.close();
+  }).catch(invalidRows.leave);
+  await invalidRows.close();
   const { all, rows, invalid, firstInvalid } = survey;
   if (all === 0) throw new UsageError(`${work.place}: ${source.name} has no rows`);
-  if (invalid === 0 || skips) return survey;
+  if (invalid === 0 || skipsInvalid) return survey;
   if (maxErrors !== null && !parseErrorLimit(maxErrors, rows).isExceeded(invalid, rows)) return survey;
   throw findRejection(request, firstInvalid!, { invalid, rows });
 }
@@ -129,14 +129,14 @@ function findRejection(
   const { work, path, format, columns, errorsOut } = request;
   const share = `${invalid} of ${pluralize(rows, "row")}`;
   const message = `Cannot ${work.action} ${share}: row ${number} (${work.getKind(request).toShown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
-  const kept = errorsOut === undefined ? " and save them with --errors-out FILE" : `; they are in ${errorsOut}`;
+  const savedNote = errorsOut === undefined ? " and save them with --errors-out FILE" : `; they are in ${errorsOut}`;
   const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeading(problem);
   const named = mayBeHeading ? ["If that is the heading, select a column with --column NAME."] : [];
-  const isOtherColumn = invalid === rows && columns.length > 0;
-  const other = isOtherColumn ? ["No row is valid. Select another column with --column NAME."] : [];
+  const isWrongColumn = invalid === rows && columns.length > 0;
+  const other = isWrongColumn ? ["No row is valid. Select another column with --column NAME."] : [];
   // Without the invalid rows, nothing or the wrong rows would remain.
   const skipped =
-    isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${kept}.`];
+    isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${savedNote}.`];
   const hint = [...named, ...other, ...skipped].join(" ");
   return new UsageError(message, { hint: hint || undefined });
 }

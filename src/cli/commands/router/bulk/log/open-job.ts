@@ -20,7 +20,7 @@ type FinishedBatch = Omit<BatchLine, "low" | "results">;
 /** When this many finished batches wait for the disk, the job waits, too. */
 const waitingMax = 64;
 /** How long lines are collected before a flush, which costs as much as a request. */
-const gatherMs = 10;
+const collectMs = 10;
 
 interface Options {
   readonly wall: WallClock;
@@ -40,14 +40,14 @@ export class OpenJob {
   readonly #wall: WallClock;
   #counts: RowCounts;
   #unverified: number;
-  #kept: RowCounts;
-  #hurry = new AbortController();
+  #durable: RowCounts;
+  #flushNow = new AbortController();
 
   private constructor(file: DiskFile, state: LoggedState, results: OpenResults, wall: WallClock) {
     const { rows, invalid, failed, moved, finished } = state;
     this.finished = finished;
     this.#counts = { rows, invalid, failed, moved };
-    this.#kept = this.#counts;
+    this.#durable = this.#counts;
     this.#unverified = state.unverified;
     this.#results = results;
     this.#wall = wall;
@@ -58,7 +58,7 @@ export class OpenJob {
       position: state.file.position ?? startPosition,
       // The system error code explains the end of the job.
       createError: (_reason, cause) => cause as Error,
-      gather: () => this.#gather(),
+      gather: () => this.#collectLines(),
       ahead: () => results.write(),
     });
   }
@@ -89,8 +89,8 @@ export class OpenJob {
   }
 
   /** The counts without batches that may not be on disk; a resume resends those. */
-  get kept(): RowCounts {
-    return this.#kept;
+  get durable(): RowCounts {
+    return this.#durable;
   }
 
   /**
@@ -111,11 +111,11 @@ export class OpenJob {
     this.#unverified += batch.unverified ?? 0;
     this.#results.add(results);
     const line: BatchLine = { ...batch, low: this.finished.low, results: this.#results.length };
-    const keep = () => {
-      this.#kept = counts;
+    const markDurable = () => {
+      this.#durable = counts;
     };
     // A failure here is a failure of the log, which the next waiting caller receives.
-    void this.#log.append(JSON.stringify(line)).then(keep, () => {});
+    void this.#log.append(JSON.stringify(line)).then(markDurable, () => {});
     if (this.#log.waiting > waitingMax) await this.#flush();
   }
 
@@ -123,7 +123,7 @@ export class OpenJob {
   async note(event: EventLine["event"], reason?: string): Promise<void> {
     const line = { event, at: toIsoSeconds(this.#wall.now()), ...(reason === undefined ? {} : { reason }) };
     const durable = this.#log.append(JSON.stringify(line));
-    this.#hurry.abort();
+    this.#flushNow.abort();
     await durable;
   }
 
@@ -134,13 +134,13 @@ export class OpenJob {
   }
 
   #flush(): Promise<void> {
-    this.#hurry.abort();
+    this.#flushNow.abort();
     return this.#log.waitUntilDurable();
   }
 
-  async #gather(): Promise<void> {
-    await this.#wall.sleep(gatherMs, this.#hurry.signal);
-    this.#hurry = new AbortController();
+  async #collectLines(): Promise<void> {
+    await this.#wall.sleep(collectMs, this.#flushNow.signal);
+    this.#flushNow = new AbortController();
   }
 }
 

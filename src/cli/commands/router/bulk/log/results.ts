@@ -38,26 +38,26 @@ export const toInvalidResult = ({ number, text, problem }: InvalidRow): ResultRo
 export interface BatchOutcome {
   readonly refused: readonly RejectedRange[];
   /** Unexpected result of the later look-up. */
-  readonly contradicted: ReadonlyMap<number, string>;
+  readonly mismatches: ReadonlyMap<number, string>;
   readonly movedFrom: ReadonlyMap<number, string>;
 }
 
 /** Formats the results of one batch as lines of CSV: all rows, or only those with errors. */
 export function formatResultLines(
   { getRows, invalid }: Batch,
-  { refused, contradicted, movedFrom }: BatchOutcome,
+  { refused, mismatches, movedFrom }: BatchOutcome,
   kept: "errors" | "all",
 ): string {
   const lines = invalid.map((row) => formatResultLine(toInvalidResult(row)));
-  if (refused.length === 0 && contradicted.size === 0 && kept === "errors") return lines.join("");
+  if (refused.length === 0 && mismatches.size === 0 && kept === "errors") return lines.join("");
   getRows().forEach(({ number, text }, place) => {
-    const refusal = refused.find(({ from, to }) => place >= from && place < to);
-    if (refusal)
+    const rejection = refused.find(({ from, to }) => place >= from && place < to);
+    if (rejection)
       lines.push(
-        formatResultLine({ row: number, input: text, status: "failed", ...getReason(refusal), moved_from: "" }),
+        formatResultLine({ row: number, input: text, status: "failed", ...getReason(rejection), moved_from: "" }),
       );
-    else if (contradicted.has(place)) {
-      const message = contradicted.get(place)!;
+    else if (mismatches.has(place)) {
+      const message = mismatches.get(place)!;
       lines.push(
         formatResultLine({ row: number, input: text, status: "failed", code: "not_verified", message, moved_from: "" }),
       );

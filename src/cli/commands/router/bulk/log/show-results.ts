@@ -24,13 +24,13 @@ export async function showResults(
   let isHeader = true;
   for await (const records of parseCsvRecords(readFileBytes(getResultsPath(folder)))) {
     const read = records.slice(isHeader ? 1 : 0).map(({ record }) => record);
-    const wanted = read.filter((record) => status === undefined || record[2] === status);
+    const matching = read.filter((record) => status === undefined || record[2] === status);
     isHeader = false;
-    if (wanted.length === 0) continue;
-    if (format === "json") await output.printContent([formatPiece(wanted.map(toDocument), count === 0)], true);
-    else if (format === "ndjson") for (const record of wanted) await output.printDocument(toDocument(record));
-    else await output.printRows(wanted.map(pickColumns));
-    count += wanted.length;
+    if (matching.length === 0) continue;
+    if (format === "json") await output.printContent([formatPiece(matching.map(toDocument), count === 0)], true);
+    else if (format === "ndjson") for (const record of matching) await output.printDocument(toDocument(record));
+    else await output.printRows(matching.map(pickColumns));
+    count += matching.length;
   }
   if (format === "json") await output.printContent([Buffer.from(count === 0 ? "[]\n" : "\n]\n")]);
   else if (count === 0 && format === "table")

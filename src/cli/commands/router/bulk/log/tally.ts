@@ -20,7 +20,7 @@ export interface Tally {
 
 /** Limit of distinct reasons, because services may word each rejection differently. */
 const maxReasons = 100;
-const place = (name: (typeof resultColumns)[number]): number => resultColumns.indexOf(name);
+const getColumnIndex = (name: (typeof resultColumns)[number]): number => resultColumns.indexOf(name);
 
 export async function tallyResults(path: string): Promise<Tally> {
   const reasons = new Map<string, { status: string; reason: string; rows: number; first_row: number }>();
@@ -28,17 +28,17 @@ export async function tallyResults(path: string): Promise<Tally> {
   let isHeader = true;
   for await (const records of parseCsvRecords(readFileBytes(path))) {
     for (const { record } of records.slice(isHeader ? 1 : 0)) {
-      const status = record[place("status")] ?? "";
-      const from = record[place("moved_from")] ?? "";
+      const status = record[getColumnIndex("status")] ?? "";
+      const from = record[getColumnIndex("moved_from")] ?? "";
       if (from !== "") moves.set(from, (moves.get(from) ?? 0) + 1);
       if (status === "ok") continue;
-      const message = record[place("message")] ?? "";
+      const message = record[getColumnIndex("message")] ?? "";
       const reason = reasons.size < maxReasons || reasons.has(`${status} ${message}`) ? message : "other reasons";
       const found = reasons.get(`${status} ${reason}`) ?? {
         status,
         reason,
         rows: 0,
-        first_row: Number(record[place("row")]),
+        first_row: Number(record[getColumnIndex("row")]),
       };
       reasons.set(`${status} ${reason}`, { ...found, rows: found.rows + 1 });
     }
@@ -51,8 +51,9 @@ export async function tallyResults(path: string): Promise<Tally> {
 export async function* readMovedRows(path: string): AsyncGenerator<{ readonly text: string; readonly from: string }> {
   for await (const records of parseCsvRecords(readFileBytes(path))) {
     for (const { record } of records) {
-      const from = record[place("moved_from")] ?? "";
-      if (from !== "" && record[place("status")] === "ok") yield { text: record[place("input")] ?? "", from };
+      const from = record[getColumnIndex("moved_from")] ?? "";
+      if (from !== "" && record[getColumnIndex("status")] === "ok")
+        yield { text: record[getColumnIndex("input")] ?? "", from };
     }
   }
 }

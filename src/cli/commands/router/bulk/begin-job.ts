@@ -7,6 +7,7 @@ import { checkOutputFile } from "../../../output/file.ts";
 import { formatTargetFlags } from "../../../parse/next-command.ts";
 import { CommandFailedError, type FailureKind, UsageError } from "../../../process/failure.ts";
 import { maskBodySecrets } from "../../../process/redact.ts";
+import { confirmMoves } from "./confirm-moves.ts";
 import { type InputSource, openInputSource } from "./input/bytes.ts";
 import { isHeadingText, OtherFormatError } from "./input/format.ts";
 import type { IdentifierKind } from "./input/identifiers.ts";
@@ -15,7 +16,6 @@ import { parseErrorLimit } from "./job.ts";
 import { createJob, createJobId, findWritableJobsFolder, type JobRecord } from "./log/jobs.ts";
 import { isResults } from "./log/results.ts";
 import { requireLookup } from "./lookup.ts";
-import { confirmMoves } from "./moves.ts";
 import { performJob } from "./perform.ts";
 import { getTargetName, isPlan, type JobPlan, type JobRequest, requireUnchangedPlan, writePlan } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
@@ -72,25 +72,25 @@ async function previewJob(request: JobRequest, source: InputSource, context: Con
 
 async function planJob(request: JobRequest, source: InputSource, to: string, context: Context): Promise<undefined> {
   const survey = await surveyInput(request, source, context);
-  await writePlan(to, await planOf(request, source.path, survey, context), context);
+  await writePlan(to, await createPlan(request, source.path, survey, context), context);
   return showPreview(request, survey, { plan: to }, `Planned in ${to}`, context);
 }
 
 /** Starts without a question if the job was planned and nothing has changed since; otherwise asks for consent. */
 async function startJob(request: JobRequest, source: InputSource, context: Context): Promise<FailureKind | undefined> {
   const survey = source.path === "-" ? undefined : await surveyInput(request, source, context);
-  const plan = await planOf(request, source.path, survey, context);
+  const plan = await createPlan(request, source.path, survey, context);
   if (request.planned) requireUnchangedPlan(request.planned, { target: plan.target, ...survey });
   else {
     await request.confirmRows(survey?.rows);
     if (survey && !request.mayMove) await confirmMoves(request, source, context);
   }
   const jobs = await findWritableJobsFolder(context);
-  const record = recordOf(request, plan, context);
+  const record = createRecord(request, plan, context);
   return performJob(await createJob(jobs, record), record, source, context);
 }
 
-async function planOf(
+async function createPlan(
   request: JobRequest,
   path: string,
   survey: Survey | undefined,
@@ -128,7 +128,7 @@ const standardInput: JobPlan["input"] = {
   first_invalid_row: null,
 };
 
-function recordOf(
+function createRecord(
   { errorsOut, report, concurrency }: JobRequest,
   plan: JobPlan,
   { host, globals }: Context,
@@ -230,12 +230,12 @@ function findColumn(
   { first, second }: { readonly first: readonly string[]; readonly second: readonly string[] },
   { noun, findProblem }: IdentifierKind,
 ): string {
-  const fits = (cell: string | undefined) =>
+  const isMatching = (cell: string | undefined) =>
     cell !== undefined && cell.trim() !== "" && findProblem(cell.trim()) === undefined;
   if (noun === "e-mail") {
-    const matchingIndex = first.findIndex(fits);
+    const matchingIndex = first.findIndex(isMatching);
     if (matchingIndex >= 0) return String(matchingIndex + 1);
-    const place = second.findIndex(fits);
+    const place = second.findIndex(isMatching);
     if (place >= 0) return first[place]!.trim();
   }
   const named = first.filter((cell) => isHeadingText(cell.trim()));
