@@ -77,7 +77,7 @@ export class HotStandby {
     this.#leader = undefined;
     this.#isLeading = false;
     this.#isTold = false;
-    this.#options.listeners.front.standBy(this.#createStandby("router"));
+    this.#options.listeners.front.startStandby(this.#createStandby("router"));
     for (const [id, bound] of this.#clusters) this.#forwardOf(id, bound);
   }
 
@@ -119,13 +119,13 @@ export class HotStandby {
     this.#isLeading = true;
     this.#leader = address;
     this.#token = token;
-    this.#options.listeners.front.lead(address.key);
-    for (const { listener } of await Promise.all(this.#clusters.values())) listener.lead(address.key);
+    this.#options.listeners.front.startLeading(address.key);
+    for (const { listener } of await Promise.all(this.#clusters.values())) listener.startLeading(address.key);
   }
 
   #forwardOf(id: string, binding: Promise<BoundListener>): void {
     const forward = ({ listener }: BoundListener) => {
-      if (!this.#isLeading) listener.standBy(this.#createStandby(id));
+      if (!this.#isLeading) listener.startStandby(this.#createStandby(id));
     };
     void binding.then(forward, () => {});
   }

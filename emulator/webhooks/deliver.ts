@@ -73,7 +73,7 @@ export function createDeliveryJobHandlers(world: DeliveryContext): {
       if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
       if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
       // The attempt was never made, so it does not count as a failure (DECISIONS.md, C16).
-      if (outgoing.forbidden(subscription.url)) return { skip: "skipped_not_allowed" };
+      if (outgoing.findForbiddenReason(subscription.url)) return { skip: "skipped_not_allowed" };
       const number = delivery.attempts + 1;
       const hmacKey = workspace.hmac_key;
       return { delivery, number, resend, event, subscription, hmacKey, trace: traces[i] };
@@ -93,7 +93,7 @@ export function createDeliveryJobHandlers(world: DeliveryContext): {
   function abortWith(signal: AbortSignal): void {
     if (heard.has(signal)) return;
     heard.add(signal);
-    signal.addEventListener("abort", () => outgoing.breakOff());
+    signal.addEventListener("abort", () => outgoing.abort());
   }
 
   /** Records the outcome, in the transaction in which the entry leaves the queue. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createRandomIds, createSeededIds, type Ids } from "../../src/base/ids.ts";
 import { isObject } from "../../src/base/object.ts";
-import { stringAt } from "../http/bodies/fields.ts";
+import { findString } from "../http/bodies/fields.ts";
 import { defineRows, type Store, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 
@@ -99,7 +99,7 @@ export function* findCustomerIds(event: unknown): Generator<string> {
     if (Array.isArray(value)) {
       for (const element of value) level.push(element);
     } else if (isObject(value)) {
-      const ids = [stringAt(value, "customer_id"), stringAt(value, "customer", "id")];
+      const ids = [findString(value, "customer_id"), findString(value, "customer", "id")];
       yield* ids.filter((id) => id !== undefined);
       for (const member of Object.values(value)) level.push(member);
     }

@@ -64,13 +64,13 @@ async function until(come: () => boolean): Promise<void> {
 
 const late = "The request was not received in time.";
 
-describe("A body that comes drop by drop", () => {
+describe("A slow body", () => {
   for (const [target, body] of [
     ["/json", { detail: late }],
     ["/raw", { detail: late }],
     ["/_emulator/json", { error: { code: "request_timeout", message: late } }],
   ] as const) {
-    it(`is waited for two minutes at ${target}, and then answered 408`, async (t) => {
+    it(`gets a 408 after two minutes at ${target}`, async (t) => {
       const { origin, wall, log, bugs } = await stage(t);
       const drip = await connected(origin, "POST", target, 100);
       drip.socket.write("{");
@@ -94,7 +94,7 @@ describe("A body that comes drop by drop", () => {
     });
   }
 
-  it("and that no one reads does not keep its connection forever", async (t) => {
+  it("that no handler reads does not keep its connection forever", async (t) => {
     const { origin, wall } = await stage(t);
     const drip = await connected(origin, "POST", "/nothing", 100);
     await until(() => drip.hasAnswer() && wall.sleeping.length > 0);
@@ -104,7 +104,7 @@ describe("A body that comes drop by drop", () => {
     assert.equal(drip.answer().status, 200);
   });
 
-  it("leaves nothing to wait for once it has come", async (t) => {
+  it("leaves no timer after its end", async (t) => {
     const { origin, wall } = await stage(t);
     const whole = await connected(origin, "POST", "/json", 9);
     whole.socket.write('{"a":');
@@ -119,7 +119,7 @@ describe("A body that comes drop by drop", () => {
 });
 
 describe("An upload", () => {
-  it("may take as long as it needs while it continues", async (t) => {
+  it("may take as long as it needs while it makes progress", async (t) => {
     const { origin, wall, uploaded } = await stage(t);
     const minutes = 30;
     const upload = await connected(origin, "PUT", "/upload", minutes * paceBytes);
@@ -133,7 +133,7 @@ describe("An upload", () => {
     upload.socket.destroy();
   });
 
-  it("that all but stops is cut, which is no bug of the emulator", async (t) => {
+  it("that nearly stops is aborted, without a bug report", async (t) => {
     const { origin, wall, uploaded, log, bugs } = await stage(t);
     const upload = await connected(origin, "PUT", "/upload", 100 * paceBytes);
     upload.socket.write(Buffer.alloc(paceBytes));
@@ -153,8 +153,8 @@ describe("An upload", () => {
   });
 });
 
-describe("A head that comes drop by drop", () => {
-  it("is answered 408 when its time is over", async (t) => {
+describe("A slow head", () => {
+  it("gets a 408 at its timeout", async (t) => {
     // Node checks this one, by the machine's own time.
     const { origin } = await serving(t, [createPart({ operations: [], handlers: {}, world: stateless })], {
       arrival: { ...defaultBodyReadTimeouts, headMs: 20 },

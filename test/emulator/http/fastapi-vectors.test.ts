@@ -70,7 +70,7 @@ async function ask({ send }: Serving, { request }: Case) {
   });
 }
 
-describe("The routing service rejects as FastAPI does", () => {
+describe("The routing service rejects like FastAPI", () => {
   for (const recorded of validation) {
     it(recorded.name, async (t) => {
       const answer = await ask(await router(t), recorded);
@@ -82,7 +82,7 @@ describe("The routing service rejects as FastAPI does", () => {
   }
 });
 
-describe("What matches no operation reaches the catch-all", () => {
+describe("A request without a matching operation reaches the catch-all", () => {
   for (const recorded of http.routing) {
     it(recorded.name, async (t) => {
       const serving = await router(t);
@@ -125,7 +125,7 @@ describe("What matches no operation reaches the catch-all", () => {
   });
 });
 
-describe("Broken JSON is reported in CPython's words and at its positions", () => {
+describe("Invalid JSON is reported with CPython's message and position", () => {
   for (const { python_repr, pos, error } of syntax.cases) {
     it(python_repr, async (t) => {
       const text = python_repr.slice(1, -1).replaceAll("\\\\", "\\");

@@ -103,9 +103,9 @@ describe("a closing emulator", () => {
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
     let brokenOff = 0;
     const outgoing: WebhookSender = {
-      forbidden: () => undefined,
+      findForbiddenReason: () => undefined,
       post: async () => ({ status: 200, body: Buffer.alloc(0) }),
-      breakOff: () => {
+      abort: () => {
         brokenOff += 1;
       },
       close: async () => {},
