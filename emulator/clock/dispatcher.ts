@@ -198,9 +198,9 @@ export class Dispatcher {
   }
 
   /** Starts entries that were given slots. Drops entries that have changed or whose time was undone. */
-  async #start(view: View, taken: readonly ScheduledEntry[]): Promise<void> {
-    const rows = await view.getAll(schedule, taken, ({ id }) => id);
-    const entries = taken.filter((entry, i) => {
+  async #start(view: View, started: readonly ScheduledEntry[]): Promise<void> {
+    const rows = await view.getAll(schedule, started, ({ id }) => id);
+    const entries = started.filter((entry, i) => {
       const isQueued = rows[i]?.due === entry.due;
       const isLatest = this.#known.get(entry.id) === entry;
       if (isQueued && isLatest && this.#mayRun(entry)) return true;

@@ -84,7 +84,7 @@ export function startEngine(setup: EngineOptions): Engine {
         settings,
         outgoing,
         intervene: interceptOutgoing(faults),
-        news: setup.deliveries,
+        notifier: setup.deliveries,
       }),
     },
     onError: (entry, error) => log(`schedule entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
@@ -107,14 +107,14 @@ export async function flushReports(
   { store, clock, wall }: { readonly store: Store; readonly clock: Clock; readonly wall: WallClock },
   closeSignal: AbortSignal,
 ): Promise<void> {
-  const enough = new AbortController();
-  const signal = AbortSignal.any([closeSignal, enough.signal]);
+  const timeout = new AbortController();
+  const signal = AbortSignal.any([closeSignal, timeout.signal]);
   await withTimeout(
     wall,
     maxReportMs,
     waitUntilNothingIsDue().catch(() => {}),
   ); // A disk that rejects writes does not prevent closing.
-  enough.abort("enough");
+  timeout.abort("enough");
 
   async function waitUntilNothingIsDue(): Promise<void> {
     while (!signal.aborted) {

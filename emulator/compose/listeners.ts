@@ -65,7 +65,7 @@ export class Listeners {
   };
 
   /** Stops all listeners: closes them, or lets them respond that another process takes over. */
-  readonly leave = (listener: Listener): Promise<void> => (this.isShared ? listener.handOver() : listener.close());
+  readonly stop = (listener: Listener): Promise<void> => (this.isShared ? listener.handOver() : listener.close());
 
   /** Closes the listeners of clusters that another process serves. */
   async closeShared(): Promise<void> {

@@ -79,16 +79,16 @@ interface PublicUrls {
 export function resolvePublicUrl(
   id: string,
   heardAt: string,
-  { publicUrl, clusterUrls = {}, routerUrl }: Beside,
+  { publicUrl, clusterUrls = {}, routerUrl }: ListenerUrls,
 ): string {
   if (Object.hasOwn(clusterUrls, id)) return new URL(clusterUrls[id]!).origin;
   if (publicUrl === undefined || new URL(publicUrl).port !== new URL(routerUrl).port) return heardAt;
-  const beside = new URL(publicUrl);
-  beside.port = new URL(heardAt).port;
-  return beside.origin;
+  const neighbor = new URL(publicUrl);
+  neighbor.port = new URL(heardAt).port;
+  return neighbor.origin;
 }
 
-interface Beside extends PublicUrls {
+interface ListenerUrls extends PublicUrls {
   /** Address of the router. */
   readonly routerUrl: string;
 }

@@ -49,7 +49,7 @@ interface StandbyOptions {
   /** Called with failures. */
   readonly log: (line: string) => void;
   /** Called for each new leader, with the token of all processes. */
-  readonly began: (leader: string, token: string) => void;
+  readonly onLeadership: (leader: string, token: string) => void;
   /** Ends this process when a holder of the token requests it. */
   readonly stop: () => void;
 }
@@ -87,7 +87,7 @@ export class HotStandby {
   }
 
   /** Updates the known leader. Null if there is no leader, or its address is not known yet. */
-  readonly seen = (address: unknown, token: string | null): void => {
+  readonly updateLeader = (address: unknown, token: string | null): void => {
     const { router_url, key, clusters } = toFields(address);
     const isKnown = typeof router_url === "string" && typeof key === "string" && Array.isArray(clusters);
     this.#leader = isKnown ? (address as LeaderAddress) : undefined;
@@ -97,7 +97,7 @@ export class HotStandby {
     const { router_url: leader, clusters: known } = this.#leader;
     void this.#bindAll(known)
       .then(() => {
-        if (!this.#isTold && !this.#isLeading) this.#options.began(leader, token ?? "");
+        if (!this.#isTold && !this.#isLeading) this.#options.onLeadership(leader, token ?? "");
         this.#isTold = true;
       })
       .catch((error) => this.#options.log(String(error)));
@@ -168,7 +168,7 @@ export class HotStandby {
         "emulator.live": (_: unknown, { request }: { readonly request: ReceivedRequest }) =>
           describeProcess(getReadiness(), process, request),
       },
-      world: {},
+      context: {},
     });
   }
 

@@ -72,8 +72,8 @@ async function begin(
   const token = options.token ?? createRandomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
   // The router's own address, which the other settings name, is known only after it listens.
-  const asGiven = createSettings(options, "");
-  const requestLog = new RequestLog(asGiven.requestLogBytes);
+  const configured = createSettings(options, "");
+  const requestLog = new RequestLog(configured.requestLogBytes);
   const causeRow = createCauseRowFactory({ wall, seed: options.deterministic ? JSON.stringify(seed) : undefined });
   const links = new CausePropagator();
   const closeSignal = new AbortController();
@@ -85,7 +85,7 @@ async function begin(
     log: requestLog,
     causeRow,
     links,
-    settings: asGiven,
+    settings: configured,
     allowedHosts: [...(options.allowedHosts ?? []), ...listPublicNames(options)],
     trustedProxies: options.trustedProxies,
     isAssured: () => leadership?.isAssured ?? true,
@@ -125,11 +125,16 @@ async function begin(
   closing.push(() => listeners.closeShared());
   if (listeners.isShared) closing.push(() => wall.sleep(lingerMs, closeSignal.signal));
 
-  const unwanted = new AbortController();
-  let stop = () => unwanted.abort();
+  const aborter = new AbortController();
+  let stop = () => aborter.abort();
   const about = { pid: process.pid, run_file: paths[0] ?? null, machine: await fingerprintMachine() };
   const standby = listeners.isShared
-    ? new HotStandby({ ...{ aboutItself, listeners, log }, process: about, began: reportStandby, stop: () => stop() })
+    ? new HotStandby({
+        ...{ aboutItself, listeners, log },
+        process: about,
+        onLeadership: reportStandby,
+        stop: () => stop(),
+      })
     : undefined;
   const deliveries = new DeliveryNotifier();
   const counters = new Counters(requestLog, deliveries);
@@ -142,19 +147,19 @@ async function begin(
       stop: () => stop(),
     },
     token,
-    unwanted: AbortSignal.any([unwanted.signal, ...(options.signal ? [options.signal] : [])]),
+    abortSignal: AbortSignal.any([aborter.signal, ...(options.signal ? [options.signal] : [])]),
     leads(now) {
       leadership = now;
     },
-    again: () => options.onLeadershipRegained?.(),
-    refused(error) {
+    onRegained: () => options.onLeadershipRegained?.(),
+    onError(error) {
       closing.push(() => Promise.reject(error));
       void closing.run().catch(() => {});
     },
   });
   await terms.begin(origin);
   closing.push(() => {
-    unwanted.abort();
+    aborter.abort();
     return terms.end();
   });
   stop = () => void closing.run();

@@ -132,7 +132,7 @@ export function toRequestRecord(entry: LoggedRequest) {
     duration_ms: entry.durationMs,
     ...(entry.cause !== undefined && { cause: entry.cause }),
     ...(entry.fault !== undefined && { fault: entry.fault }),
-    ...(entry.left && { left: true as const }),
+    ...(entry.isReplaced && { left: true as const }),
   };
 }
 

@@ -285,12 +285,14 @@ function createDelivery({ observe }: AppOptions) {
     });
     return turn;
   };
-  return async (exchange: Exchange, reply: FastifyReply, made: HttpResponse): Promise<void> => {
+  return async (exchange: Exchange, reply: FastifyReply, httpResponse: HttpResponse): Promise<void> => {
     const { match, atPath, isControlled, served } = exchange;
     const observed =
-      observe && !isControlled ? atPath.map(({ operation }) => observe(operation, made)).find(Boolean) : undefined;
+      observe && !isControlled
+        ? atPath.map(({ operation }) => observe(operation, httpResponse)).find(Boolean)
+        : undefined;
     if (observed) exchange.reportFinding("observed", observed.finding);
-    const response = observed?.answer ?? made;
+    const response = observed?.answer ?? httpResponse;
     const waiting = served.beforeAnswer?.(exchange);
     if (waiting) await waiting;
     await endOfTurn();

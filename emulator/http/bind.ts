@@ -11,13 +11,13 @@ import { type AnyHandler, createCallContext, type Part } from "./parts.ts";
 import { createProducer, type ResponseProducer } from "./response-producer.ts";
 import { catchAllPath } from "./routing/routes.ts";
 import { createRelaxedChecks, type RelaxedChecks } from "./validation/lax-coercion.ts";
-import { acceptsAnything, createValidator, type ValidateRequest } from "./validation/validate.ts";
+import { createValidator, hasNoInputSchema, type ValidateRequest } from "./validation/validate.ts";
 
 /** An operation of a listener, with everything that its requests need. */
 export interface BoundOperation {
   readonly operation: Operation;
   readonly steps: OperationSteps;
-  readonly world: object;
+  readonly context: object;
   /** The resources of the prototype of its calls. */
   readonly behindCalls: object;
   readonly handler: AnyHandler;
@@ -51,7 +51,7 @@ const strictSteps = memoize((operation: Operation) => createSteps(operation, tru
 
 /** Binds all operations of a part. Fails with EmulatorBugError if one cannot be served. */
 export function bindPart(part: Part, strictBodies: boolean): readonly BoundOperation[] {
-  const behindCalls = createCallContext(part.world);
+  const behindCalls = createCallContext(part.context);
   return part.operations.map((operation) => bind(operation, part, behindCalls, strictBodies));
 }
 
@@ -64,7 +64,7 @@ function bind(operation: Operation, part: Part, behindCalls: object, strictBodie
     throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
   }
   const steps = strictBodies ? strictSteps(operation) : defaultSteps(operation);
-  return { operation, steps, world: part.world, behindCalls, handler, authenticate };
+  return { operation, steps, context: part.context, behindCalls, handler, authenticate };
 }
 
 function createSteps(operation: Operation, strictBodies: boolean): OperationSteps {
@@ -73,7 +73,7 @@ function createSteps(operation: Operation, strictBodies: boolean): OperationStep
   const needed: Readonly<Record<Check, boolean>> = {
     credentials: auth !== "none",
     decode: reads !== "nothing",
-    validate: acceptsAnything(operation),
+    validate: hasNoInputSchema(operation),
   };
   let validate: ValidateRequest | undefined;
   let relaxedChecks: RelaxedChecks | undefined;

@@ -58,17 +58,17 @@ const backlogBytes = 2 ** 20;
 
 /** Events that happened while a client was busy, if they are stored nowhere else. The oldest is dropped first. */
 export class Backlog<Item> {
-  #kept = new ByteBoundedLog<Item>(backlogBytes);
+  #log = new ByteBoundedLog<Item>(backlogBytes);
 
   add(item: Item, bytes: number): void {
-    this.#kept.add(item, bytes);
+    this.#log.add(item, bytes);
   }
 
   /** The whole backlog, after the number of dropped events if there are any. */
   take(): readonly (Item | Resync)[] {
-    const { dropped } = this.#kept.amount;
-    const items = this.#kept.list();
-    this.#kept.clear();
+    const { dropped } = this.#log.amount;
+    const items = this.#log.list();
+    this.#log.clear();
     return dropped === 0 ? items : [new Resync(dropped), ...items];
   }
 }

@@ -48,12 +48,12 @@ function createHostGuard(
 ): (request: IncomingMessage, forwardedHost: string | undefined) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()));
   const remembered = new Set<string>();
-  const isAllowed = (given: string): boolean => {
-    if (remembered.has(given)) return true;
-    const [, written, port = "0"] = given.length > 300 ? [] : (host.exec(given) ?? []);
+  const isAllowed = (hostHeader: string): boolean => {
+    if (remembered.has(hostHeader)) return true;
+    const [, written, port = "0"] = hostHeader.length > 300 ? [] : (host.exec(hostHeader) ?? []);
     const name = written?.toLowerCase();
     if (name === undefined || Number(port) > 65_535 || !(local.test(name) || names.has(name))) return false;
-    if (remembered.size < maxRemembered) remembered.add(given);
+    if (remembered.size < maxRemembered) remembered.add(hostHeader);
     return true;
   };
   return ({ headers, rawHeaders }, forwardedHost) =>
@@ -83,8 +83,8 @@ export function useAuthority({ url = "", headers, rawHeaders }: IncomingMessage)
   else rawHeaders[at + 1] = authority;
 }
 
-const formatForbiddenHost = (given: string | undefined): string =>
-  `Host ${JSON.stringify(given ?? "")} is not allowed. If it is a name of this emulator, start it with --allowed-host.`;
+const formatForbiddenHost = (hostHeader: string | undefined): string =>
+  `Host ${JSON.stringify(hostHeader ?? "")} is not allowed. If it is a name of this emulator, start it with --allowed-host.`;
 
 /**
  * Whether a browser sent the request from a page of another site. `Origin: null` counts as one, because pages that hide

@@ -34,7 +34,7 @@ export interface ReceivedRequest {
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** Calls the listener when the client disconnects before its response. Cheaper than a signal. */
-  onDisconnect(tell: () => void): void;
+  onDisconnect(listener: () => void): void;
   /** The request as the cause of its changes. */
   readonly cause: Cause;
 }
@@ -85,7 +85,7 @@ export type Handlers<Ids extends OperationId, W extends HandlerContext, Caller> 
 /** Resources of an authenticator in addition to the request. */
 export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly operation: Operation;
-  readonly world: W;
+  readonly context: W;
   readonly finding: ReportFinding;
   /** Its line in the request log. */
   readonly line: { setCaller(caller: string): void };

@@ -23,7 +23,7 @@ const closeGraceMs = 1_000;
 
 /** How long a request waits until it is certain that this process leads, and the response after that time. */
 const defaultAssuranceMs = 5_000;
-const tellsOfItself = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
+const ownPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
 /** The interval at which a handover checks for pending requests. */
 const handOverLookMs = 5;
@@ -132,7 +132,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     const forwarded = extractForwarded(request.raw);
     // The request is not forwarded again: its sender looks up the leader.
     if (forwarded && forwarded.key !== key) return reject(reply, forwarded);
-    const isCertain = options.isAssured?.() !== false || tellsOfItself.test(request.originalUrl);
+    const isCertain = options.isAssured?.() !== false || ownPaths.test(request.originalUrl);
     return standby || isCertain ? admitNow(reply, forwarded) : wait(reply, forwarded);
   }
   function admitNow(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
@@ -209,8 +209,8 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       // Pending requests continue until the grace period ends.
       if (options.graceMs === undefined) endAll(waiting.served);
       bodies.stop();
-      const enough = AbortSignal.any([ended.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
-      void wall.sleep(graceMs, enough).then(() => {
+      const timeout = AbortSignal.any([ended.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
+      void wall.sleep(graceMs, timeout).then(() => {
         endAll(waiting.served);
         app.server.closeAllConnections();
       });
@@ -233,17 +233,17 @@ function createTimeFormatter(clock: Clock): () => string {
   let instant = Number.NaN;
   let second = Number.NaN;
   let printed = "";
-  let whole = "";
+  let formatted = "";
   return () => {
     const now = clock.now();
-    if (now === instant) return whole;
+    if (now === instant) return formatted;
     instant = now;
     const millis = now % 1_000;
     if (now - millis !== second) {
       second = now - millis;
       printed = toIsoMillis(second).slice(0, -"000Z".length);
     }
-    whole = `${printed}${String(millis).padStart(3, "0")}Z`;
-    return whole;
+    formatted = `${printed}${String(millis).padStart(3, "0")}Z`;
+    return formatted;
   };
 }

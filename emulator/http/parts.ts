@@ -12,7 +12,7 @@ export type AnyHandler = (input: never, context: never) => unknown;
 export interface Part {
   readonly operations: readonly Operation[];
   readonly handlers: Readonly<Record<string, AnyHandler>>;
-  readonly world: object;
+  readonly context: object;
   readonly authenticate: Authenticators<object>;
 }
 
@@ -23,7 +23,7 @@ interface PartSpec<W extends object> {
   readonly operations: readonly Operation[];
   readonly handlers: Readonly<Record<string, HandlerIn<W>>>;
   /** The prototype of the context of each request. Handlers read it by name and never copy it. */
-  readonly world: W;
+  readonly context: W;
   readonly authenticate?: Readonly<Partial<Record<Operation["auth"], Authenticate<W>>>>;
 }
 
@@ -35,10 +35,10 @@ export const createPart = <W extends object>({ authenticate = {}, ...rest }: Par
  * The prototype of request contexts with the store of the request, which is the cause of its writes. Created on demand,
  * because most requests read once and write nothing.
  */
-export function createCallContext(world: object): object {
-  const { store } = world as { readonly store?: Store };
-  if (store === undefined) return world;
-  return Object.create(world, {
+export function createCallContext(context: object): object {
+  const { store } = context as { readonly store?: Store };
+  if (store === undefined) return context;
+  return Object.create(context, {
     store: {
       get(this: Call<FailureCode, unknown>) {
         return new CausedStore(store, this.request.cause);

@@ -37,10 +37,10 @@ const isWhole = (body: unknown): body is string | Uint8Array => typeof body === 
  * and a client with a response must find its line in the log. If a stream fails, the connection is closed, so that the
  * client notices it.
  */
-export function respond(reply: FastifyReply, given: HttpResponse): void {
+export function respond(reply: FastifyReply, httpResponse: HttpResponse): void {
   const { raw, request } = reply;
   const { exchange } = request;
-  const shown = exchange?.cors ? withCors(given, exchange.cors.origin) : given;
+  const shown = exchange?.cors ? withCors(httpResponse, exchange.cors.origin) : httpResponse;
   const response = exchange?.fault?.truncated ? truncate(shown) : shown;
   const { status, body, failure } = response;
   reply.response = response;

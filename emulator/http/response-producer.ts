@@ -25,8 +25,8 @@ export function createProducer({ id, responses }: Operation): ResponseProducer {
     if (result instanceof Reply) {
       const write = writers.get(result.status);
       if (!write) throw new EmulatorBugError(`Status ${result.status} is not declared`, { operation: id });
-      const made = write(result.body);
-      return { status: result.status, headers: merge(made.headers, result.headers), body: made.body };
+      const written = write(result.body);
+      return { status: result.status, headers: merge(written.headers, result.headers), body: written.body };
     }
     if (result instanceof Passthrough) {
       if (!passes) throw new EmulatorBugError("Responses of other servers are not declared", { operation: id });
@@ -54,12 +54,12 @@ export const toPassthroughResponse = ({ status, rawHeaders, body }: Passthrough)
 });
 
 /** The handler's headers override those of the kind. */
-function merge(made: readonly string[], own: Readonly<Record<string, string>>): readonly string[] {
+function merge(headers: readonly string[], own: Readonly<Record<string, string>>): readonly string[] {
   const names = Object.keys(own);
-  if (names.length === 0) return made;
-  const taken = new Set(names.map((name) => name.toLowerCase()));
+  if (names.length === 0) return headers;
+  const overridden = new Set(names.map((name) => name.toLowerCase()));
   const out = Object.entries(own).flat();
-  for (let i = 0; i < made.length; i += 2) if (!taken.has(made[i]!)) out.push(made[i]!, made[i + 1]!);
+  for (let i = 0; i < headers.length; i += 2) if (!overridden.has(headers[i]!)) out.push(headers[i]!, headers[i + 1]!);
   return out;
 }
 

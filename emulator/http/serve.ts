@@ -38,7 +38,7 @@ const nothing = Object.freeze({});
  * `toErrorResponse`.
  */
 export async function serve(exchange: Exchange, { bound, params }: Match): Promise<HttpResponse> {
-  const { operation, steps, world, behindCalls, handler } = bound;
+  const { operation, steps, context, behindCalls, handler } = bound;
   const { raw, bodies, reportFinding } = exchange;
   const input: Input = { params: nothing, query: nothing, headers: nothing, body: undefined };
   let caller: unknown;
@@ -46,7 +46,7 @@ export async function serve(exchange: Exchange, { bound, params }: Match): Promi
 
   for (const check of steps.checks) {
     if (check === "credentials") {
-      caller = bound.authenticate!(exchange, { operation, world, finding: reportFinding, line: exchange });
+      caller = bound.authenticate!(exchange, { operation, context: context, finding: reportFinding, line: exchange });
       if (caller instanceof Promise) caller = await caller;
     } else if (check === "decode") {
       if (steps.reads === "stream") input.body = bodies.readPieces(raw);
@@ -76,16 +76,16 @@ export async function serve(exchange: Exchange, { bound, params }: Match): Promi
  * not learn which methods exist.
  */
 export async function rejectUnauthenticated(
-  { operation, steps, world, authenticate }: Match["bound"],
+  { operation, steps, context, authenticate }: Match["bound"],
   exchange: Exchange,
 ): Promise<void> {
   if (!authenticate || steps.checks[0] !== "credentials") return;
-  await authenticate(exchange, { operation, world, finding: exchange.reportFinding, line: exchange });
+  await authenticate(exchange, { operation, context: context, finding: exchange.reportFinding, line: exchange });
 }
 
 /** The context of one request. Its prototype is the shared context, because copying it for each request is slow. */
-function createContext(world: object, { request, caller, fail, finding }: Call<FailureCode, unknown>): object {
-  const context = Object.create(world) as { -readonly [Name in keyof Call<FailureCode, unknown>]: unknown };
+function createContext(shared: object, { request, caller, fail, finding }: Call<FailureCode, unknown>): object {
+  const context = Object.create(shared) as { -readonly [Name in keyof Call<FailureCode, unknown>]: unknown };
   context.request = request;
   context.caller = caller;
   context.fail = fail;

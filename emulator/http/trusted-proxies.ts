@@ -83,8 +83,8 @@ addRange(loopback, "::1");
 
 /** Whether a program of this machine sends its own request: over loopback, with a loopback name, and not as a proxy. */
 export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: ProxiedRequest): boolean {
-  const isHandedOn = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
-  return !isHandedOn && isIn(loopback, remoteAddress) && ownNames.has(new URL(origin).hostname);
+  const isForwarded = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
+  return !isForwarded && isIn(loopback, remoteAddress) && ownNames.has(new URL(origin).hostname);
 }
 
 const ownNames = new Set(["localhost", "127.0.0.1", "[::1]"]);

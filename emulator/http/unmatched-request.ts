@@ -100,7 +100,7 @@ export function suggestOperation(
   operations: readonly Operation[],
 ): Operation | undefined {
   const given = splitSegments(path);
-  const apart = rememberSuggestion(getSegmentDistance);
+  const measure = rememberSuggestion(getSegmentDistance);
   let best: Operation | undefined;
   let least = maxDistance;
   for (const operation of operations) {
@@ -109,7 +109,7 @@ export function suggestOperation(
     // Each extra segment counts as one, so that it need not be compared with the others.
     if (Math.abs(given.length - declared.length) / longest >= least) continue;
     const other = [operation.method].flat().includes(method as never) ? 0 : 0.05;
-    const distance = getPathDistance(given, declared, apart) / longest + other;
+    const distance = getPathDistance(given, declared, measure) / longest + other;
     if (distance < least) {
       least = distance;
       best = operation;
@@ -124,8 +124,8 @@ const declaredSegmentsOf = memoize(({ path }: Operation): readonly string[] => s
 
 type Distance = (a: string, b: string) => number;
 
-const getPathDistance = (given: readonly string[], declared: readonly string[], apart: Distance): number =>
-  getEditDistance(given, declared, (a, b) => (b[0] === "{" ? 0.2 : apart(a, b)));
+const getPathDistance = (given: readonly string[], declared: readonly string[], distance: Distance): number =>
+  getEditDistance(given, declared, (a, b) => (b[0] === "{" ? 0.2 : distance(a, b)));
 
 /** Caches distances, because paths have most of their segments in common. */
 function rememberSuggestion(distance: Distance): Distance {

@@ -298,14 +298,11 @@ export class StoreChangedError extends StoreFailedError {}
 export class StateAccessError extends Error {
   override readonly name = "StateAccessError";
   /** Whether permissions are missing, or whether a retry may succeed. Undefined if neither applies. */
-  readonly trouble: "forbidden" | "temporary" | undefined;
+  readonly kind: "forbidden" | "temporary" | undefined;
 
-  constructor(
-    message: string,
-    options: { readonly cause?: unknown; readonly trouble?: StateAccessError["trouble"] } = {},
-  ) {
+  constructor(message: string, options: { readonly cause?: unknown; readonly kind?: StateAccessError["kind"] } = {}) {
     super(message, { cause: options.cause });
-    this.trouble = options.trouble;
+    this.kind = options.kind;
   }
 }
 

@@ -16,7 +16,7 @@ import {
 } from "./deliveries.ts";
 import { purge } from "./record.ts";
 import { getRetentionEnd } from "./retry-rule.ts";
-import { type Subscription, toConcurrencyKey } from "./subscriptions.ts";
+import { toConcurrencyKey, type Webhook } from "./subscriptions.ts";
 
 /** Filter of the log. A record must match all given fields. */
 export interface DeliveryFilter {
@@ -104,7 +104,7 @@ interface ForeignDelivery {
 /** Adds it to the log without any effects. Returns its row. */
 export function recordForeignDelivery(
   tx: Transaction,
-  { id: webhook_id, workspace_id, url }: Subscription,
+  { id: webhook_id, workspace_id, url }: Webhook,
   { activity, label, headers, body, status, error = null, duration_ms, response_body = null }: ForeignDelivery,
   now: number,
 ): Delivery {

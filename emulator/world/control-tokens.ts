@@ -59,9 +59,9 @@ export class ControlTokens {
   }
 
   /** Finds the row of a token and records its use. Undefined if there is none. */
-  async use(given: string): Promise<ControlToken | undefined> {
+  async use(secret: string): Promise<ControlToken | undefined> {
     // Found by an index of hashes. A client cannot choose any part of a hash, so the time reveals nothing.
-    const equals = hashOf(given);
+    const equals = hashOf(secret);
     const found = await this.#store.read(async (view) => {
       const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
       return row && (await isOfWorkspace(view, row)) ? row : undefined;
@@ -99,12 +99,12 @@ export class ControlTokens {
       const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
       const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
-      const made = await store.transaction("tokens.create", async (tx) => {
+      const created = await store.transaction("tokens.create", async (tx) => {
         if (name === localToken || (await tx.get(controlTokens, name))) return false;
         tx.put(controlTokens, { ...row, ...bound });
         return true;
       });
-      return made ? token : undefined;
+      return created ? token : undefined;
     });
   }
 

@@ -136,7 +136,8 @@ export function createRenewableIds(seed: string | undefined): RenewableIds {
       moveTo() {},
     };
   }
-  const begin = (sequence: number, drawn = 0) => createSeededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
+  const begin = (sequence: number, drawnBytes = 0) =>
+    createSeededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawnBytes);
   let sequence = 0;
   let ids = begin(0);
   const moveTo = (place: IdPosition | undefined) => {

@@ -153,14 +153,14 @@ export class CorpusWriter {
   }
 
   /** Creates the folder, or continues the corpus in it. `joins` is true if another recorder is writing to it. */
-  static async open(folder: string, joins = false): Promise<CorpusWriter> {
+  static async open(folder: string, isShared = false): Promise<CorpusWriter> {
     await makeFolder(folder);
     const isNew = await createFileAtomic(join(folder, indexName), `${JSON.stringify(header)}\n`);
     if (isNew) return new CorpusWriter(folder, 0);
     const { entries, isEnded } = await readIndex(folder);
     if (isEnded) throw new CorpusError(`${folder} holds a corpus that is complete: choose another folder`);
     const writer = new CorpusWriter(folder, entries.length);
-    if (!joins) await writer.#addUnlisted(new Set(entries.map(({ file }) => file)));
+    if (!isShared) await writer.#addUnlisted(new Set(entries.map(({ file }) => file)));
     return writer;
   }
 
@@ -171,9 +171,9 @@ export class CorpusWriter {
 
   /** Stores a sanitized exchange. Returns the name of its file. */
   add(exchange: RecordedExchange): Promise<string> {
-    const added = this.#last.then(() => this.#add(exchange));
-    this.#last = added.catch(() => {});
-    return added;
+    const written = this.#last.then(() => this.#add(exchange));
+    this.#last = written.catch(() => {});
+    return written;
   }
 
   async #add(exchange: RecordedExchange): Promise<string> {

@@ -115,9 +115,9 @@ export function editFields(
     const rest = text.slice(start, start + longestValue);
     const length = rest.search(end);
     const value = length < 0 ? rest : rest.slice(0, length);
-    const made = value === "" ? undefined : edit(name, value, isPair ? "parameter" : "error");
-    if (made === undefined) continue;
-    out += text.slice(at, start) + made;
+    const replacement = value === "" ? undefined : edit(name, value, isPair ? "parameter" : "error");
+    if (replacement === undefined) continue;
+    out += text.slice(at, start) + replacement;
     at = start + value.length;
     sign.lastIndex = at;
   }
@@ -168,8 +168,8 @@ export const editMarkup = (text: string, edits: MarkupEdits): string =>
     ) => {
       if (between !== undefined) return edits.editText(between);
       if (name === undefined) return editAttributes(tag!, edits);
-      const made = edits.editElement(name.replace(/^.*:/, ""), section ?? content ?? "");
-      const shown = section === undefined ? made : `<![CDATA[${made}]]>`;
+      const replacement = edits.editElement(name.replace(/^.*:/, ""), section ?? content ?? "");
+      const shown = section === undefined ? replacement : `<![CDATA[${replacement}]]>`;
       return `<${name}${editAttributes(attributes ?? "", edits)}>${shown}${end}`;
     },
   );

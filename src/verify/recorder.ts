@@ -27,8 +27,8 @@ export class Recorder {
   }
 
   /** `key` is the key of the stand-ins. Undefined for one that is lost with this object. */
-  static async open(folder: string, key?: Buffer, joins = false): Promise<Recorder> {
-    return new Recorder(await CorpusWriter.open(folder, joins), key);
+  static async open(folder: string, key?: Buffer, isShared = false): Promise<Recorder> {
+    return new Recorder(await CorpusWriter.open(folder, isShared), key);
   }
 
   get count(): number {

@@ -118,8 +118,8 @@ export class TextSanitizer {
       .replace(/[\ue000\ue001]/g, "")
       .replace(urlPattern, (url) => setAside(this.sanitizeUrl(url)));
     const marked = [...s.secrets].reduce(
-      (text, [secret, made]) =>
-        secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, setAside(made)) : text,
+      (text, [secret, standIn]) =>
+        secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, setAside(standIn)) : text,
       withoutUrls,
     );
     const plain = editFields(marked, (name, inner, place) => {
@@ -209,8 +209,8 @@ export class TextSanitizer {
   #sanitizeSegment(segment: string): string {
     if (this.#vocabulary.segments.has(segment) || segment === "") return segment;
     const plain = decodePart(segment);
-    const made = this.#standIns.secrets.get(plain) ?? this.sanitizeText(plain, "value");
-    return made === plain ? segment : encodeURIComponent(made).replaceAll("%40", "@");
+    const sanitized = this.#standIns.secrets.get(plain) ?? this.sanitizeText(plain, "value");
+    return sanitized === plain ? segment : encodeURIComponent(sanitized).replaceAll("%40", "@");
   }
 
   /** Sanitizes `name=value&…`, the form of queries and forms. */
@@ -226,12 +226,12 @@ export class TextSanitizer {
         const bare = decodePart(name)
           .replace(/^.*[?]/, "")
           .replace(/\[[^[\]]{0,40}\]$/, "");
-        const made = this.sanitizeParameter(bare, value);
+        const sanitized = this.sanitizeParameter(bare, value);
         const shownName =
           name.includes("@") || name.includes("%40")
             ? encodeURIComponent(this.sanitizeText(decodePart(name), "value"))
             : name;
-        return `${shownName}=${made === value ? pair.slice(equals + 1) : encodeURIComponent(made)}`;
+        return `${shownName}=${sanitized === value ? pair.slice(equals + 1) : encodeURIComponent(sanitized)}`;
       })
       .join("&");
   }
@@ -280,10 +280,10 @@ export class TextSanitizer {
     if (!isText)
       return createStandInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.createToken(original);
     const colon = /^([^\s:]+):(\S+)$/.exec(text);
-    const made = colon
+    const sanitized = colon
       ? `${this.#standIns.createToken(colon[1]!)}:${this.#standIns.createToken(colon[2]!)}`
       : this.sanitizeText(text, "value");
-    return made === text ? original : Buffer.from(made).toString(encoding);
+    return sanitized === text ? original : Buffer.from(sanitized).toString(encoding);
   }
 }
 

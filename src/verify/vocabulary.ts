@@ -33,12 +33,12 @@ const errorWords =
   "without wrong yet you your zero content-type bearer basic oauth true false yes";
 
 const wordPattern = /\p{L}+/gu;
-let made: Vocabulary | undefined;
+let cached: Vocabulary | undefined;
 
 /** Read from the declarations once. */
 export function getVocabulary(): Vocabulary {
-  made ??= readVocabulary();
-  return made;
+  cached ??= readVocabulary();
+  return cached;
 }
 
 function readVocabulary(): Vocabulary {

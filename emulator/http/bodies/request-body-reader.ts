@@ -49,19 +49,19 @@ export const defaultBodyReadTimeouts: BodyReadTimeouts = {
 /** Reads the bodies of one listener, each with its timeout. */
 export class RequestBodyReader {
   readonly #limits: BodyReadTimeouts;
-  readonly #whole: Deadlines<() => void>;
+  readonly #bodyDeadlines: Deadlines<() => void>;
   readonly #paces: Deadlines<() => void>;
 
   constructor(wall: WallClock, limits: BodyReadTimeouts) {
     const cutLate = (cut: () => void) => cut();
     this.#limits = limits;
-    this.#whole = new Deadlines(wall, limits.bodyMs, cutLate);
+    this.#bodyDeadlines = new Deadlines(wall, limits.bodyMs, cutLate);
     this.#paces = new Deadlines(wall, limits.paceMs, cutLate);
   }
 
   /** Reads the whole body. Fails with MaxBodyBytesExceededError, BodyAbortedError or BodyTimeoutError. */
   collect(raw: IncomingMessage, maxBytes = maxBodyBytes): Promise<Buffer> {
-    return readBody(raw, maxBytes, (late) => this.#whole.enter(late));
+    return readBody(raw, maxBytes, (late) => this.#bodyDeadlines.enter(late));
   }
 
   /**
@@ -75,9 +75,9 @@ export class RequestBodyReader {
       if (received - receivedBefore < this.#limits.paceBytes)
         return void raw.destroy(new BodyTimeoutError("the body was received too slowly"));
       receivedBefore = received;
-      leave = this.#paces.enter(checkPace);
+      cancel = this.#paces.enter(checkPace);
     };
-    let leave = this.#paces.enter(checkPace);
+    let cancel = this.#paces.enter(checkPace);
     try {
       for await (const piece of raw as AsyncIterable<Uint8Array>) {
         received += piece.byteLength;
@@ -86,20 +86,20 @@ export class RequestBodyReader {
     } catch (cause) {
       throw new BodyAbortedError("aborted", { cause });
     } finally {
-      leave();
+      cancel();
     }
   }
 
   /** Called after the response: Node reads the rest of a body, so that the connection can be used again. */
   discard(raw: IncomingMessage): void {
     if (!hasBody(raw) || raw.complete || raw.destroyed) return;
-    const leave = this.#whole.enter(() => raw.socket.destroy());
-    raw.once("close", leave);
+    const cancel = this.#bodyDeadlines.enter(() => raw.socket.destroy());
+    raw.once("close", cancel);
   }
 
   /** Removes all deadlines. */
   stop(): void {
-    this.#whole.stop();
+    this.#bodyDeadlines.stop();
     this.#paces.stop();
   }
 }
@@ -115,7 +115,7 @@ function readBody(raw: IncomingMessage, maxBytes: number, enter: (late: () => vo
     let size = 0;
     const finish = (error?: Error) => {
       raw.off("data", onData).off("end", onEnd).off("close", onClose);
-      leave();
+      cancel();
       if (error) reject(error);
       else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
     };
@@ -126,7 +126,7 @@ function readBody(raw: IncomingMessage, maxBytes: number, enter: (late: () => vo
     };
     const onEnd = () => finish();
     const onClose = () => finish(new BodyAbortedError("aborted"));
-    const leave = enter(() => finish(new BodyTimeoutError("the body was not received in time")));
+    const cancel = enter(() => finish(new BodyTimeoutError("the body was not received in time")));
     raw.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }

@@ -10,7 +10,7 @@ export interface Dialect {
   toUnreadableResponse(problem: DecodeProblem): HttpResponse;
   toTooLargeResponse(): HttpResponse;
   /** Nothing was stored. `rejected` names the file, if others can be written. */
-  storeFailed(refused?: string): HttpResponse;
+  storeFailed(rejectedFile?: string): HttpResponse;
   /** Nothing is declared for this path. `nearest` is the operation that the client may have meant. */
   toNotFoundResponse(nearest: Operation | undefined): HttpResponse;
   toMethodNotAllowedResponse(method: string, allowed: readonly string[]): HttpResponse;

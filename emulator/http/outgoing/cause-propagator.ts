@@ -71,9 +71,9 @@ export class CausePropagator {
     const at = rawHeaders.findIndex((_, i) => i % 2 === 0 && isLink(i) && this.#offered.has(rawHeaders[i + 1] ?? ""));
     if (at < 0) return undefined;
     const [, name = ""] = rawHeaders.splice(at, 2);
-    const others = rawHeaders.filter((_, i) => i % 2 === 1 && isLink(i - 1));
-    if (others.length === 0) delete headers[linkHeader];
-    else headers[linkHeader] = others.join(", ");
+    const foreign = rawHeaders.filter((_, i) => i % 2 === 1 && isLink(i - 1));
+    if (foreign.length === 0) delete headers[linkHeader];
+    else headers[linkHeader] = foreign.join(", ");
     const link = this.#offered.get(name);
     this.#offered.delete(name);
     return link;

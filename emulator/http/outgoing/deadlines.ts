@@ -22,7 +22,7 @@ class Waiter<Waiting> {
   }
 
   /** Unlinks its neighbors, so that the garbage collector does not follow it to later entries. */
-  leave(): void {
+  remove(): void {
     this.before.after = this.after;
     this.after.before = this.before;
     this.before = this;
@@ -55,13 +55,13 @@ export class Deadlines<Waiting> {
     const waiter = new Waiter(waiting, this.#wall.monotonicNow() + this.#afterMs);
     waiter.enter(this.#end);
     if (!this.#sleeping) void this.#watch();
-    return () => waiter.leave();
+    return () => waiter.remove();
   }
 
   /** Ends all entries, the first one first. */
   *clear(): Generator<Waiting> {
     for (let first = this.#end.after; first !== this.#end; first = this.#end.after) {
-      first.leave();
+      first.remove();
       yield first.waiting!;
     }
   }
@@ -79,7 +79,7 @@ export class Deadlines<Waiting> {
       if (left > 0) {
         await this.#wall.sleep(left, this.#stop.signal);
       } else {
-        first.leave();
+        first.remove();
         this.#late(first.waiting!);
       }
     }
@@ -100,11 +100,11 @@ export class TimeoutPool {
   /** Returns the result of `work`, or `timedOut` if that takes longer than `ms`. The work itself continues. */
   withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
-      const leave = this.#getDeadlines(ms).enter(() => resolve(timedOut));
+      const remove = this.#getDeadlines(ms).enter(() => resolve(timedOut));
       const settle =
         <Outcome>(pass: (outcome: Outcome) => void) =>
         (outcome: Outcome) => {
-          leave();
+          remove();
           pass(outcome);
         };
       work.then(settle(resolve), settle(reject));

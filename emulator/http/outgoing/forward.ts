@@ -52,7 +52,7 @@ export interface Forwarder {
 }
 
 /** The error for aborted requests, created once because each new one would have a stack. */
-const nobodyWaits = new Error("The caller has stopped waiting");
+const clientGoneError = new Error("The caller has stopped waiting");
 
 /** Headers of a request that concern only one connection or one message framing. */
 const notSent = new Set([
@@ -97,7 +97,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
         else resolve({ kind: "unreachable", reason: getReason(forwarded.cause) });
       });
       agent.dispatch({ origin: base.origin, path, method: request.method as "GET", headers, body }, exchange);
-      return { sent, abort: () => exchange.abort(nobodyWaits) };
+      return { sent, abort: () => exchange.abort(clientGoneError) };
     },
     withTimeout: (ms, work) => patience.withTimeout(ms, work),
     isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === mark) ?? false,
@@ -180,7 +180,7 @@ const waitingBytes = 65_536;
  */
 class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;
-  readonly #tell: (forwarded: ForwardOutcome) => void;
+  readonly #settle: (forwarded: ForwardOutcome) => void;
   readonly #chunks: Buffer[] = [];
   #waiting = 0;
   #hasHead = false;
@@ -191,9 +191,9 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   #wake = () => {};
 
   /** `tell` is called once. */
-  constructor(method: string, tell: (forwarded: ForwardOutcome) => void) {
+  constructor(method: string, settle: (forwarded: ForwardOutcome) => void) {
     this.#method = method;
-    this.#tell = tell;
+    this.#settle = settle;
   }
 
   /** Ends it at once with that cause. Does nothing after it has ended. */
@@ -218,7 +218,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
     this.#resume = goOn;
     const headers = rawHeaders.map((text) => text.toString("latin1"));
     // Called after everything that arrived with the head.
-    queueMicrotask(() => this.#tell({ answer: new Passthrough(status, headers, this.#createBody()) }));
+    queueMicrotask(() => this.#settle({ answer: new Passthrough(status, headers, this.#createBody()) }));
     return true;
   }
 
@@ -237,7 +237,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   onError(cause: Error): void {
     if (this.#end) return;
     this.#end = { cause };
-    if (!this.#hasHead) this.#tell({ cause });
+    if (!this.#hasHead) this.#settle({ cause });
     this.#wake();
   }
 

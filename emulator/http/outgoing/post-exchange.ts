@@ -18,7 +18,7 @@ export type PostOutcome = { readonly status: number; readonly body: Buffer } | {
  * only those, needs Node 22.
  */
 export class PostExchange implements Dispatcher.DispatchHandler {
-  readonly #tell: (ended: PostOutcome) => void;
+  readonly #settle: (ended: PostOutcome) => void;
   #abort: ((cause: Error) => void) | undefined;
   #status = 0;
   readonly #chunks: Buffer[] = [];
@@ -26,8 +26,8 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   #ended = false;
 
   /** `tell` is called once. */
-  constructor(tell: (ended: PostOutcome) => void) {
-    this.#tell = tell;
+  constructor(settle: (ended: PostOutcome) => void) {
+    this.#settle = settle;
   }
 
   /** Ends it at once with that cause. Does nothing after it has ended. */
@@ -78,7 +78,7 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   #end(ended: PostOutcome): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#tell(ended);
+    this.#settle(ended);
   }
 }
 
@@ -102,12 +102,12 @@ const words = lookupTable<readonly [code: string, message: string]>({
 });
 
 /** Node reads that variable once, at its start. */
-const trustIt = "Start the emulator with NODE_EXTRA_CA_CERTS=FILE";
+const trustHint = "Start the emulator with NODE_EXTRA_CA_CERTS=FILE";
 
-const ofTls: Readonly<Record<TlsFailure, string>> = {
+const tlsMessages: Readonly<Record<TlsFailure, string>> = {
   "no-tls": "The receiver does not speak TLS. Use http:// in the webhook's URL.",
-  "self-signed": `The receiver's certificate is self-signed. ${trustIt}, the file with that certificate.`,
-  "unknown-authority": `The receiver's certificate is signed by an unknown authority. ${trustIt}, the file with the authority's certificate.`,
+  "self-signed": `The receiver's certificate is self-signed. ${trustHint}, the file with that certificate.`,
+  "unknown-authority": `The receiver's certificate is signed by an unknown authority. ${trustHint}, the file with the authority's certificate.`,
   expired: "The receiver's certificate has expired. Renew it.",
   "other-host": "The receiver's certificate is for another host. Use the host of the certificate in the webhook's URL.",
 };
@@ -142,8 +142,8 @@ export function describeResponseFailure(
   }
   const text = error instanceof Error ? error.message : String(error);
   if (code === "address_not_allowed") return { code, message: text };
-  const trouble = toTlsFailure(code);
-  if (trouble !== undefined) return { code: "tls_error", message: ofTls[trouble] };
+  const failure = toTlsFailure(code);
+  if (failure !== undefined) return { code: "tls_error", message: tlsMessages[failure] };
   if (error instanceof Error && /CERT|TLS|SSL/.test(code)) {
     return { code: "tls_error", message: `TLS with the receiver failed: ${getTlsReason(error)} (${code})` };
   }

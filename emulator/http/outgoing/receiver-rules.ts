@@ -128,8 +128,8 @@ function isListed(url: URL, { allow }: ReceiverRules): boolean {
   // `new URL` omits the default port of a scheme.
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
   return allow.some((entry) => {
-    const wanted = entry.toLowerCase();
-    if (wanted.startsWith("*.")) return host.endsWith(wanted.slice(1));
-    return wanted === host || wanted === url.hostname || wanted === `${url.hostname}:${port}`;
+    const pattern = entry.toLowerCase();
+    if (pattern.startsWith("*.")) return host.endsWith(pattern.slice(1));
+    return pattern === host || pattern === url.hostname || pattern === `${url.hostname}:${port}`;
   });
 }

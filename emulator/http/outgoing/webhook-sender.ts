@@ -100,12 +100,12 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       if (forbidden) return Promise.resolve({ error: forbidden });
       return new Promise((resolve, reject) => {
         const exchange = new PostExchange((ended) => {
-          leave();
+          remove();
           if ("status" in ended) resolve(ended);
           else if (ended.cause instanceof DeliveryAbortedError) reject(ended.cause);
           else resolve({ error: describeResponseFailure(ended.cause, origin, options) });
         });
-        const leave = underWay.enter(exchange);
+        const remove = underWay.enter(exchange);
         agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
       });
     },

@@ -36,7 +36,7 @@ export interface LoggedRequest {
   readonly wallAt: number;
   readonly durationMs: number;
   /** Whether its state has been replaced since. Another request may have its number. */
-  left?: true;
+  isReplaced?: true;
 }
 
 /** Estimated size of an entry without its strings. */
@@ -47,7 +47,7 @@ const entryBytes = 250;
  * share one log.
  */
 export class RequestLog {
-  readonly #kept: ByteBoundedLog<LoggedRequest>;
+  readonly #log: ByteBoundedLog<LoggedRequest>;
   readonly #watchers = new Set<(entry: LoggedRequest, bytes: number) => void>();
   #lastId = 0;
   #lastHeaders: readonly string[] = [];
@@ -55,7 +55,7 @@ export class RequestLog {
   #headersBytes = 0;
 
   constructor(maxBytes = 4 * 1024 * 1024) {
-    this.#kept = new ByteBoundedLog(maxBytes);
+    this.#log = new ByteBoundedLog(maxBytes);
   }
 
   /** Returns the number of a new request. Its entry is added after the response. */
@@ -76,23 +76,23 @@ export class RequestLog {
 
   /** Continues after this number, when the state is reset or rewound. */
   rewindTo(number: number): void {
-    for (const entry of this.#kept.list()) if (entry.id > number) entry.left = true;
+    for (const entry of this.#log.list()) if (entry.id > number) entry.isReplaced = true;
     this.#lastId = number;
   }
 
   /** `rawHeaders` must come from `internHeaders`. */
   add(entry: LoggedRequest): void {
     // It arrived before the numbers were set back.
-    if (entry.id > this.#lastId) entry.left = true;
+    if (entry.id > this.#lastId) entry.isReplaced = true;
     const bytes =
       entryBytes +
       estimateStringBytes(entry.target) +
       estimateFindingsBytes(entry.findings) +
       this.#headersBytes +
       (entry.body?.length ?? 0);
-    this.#kept.add(entry, bytes);
+    this.#log.add(entry, bytes);
     this.#headersBytes = 0;
-    for (const tell of this.#watchers) tell(entry, bytes);
+    for (const watcher of this.#watchers) watcher(entry, bytes);
   }
 
   /** Clients repeat their headers, so equal lists are shared to save memory. */
@@ -104,22 +104,22 @@ export class RequestLog {
   }
 
   get amount(): BufferUsage {
-    return this.#kept.amount;
+    return this.#log.amount;
   }
 
   /** Oldest first. */
   list(): readonly LoggedRequest[] {
-    return this.#kept.list();
+    return this.#log.list();
   }
 
   clear(): void {
-    this.#kept.clear();
+    this.#log.clear();
   }
 
   /** Calls the listener for each new entry, with its size in memory. Returns the function that removes it. */
-  watch(tell: (entry: LoggedRequest, bytes: number) => void): () => void {
-    this.#watchers.add(tell);
-    return () => this.#watchers.delete(tell);
+  watch(watcher: (entry: LoggedRequest, bytes: number) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 }
 

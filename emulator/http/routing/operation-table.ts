@@ -91,8 +91,8 @@ export class OperationTable {
 
   #selectMatch({ at, params }: FoundRoute, accept: string | undefined): Match {
     const stream = this.#routes.streams.get(at);
-    const isMeant = stream !== undefined && accept?.includes("text/event-stream");
-    return { bound: this.all[isMeant ? stream : at]!, params };
+    const wantsStream = stream !== undefined && accept?.includes("text/event-stream");
+    return { bound: this.all[wantsStream ? stream : at]!, params };
   }
 }
 

@@ -14,9 +14,9 @@ export const parseAuthority = (target: string): string | undefined =>
  */
 export function toOriginForm(target: string): string | undefined {
   if (target[0] === "/") return target;
-  const whole = authority.exec(target)?.[0];
-  if (whole === undefined) return undefined;
-  const rest = target.slice(whole.length);
+  const prefix = authority.exec(target)?.[0];
+  if (prefix === undefined) return undefined;
+  const rest = target.slice(prefix.length);
   return rest[0] === "/" ? rest : `/${rest}`;
 }
 

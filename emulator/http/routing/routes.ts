@@ -37,11 +37,11 @@ const routesByFirst = new WeakMap<Operation, Routes[]>();
 /** The routes of a list of operations, cached because all emulators of a process serve the same few lists. */
 export function getRoutes(operations: readonly Operation[]): Routes {
   const [first] = operations;
-  const alike = (first && routesByFirst.get(first)) ?? [];
-  const made = alike.find((routes) => routes.areOf(operations));
-  if (made) return made;
+  const candidates = (first && routesByFirst.get(first)) ?? [];
+  const cached = candidates.find((routes) => routes.areOf(operations));
+  if (cached) return cached;
   const routes = new Routes(operations);
-  if (first) routesByFirst.set(first, [...alike, routes]);
+  if (first) routesByFirst.set(first, [...candidates, routes]);
   return routes;
 }
 

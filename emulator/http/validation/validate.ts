@@ -34,7 +34,7 @@ type Check = (sent: RequestParts, input: Input, problems: ValidationProblem[]) =
 const none: readonly ValidationProblem[] = [];
 
 /** Whether a request can be invalid. */
-export const acceptsAnything = ({ request: { params, query, headers, body } }: Operation): boolean =>
+export const hasNoInputSchema = ({ request: { params, query, headers, body } }: Operation): boolean =>
   params !== undefined || query !== undefined || headers !== undefined || (body !== undefined && "schema" in body);
 
 /** For an operation that accepts everything. */

@@ -151,7 +151,7 @@ export class Replay {
   readonly #isOwn: boolean;
   #isTrusted = false;
   /** Generations whose lines are applied, together with all before them. */
-  readonly #reached = new Set<number>();
+  readonly #applied = new Set<number>();
 
   /** `last` is the number of the last line to apply. `isOwn` skips the validation of rows of the current version. */
   constructor(
@@ -197,10 +197,10 @@ export class Replay {
   }
 
   #follow({ generation, after }: Header): void {
-    if (this.#base !== undefined && generation !== this.#base.generation && !this.#reached.has(after)) {
+    if (this.#base !== undefined && generation !== this.#base.generation && !this.#applied.has(after)) {
       throw new StateFormatError(`the previous journal (generation ${after}) is missing`);
     }
-    this.#reached.add(generation);
+    this.#applied.add(generation);
   }
 }
 

@@ -25,7 +25,7 @@ export interface RecoveredState {
   /** Obsolete files: unfinished checkpoints and empty journals. */
   readonly leftovers: readonly string[];
   /** Generations of journals that the checkpoint contains. */
-  readonly behind: readonly number[];
+  readonly olderJournals: readonly number[];
   /** The last generation that has a file. */
   readonly newest: number;
 }
@@ -48,10 +48,10 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   const state = base?.state ?? new State(collections);
   const upgrade = base?.upgrade ?? createCurrentUpgrade(collections);
   const replay = new Replay(disk, state, upgrade, base);
-  const behind: number[] = [];
+  const olderJournals: number[] = [];
   for (const generation of generations) {
     const journal = getJournalPath(path, generation);
-    if (base && generation < base.generation) behind.push(generation);
+    if (base && generation < base.generation) olderJournals.push(generation);
     else await replay.add(journal);
   }
   const due = base && requireSuccessorJournals(path, base, replay.journals);
@@ -66,7 +66,7 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
     position: replay.position,
     journals,
     leftovers,
-    behind,
+    olderJournals,
     newest: Math.max(base?.generation ?? 0, generations.at(-1) ?? 0),
   };
 }

@@ -97,7 +97,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   }
 
   async withCause<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T> {
-    const whole = this.#cause;
+    const outerCause = this.#cause;
     const before = this.#changes.length;
     this.#cause = cause;
     try {
@@ -105,7 +105,7 @@ export class LiveTransaction extends LiveView implements Transaction {
       if (this.#changes.length > before) this.recordCause();
       return result;
     } finally {
-      this.#cause = whole;
+      this.#cause = outerCause;
     }
   }
 
@@ -156,10 +156,10 @@ export class LiveTransaction extends LiveView implements Transaction {
   /** The changes in order, for the journal. Of a sequence, only the last value is listed. */
   get changes(): readonly Change[] {
     if (this.#sequencesBefore.size === 0) return this.#changes;
-    const reached = [...this.#sequencesBefore.keys()].map(
+    const sequenceChanges = [...this.#sequencesBefore.keys()].map(
       (sequence): Change => ["next", sequence, this.#within.sequences.get(sequence)!],
     );
-    return [...this.#changes, ...reached];
+    return [...this.#changes, ...sequenceChanges];
   }
 
   touches(collection: Collection["name"]): boolean {

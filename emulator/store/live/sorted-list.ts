@@ -227,10 +227,10 @@ export class SortedList<Item extends OrderedItem> {
     } else if (!block.isFull) {
       block.insert(place, value, item);
     } else {
-      const behind = block.split(place, value);
-      this.#blocks.splice(at + 1, 0, behind);
+      const secondHalf = block.split(place, value);
+      this.#blocks.splice(at + 1, 0, secondHalf);
       if (place <= block.length) block.insert(place, value, item);
-      else behind.insert(place - block.length, value, item);
+      else secondHalf.insert(place - block.length, value, item);
     }
   }
 }

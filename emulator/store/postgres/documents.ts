@@ -47,8 +47,8 @@ export class Documents {
     pieces: AsyncIterable<Uint8Array>,
     { kind, name = (own) => own, base = () => ({ lastLine: 0 }) }: WriteOptions,
   ): Promise<{ id: string; name: string; bytes: number }> {
-    const [made] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
-    const id = made!.id as string;
+    const [created] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
+    const id = created!.id as string;
     try {
       let bytes = 0;
       let piece = 0;
@@ -101,17 +101,17 @@ export class Documents {
     writing: WriteOptions,
     failure: (cause: unknown) => StoreFailedError,
   ): Promise<void> {
-    let broken: { readonly cause: unknown } | undefined;
+    let pieceError: { readonly cause: unknown } | undefined;
     async function* observe(): AsyncGenerator<Uint8Array, void> {
       try {
         yield* pieces;
       } catch (cause) {
-        broken = { cause };
+        pieceError = { cause };
         throw cause;
       }
     }
     await this.write(observe(), writing).catch((cause) => {
-      throw broken ? broken.cause : failure(cause);
+      throw pieceError ? pieceError.cause : failure(cause);
     });
   }
 

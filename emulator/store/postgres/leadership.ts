@@ -127,7 +127,7 @@ export class Leadership {
   static async acquire(
     options: LeadershipOptions,
     signal: AbortSignal,
-    tell: LeaderChangeHandler,
+    onChange: LeaderChangeHandler,
   ): Promise<Leadership> {
     const { database, wall, leaseMs } = options;
     let seen: (Pick<LeadershipRow, "epoch" | "beat" | "leader"> & { readonly since: number }) | undefined;
@@ -156,11 +156,11 @@ export class Leadership {
         const patienceMs = isLocked ? quietMsWithoutLock(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
         if (isFree ? isLocked : quietMs > patienceMs) {
           // The previous leader no longer receives requests.
-          tell(null, row.token);
+          onChange(null, row.token);
           const begun = await begin(options, row, isLocked);
           if (begun) return new Leadership(options, begun);
         }
-        tell(!isFree && alive === row.leader ? row.address : null, row.token);
+        onChange(!isFree && alive === row.leader ? row.address : null, row.token);
       } catch (error) {
         if (!wasReached) throw error;
         // A beat may have moved while it could not be observed.

@@ -202,14 +202,14 @@ function deriveItemOrder(pairs: Pairs): Change | string {
 }
 
 function deriveShift(pairs: Pairs): Change | string {
-  const apart = pairs.map(({ recorded, replayed }) =>
+  const gaps = pairs.map(({ recorded, replayed }) =>
     typeof recorded === "number"
       ? recorded - Number(replayed)
       : isTime(String(recorded))
         ? Date.parse(String(recorded)) - Date.parse(String(replayed))
         : Number.NaN,
   );
-  const middle = apart.toSorted((a, b) => a - b)[Math.floor(apart.length / 2)]!;
-  if (apart.some((one) => !(Math.abs(one - middle) <= 5_000))) return "it varies";
+  const middle = gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)]!;
+  if (gaps.some((one) => !(Math.abs(one - middle) <= 5_000))) return "it varies";
   return { to: "shift", ms: typeof pairs[0]!.recorded === "number" ? middle : Math.round(middle / 1_000) * 1_000 };
 }

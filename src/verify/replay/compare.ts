@@ -108,10 +108,10 @@ function compareObjects(
   const findKey = (key: string): string => (Object.hasOwn(actual, key) ? key : (context.links.findText(key) ?? key));
   const keys = Object.keys(recorded);
   const common = keys.filter((key) => Object.hasOwn(actual, findKey(key)));
-  const taken = new Set(common.map(findKey));
+  const used = new Set(common.map(findKey));
   const added = keys.filter((key) => !Object.hasOwn(actual, findKey(key)));
-  const absent = Object.keys(actual).filter((key) => !taken.has(key));
-  const order = Object.keys(actual).filter((key) => taken.has(key));
+  const absent = Object.keys(actual).filter((key) => !used.has(key));
+  const order = Object.keys(actual).filter((key) => used.has(key));
   const isReordered = common.some((key, at) => findKey(key) !== order[at]);
   return [
     ...added.map(

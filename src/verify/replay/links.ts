@@ -74,8 +74,8 @@ export class Links {
 
   /** Replaces everything in a string of a request that has a link. */
   translateText(text: string): string {
-    const whole = this.#texts.get(text);
-    if (whole !== undefined) return whole;
+    const link = this.#texts.get(text);
+    if (link !== undefined) return link;
     return text
       .replace(/\b[A-Z]{1,5}-\d+\b/g, (id) => this.#texts.get(id) ?? id)
       .replace(/\b(?:safe|5afe)[A-Za-z0-9+/_=.-]+|\beyJ[\w.-]+/g, (token) => this.#texts.get(token) ?? token)
@@ -90,8 +90,8 @@ export class Links {
       const plain = decodePart(segment);
       if (name !== undefined && /^\d+$/.test(plain))
         return String(this.findNumber(scopeOf(name, resource), Number(plain)) ?? plain);
-      const made = this.translateText(plain);
-      return made === plain ? segment : encodeURIComponent(made);
+      const translated = this.translateText(plain);
+      return translated === plain ? segment : encodeURIComponent(translated);
     });
     if (query === undefined) return segments.join("/");
     const pairs = query.split("&").map((pair) => {
@@ -99,11 +99,11 @@ export class Links {
       if (equals < 0) return pair;
       const name = decodePart(pair.slice(0, equals));
       const plain = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
-      const made =
+      const translated =
         isIdKey(name) && /^\d+$/.test(plain)
           ? String(this.findNumber(scopeOf(name, resource), Number(plain)) ?? plain)
           : this.translateText(plain);
-      return made === plain ? pair : `${pair.slice(0, equals)}=${encodeURIComponent(made)}`;
+      return translated === plain ? pair : `${pair.slice(0, equals)}=${encodeURIComponent(translated)}`;
     });
     return `${segments.join("/")}?${pairs.join("&")}`;
   }

@@ -165,7 +165,7 @@ describe("A response", () => {
             ended.push("watch");
           },
         },
-        world: stateless,
+        context: stateless,
       }),
     ]);
     assert.equal(await (await fetch(`${origin}/_emulator/made`)).json(), "the list");
@@ -299,7 +299,7 @@ describe("The order of checks", () => {
       createPart({
         operations: [operation(service)],
         handlers: { "made.post": () => "in" },
-        world: stateless,
+        context: stateless,
         authenticate: { basic: ({ headers }) => headers.authorization ?? fail("not-authenticated") },
       }),
     ] as const;

@@ -34,7 +34,7 @@ async function stage(t: TestContext) {
             return uploaded;
           },
         },
-        world: stateless,
+        context: stateless,
       }),
     ],
     { wall },
@@ -156,7 +156,7 @@ describe("An upload", () => {
 describe("A slow head", () => {
   it("gets a 408 at its timeout", async (t) => {
     // Node checks this one, by the machine's own time.
-    const { origin } = await serving(t, [createPart({ operations: [], handlers: {}, world: stateless })], {
+    const { origin } = await serving(t, [createPart({ operations: [], handlers: {}, context: stateless })], {
       arrival: { ...defaultBodyReadTimeouts, headMs: 20 },
     });
     const { port } = new URL(origin);

@@ -32,7 +32,7 @@ async function stage(t: TestContext, unreadAnswerTimeoutMs?: number) {
           made(router, "GET", "/pieces", {}, { id: "pieces", responses }),
         ],
         handlers: { whole, pieces: inPieces },
-        world: stateless,
+        context: stateless,
       }),
     ],
     { settings: { ...defaultSettings, ...(unreadAnswerTimeoutMs && { unreadAnswerTimeoutMs }) } },
@@ -138,7 +138,7 @@ describe("An answer that takes long", () => {
             yield Buffer.from("de");
           },
         },
-        world: stateless,
+        context: stateless,
       }),
     ]);
     const sockets: net.Socket[] = [];
@@ -187,7 +187,7 @@ describe("Requests that are sent ahead on one connection", () => {
         createPart({
           operations: [made(router, "GET", "/x", {}, { id: "x", responses: { 200: bytes("text/plain") } })],
           handlers: { x: () => answer },
-          world: stateless,
+          context: stateless,
         }),
       ]);
       const most = countUnanswered(t, origin);

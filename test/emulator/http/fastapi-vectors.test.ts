@@ -52,7 +52,7 @@ const router = (t: TestContext): Promise<Serving> =>
     createPart({
       operations: passing,
       handlers,
-      world: stateless,
+      context: stateless,
       authenticate: {
         "cluster-key": () => undefined,
         "cluster-key-or-bearer": () => undefined,
@@ -110,7 +110,7 @@ describe("A request without a matching operation reaches the catch-all", () => {
             return new Passthrough(204, [], Buffer.alloc(0));
           },
         },
-        world: stateless,
+        context: stateless,
       }),
     ]);
     for (const recorded of http.routing.filter(({ response }) => response.status === 200)) {

@@ -19,7 +19,7 @@ describe("A listener during a handover", () => {
               return "served";
             },
           },
-          world: stateless,
+          context: stateless,
         }),
       ],
       { isShared: true },

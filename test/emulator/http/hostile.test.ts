@@ -39,7 +39,7 @@ const everything = (t: TestContext) =>
         contract: echo,
         "catch-all": () => new Passthrough(200, [], Buffer.from("ok")),
       },
-      world: stateless,
+      context: stateless,
     }),
   ]);
 

@@ -64,7 +64,7 @@ export const made = (
 
 /** One operation with its handler. */
 export const alone = (operation: Operation, handler: TestHandler) =>
-  createPart({ operations: [operation], handlers: { [operation.id]: handler }, world: stateless });
+  createPart({ operations: [operation], handlers: { [operation.id]: handler }, context: stateless });
 
 /** Answers with what it was given, as a document. */
 export const echo: TestHandler = (input: unknown) => input;

@@ -26,7 +26,7 @@ const routerParts = () =>
         catchAll,
       ],
       handlers: { "things.get": echo, "things.post": echo, "catch-all": pass },
-      world: stateless,
+      context: stateless,
     }),
     alone(made(emulator, "GET", "/_emulator/clock", {}, { id: "clock.show" }), () => "tick"),
   ] as const;
@@ -121,7 +121,7 @@ describe("A path of the contract API", () => {
     made(contracts, "POST", "/api/v2.1/public/contracts/", {}, { id: "made.post" }),
   ];
   const parts = () =>
-    [createPart({ operations, handlers: { "made.get": echo, "made.post": echo }, world: stateless })] as const;
+    [createPart({ operations, handlers: { "made.get": echo, "made.post": echo }, context: stateless })] as const;
 
   for (const [method, target, location] of [
     ["POST", "/api/v2.1/public/contracts?x=%20", "/api/v2.1/public/contracts/?x=%20"],

@@ -78,14 +78,14 @@ describe("a fault script", () => {
     await office.happen("CONTRACT_CREATED");
     await office.runner.advance({ by: minutes(5) });
     assert.deepEqual(
-      told.map(({ delivery, number, resend, event, subscription }) => [
+      told.map(({ delivery, number, resend, event, webhook }) => [
         delivery.id,
         number,
         resend,
         event.activity,
         event.contract_id,
-        subscription.id,
-        subscription.url,
+        webhook.id,
+        webhook.url,
       ]),
       [
         [1, 1, false, "CONTRACT_CREATED", 17, id, sink.url],

@@ -59,7 +59,7 @@ export class OpenJob {
       // The error of the system has the code by which the job's end is explained.
       createError: (_reason, cause) => cause as Error,
       gather: () => this.#gather(),
-      ahead: () => results.write(),
+      prepare: () => results.write(),
     });
   }
 
