@@ -83,14 +83,14 @@ export async function readCapacities(
 
 /** Maps items to results, grouped by kind. The results have the order of the items. */
 async function mapByKind<Thing extends { readonly kind: string }, Result>(
-  things: readonly Thing[],
+  items: readonly Thing[],
   map: (kind: string, alike: readonly Thing[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
   const results = new Map<Thing, Result>();
-  for (const name of new Set(things.map(({ kind }) => kind))) {
-    const group = things.filter(({ kind }) => kind === name);
+  for (const name of new Set(items.map(({ kind }) => kind))) {
+    const group = items.filter(({ kind }) => kind === name);
     const found = await map(name, group);
-    for (const [i, thing] of group.entries()) results.set(thing, found[i]!);
+    for (const [i, item] of group.entries()) results.set(item, found[i]!);
   }
-  return things.map((thing) => results.get(thing)!);
+  return items.map((item) => results.get(item)!);
 }

@@ -10,7 +10,7 @@ import type { ClockMode, ClockSettings, ClockState } from "./virtual-clock.ts";
 
 export interface RunnerOptions
   extends Pick<DispatcherOptions, "store" | "clock" | "handlers">,
-    Partial<Pick<DispatcherOptions, "causeRow" | "onError">> {
+    Partial<Pick<DispatcherOptions, "createCauseRow" | "onError">> {
   readonly wall: WallClock;
   /** On close, running entries are no longer awaited once this signal is aborted. */
   readonly closeSignal?: AbortSignal;
@@ -170,7 +170,7 @@ export class Runner {
 
   #createDispatcher(): Dispatcher {
     return new Dispatcher({
-      causeRow: createCauseRowFactory(this.#options),
+      createCauseRow: createCauseRowFactory(this.#options),
       onError: () => {},
       ...this.#options,
       maxConcurrent: this.#options.deterministic ? 1 : maxConcurrent,

@@ -21,7 +21,7 @@ interface EmulatorApiContext {
   readonly file: string | undefined;
   readonly requestLog: RequestLog;
   readonly deliveries: DeliveryNotifier;
-  readonly causeRow: CauseRowFactory;
+  readonly createCauseRow: CauseRowFactory;
   readonly wall: WallClock;
   readonly closing: CleanupStack;
   readonly closeSignal: AbortController;
@@ -74,10 +74,10 @@ export function createEmulatorApi(parts: EmulatorApiContext): Emulator {
 }
 
 /** A program advances the clock. */
-function moveCause({ terms, requestLog, causeRow }: EmulatorApiContext): Cause {
+function moveCause({ terms, requestLog, createCauseRow }: EmulatorApiContext): Cause {
   const { clock } = terms.now;
   const id = `advance:${requestLog.nextNumber()}`;
-  return { id, createRow: () => causeRow({ id, what: "a program advances the clock", at: clock.now() }) };
+  return { id, createRow: () => createCauseRow({ id, what: "a program advances the clock", at: clock.now() }) };
 }
 
 /** Publishes events whenever this process leads. */
@@ -119,7 +119,7 @@ function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
   throw new InvalidOptionsError(`clock.advance: ${shape}, got ${name}: ${JSON.stringify(Object.values(move)[0])}`);
 }
 
-function requireNumber(value: unknown, name: string, given: unknown, what: string): number {
+function requireNumber(value: unknown, name: string, input: unknown, what: string): number {
   if (typeof value === "number" && !Number.isNaN(value)) return value;
-  throw new InvalidOptionsError(`clock.advance: ${name} must be ${what}, got ${JSON.stringify(given)}`);
+  throw new InvalidOptionsError(`clock.advance: ${name} must be ${what}, got ${JSON.stringify(input)}`);
 }

@@ -35,7 +35,7 @@ interface EngineOptions {
   /** Receives the outcomes of deliveries. */
   readonly deliveries: DeliveryNotifier;
   readonly links: CausePropagator;
-  readonly causeRow: CauseRowFactory;
+  readonly createCauseRow: CauseRowFactory;
   readonly instanceId: string;
   /** Address of the router after it accepts requests. Clusters report to it. */
   readonly routerUrl: Promise<string>;
@@ -73,7 +73,7 @@ export function startEngine(setup: EngineOptions): Engine {
     closeSignal: setup.closeSignal,
     graceMs: setup.graceMs,
     onTakeOver: () => links.abandon(),
-    causeRow: setup.causeRow,
+    createCauseRow: setup.createCauseRow,
     deterministic,
     handlers: {
       ...createContractJobHandlers({ clock, settings }),

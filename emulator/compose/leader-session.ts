@@ -60,7 +60,7 @@ export interface ProcessContext {
   readonly requestLog: RequestLog;
   readonly deliveries: DeliveryNotifier;
   readonly counters: Counters;
-  readonly causeRow: CauseRowFactory;
+  readonly createCauseRow: CauseRowFactory;
   readonly links: CausePropagator;
   readonly listeners: Listeners;
   /** Undefined if the state is not shared. */
@@ -130,7 +130,7 @@ async function open(
 ): Promise<LeaderSession> {
   const { options, seed, wall, aboutItself, file, routerUrl, settings, requestLog, deliveries, counters } = context;
   const { instance_id: instanceId } = aboutItself;
-  const { causeRow, links, listeners, standby, runFile, log } = context;
+  const { createCauseRow, links, listeners, standby, runFile, log } = context;
   const { front, isShared } = listeners;
   const { origin } = beginning;
   const givenUp = new AbortController();
@@ -185,7 +185,20 @@ async function open(
     resolveUrl = resolve;
   });
   const { runner, forwarder } = startEngine({
-    ...{ store, clock, wall, settings, faults, deliveries, links, causeRow, instanceId, log, closing, closeSignal },
+    ...{
+      store,
+      clock,
+      wall,
+      settings,
+      faults,
+      deliveries,
+      links,
+      createCauseRow,
+      instanceId,
+      log,
+      closing,
+      closeSignal,
+    },
     routerUrl: whenOpen,
     graceMs: options.graceMs,
   });

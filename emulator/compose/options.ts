@@ -4,12 +4,12 @@ import { namedSeeds, parseSeed, type Seed } from "./state/seed.ts";
 
 /** The settings of these options, over the defaults. */
 export function createSettings(options: EmulatorOptions, publicUrl: string): Settings {
-  const given = Object.fromEntries(
+  const input = Object.fromEntries(
     Object.keys(defaultSettings)
       .map((name) => [name, options[name as keyof EmulatorOptions]])
       .filter(([, value]) => value !== undefined),
   );
-  return { ...defaultSettings, publicUrl, ...given, strict: new Set(options.strict) as Settings["strict"] };
+  return { ...defaultSettings, publicUrl, ...input, strict: new Set(options.strict) as Settings["strict"] };
 }
 
 /** Reads the seed in the options. Throws an error that lists every invalid field. */

@@ -78,7 +78,7 @@ export class HotStandby {
     this.#isLeading = false;
     this.#isTold = false;
     this.#options.listeners.front.startStandby(this.#createStandby("router"));
-    for (const [id, bound] of this.#clusters) this.#forwardOf(id, bound);
+    for (const [id, bound] of this.#clusters) this.#startForwarding(id, bound);
   }
 
   /** Whether it has ever known a leader. */
@@ -110,7 +110,7 @@ export class HotStandby {
     const binding = this.#options.listeners.bindCluster(id, position);
     this.#clusters.set(id, binding);
     binding.catch(() => this.#clusters.delete(id));
-    this.#forwardOf(id, binding);
+    this.#startForwarding(id, binding);
     return binding;
   }
 
@@ -123,7 +123,7 @@ export class HotStandby {
     for (const { listener } of await Promise.all(this.#clusters.values())) listener.startLeading(address.key);
   }
 
-  #forwardOf(id: string, binding: Promise<BoundListener>): void {
+  #startForwarding(id: string, binding: Promise<BoundListener>): void {
     const forward = ({ listener }: BoundListener) => {
       if (!this.#isLeading) listener.startStandby(this.#createStandby(id));
     };

@@ -74,7 +74,10 @@ async function begin(
   // The router's own address, which the other settings name, is known only after it listens.
   const configured = createSettings(options, "");
   const requestLog = new RequestLog(configured.requestLogBytes);
-  const causeRow = createCauseRowFactory({ wall, seed: options.deterministic ? JSON.stringify(seed) : undefined });
+  const createCauseRow = createCauseRowFactory({
+    wall,
+    seed: options.deterministic ? JSON.stringify(seed) : undefined,
+  });
   const links = new CausePropagator();
   const closeSignal = new AbortController();
   let leadership: Leadership | undefined;
@@ -83,7 +86,7 @@ async function begin(
     closeSignal: closeSignal.signal,
     graceMs: options.graceMs,
     log: requestLog,
-    causeRow,
+    createCauseRow,
     links,
     settings: configured,
     allowedHosts: [...(options.allowedHosts ?? []), ...listPublicNames(options)],
@@ -141,7 +144,7 @@ async function begin(
   const terms = new LeadershipLifecycle({
     context: {
       ...{ options, seed, wall, aboutItself, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
-      ...{ causeRow, links, listeners, standby, runFile, log, observer },
+      ...{ createCauseRow, links, listeners, standby, runFile, log, observer },
       process: about,
       closeSignal: closeSignal.signal,
       stop: () => stop(),
@@ -164,7 +167,19 @@ async function begin(
   });
   stop = () => void closing.run();
   return createEmulatorApi({
-    ...{ terms, options, instanceId, routerUrl, file, requestLog, deliveries, causeRow, wall, closing, closeSignal },
+    ...{
+      terms,
+      options,
+      instanceId,
+      routerUrl,
+      file,
+      requestLog,
+      deliveries,
+      createCauseRow,
+      wall,
+      closing,
+      closeSignal,
+    },
     startCopy: (document) =>
       startWithSeed(deriveForkOptions(options), seed, openDocumentSource(document, terms.now.blobs), observer),
   });

@@ -15,7 +15,7 @@ import {
   resend,
   showDelivery,
 } from "../webhooks/log.ts";
-import { retryScheduleOf } from "../webhooks/retry-rule.ts";
+import { getRetrySchedule } from "../webhooks/retry-rule.ts";
 import { webhookRows } from "../webhooks/subscriptions.ts";
 import type { Settings } from "../world/settings.ts";
 import { workspaces } from "../world/workspaces.ts";
@@ -158,7 +158,7 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
       standing: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
       next_attempt_at,
       put_off: toFaultRecord(row.put_off),
-      max_attempts: getMaxAttempts(retryScheduleOf(owners[i], settings)),
+      max_attempts: getMaxAttempts(getRetrySchedule(owners[i], settings)),
       created_at: toIsoMillis(row.created_at),
     };
   });

@@ -6,7 +6,7 @@ import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { Store } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type LoggedDelivery, resend, showDelivery } from "../webhooks/log.ts";
-import { retryScheduleOf } from "../webhooks/retry-rule.ts";
+import { getRetrySchedule } from "../webhooks/retry-rule.ts";
 import { switchSubscription, type Webhook, webhookRows } from "../webhooks/subscriptions.ts";
 import { getReceiverRules, type Settings } from "../world/settings.ts";
 import { type Workspace, workspaces } from "../world/workspaces.ts";
@@ -52,7 +52,7 @@ function toWebhookRecord(
     custom_headers: Object.keys(custom_headers),
     disabled_at: disabled && toIsoMillis(disabled.at),
     disabled_by: disabled?.by ?? null,
-    retry_schedule: [...retryScheduleOf(owner, settings)],
+    retry_schedule: [...getRetrySchedule(owner, settings)],
     forbidden: findForbiddenUrlReason(rest.url, getReceiverRules(settings))?.message ?? null,
     created_at: toIsoMillis(created_at),
   };

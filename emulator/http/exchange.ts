@@ -32,7 +32,7 @@ export interface ListenerContext {
   /** Connects requests with the requests of other listeners that caused them. */
   readonly links?: CausePropagator | undefined;
   /** Creates the rows of requests that have effects. */
-  readonly causeRow: CauseRowFactory;
+  readonly createCauseRow: CauseRowFactory;
   /** Called for every bug during a request. */
   readonly report: (bug: EmulatorBugError) => void;
   /** Changes responses to match the observed service. */
@@ -237,7 +237,7 @@ export class Exchange implements ReceivedRequest, Cause {
   createRow(before: CauseRow | undefined): CauseRow {
     const { what, caller } = requestCause(this, this.operation);
     const effect = this.fault?.effect;
-    return this.#listener.causeRow({
+    return this.#listener.createCauseRow({
       id: this.id,
       what: effect === undefined ? what : `${what}; scripted: ${effect}`,
       at: this.#at,

@@ -41,7 +41,7 @@ export interface HttpSettings {
 /** Options for binding a listener. */
 export interface ListenerOptions
   extends Pick<AppOptions, "name" | "wall" | "log" | "links" | "publicUrl" | "observe" | "allowedHosts">,
-    Partial<Pick<AppOptions, "causeRow" | "report">> {
+    Partial<Pick<AppOptions, "createCauseRow" | "report">> {
   /** On close, pending requests are no longer awaited once this is aborted. */
   readonly closeSignal?: AbortSignal | undefined;
   /** The maximum wall-clock time for pending requests on close. */
@@ -153,7 +153,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     waiting,
     headMs: limits.headMs,
     unreadMs: settings.unreadAnswerTimeoutMs ?? unreadResponseTimeoutMs,
-    causeRow: options.causeRow ?? createCauseRowFactory(options),
+    createCauseRow: options.createCauseRow ?? createCauseRowFactory(options),
     proxies: new TrustedProxies(options.trustedProxies ?? []),
     report: options.report ?? (() => {}),
     isClosing,

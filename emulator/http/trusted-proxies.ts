@@ -36,19 +36,19 @@ export class TrustedProxies {
    */
   applyForwardedHeaders(request: IncomingMessage): ForwardedInfo | undefined {
     const { headers, socket } = request;
-    const given = Object.keys(headers).filter(isOfProxy);
-    if (given.length === 0) return undefined;
+    const input = Object.keys(headers).filter(isOfProxy);
+    if (input.length === 0) return undefined;
     const peer = socket.remoteAddress ?? "";
     if (!isIn(this.#named ?? loopback, peer)) {
-      for (const name of given) changeHeader(request, name);
+      for (const name of input) changeHeader(request, name);
       return undefined;
     }
-    if (this.#named === undefined || !forwarded.some((name) => given.includes(name))) return undefined;
-    const vouched = this.#findTrustedAddress(listOf(headers["x-forwarded-for"]));
+    if (this.#named === undefined || !forwarded.some((name) => input.includes(name))) return undefined;
+    const vouched = this.#findTrustedAddress(splitHeader(headers["x-forwarded-for"]));
     changeHeader(request, "x-forwarded-for", vouched.length === 0 ? undefined : vouched.join(", "));
-    const protocol = listOf(headers["x-forwarded-proto"])[0]?.toLowerCase();
+    const protocol = splitHeader(headers["x-forwarded-proto"])[0]?.toLowerCase();
     return {
-      host: listOf(headers["x-forwarded-host"])[0],
+      host: splitHeader(headers["x-forwarded-host"])[0],
       protocol: protocol === "http" || protocol === "https" ? protocol : undefined,
     };
   }
@@ -101,7 +101,7 @@ function isIn(list: BlockList, address: string): boolean {
   return version !== 0 && list.check(address, version === 4 ? "ipv4" : "ipv6");
 }
 
-const listOf = (header: string | string[] | undefined): readonly string[] =>
+const splitHeader = (header: string | string[] | undefined): readonly string[] =>
   [header ?? []]
     .flat()
     .flatMap((value) => value.split(","))

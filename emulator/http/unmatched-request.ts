@@ -99,17 +99,17 @@ export function suggestOperation(
   path: string,
   operations: readonly Operation[],
 ): Operation | undefined {
-  const given = splitSegments(path);
+  const input = splitSegments(path);
   const measure = rememberSuggestion(getSegmentDistance);
   let best: Operation | undefined;
   let least = maxDistance;
   for (const operation of operations) {
     const declared = declaredSegmentsOf(operation);
-    const longest = Math.max(given.length, declared.length, 1);
+    const longest = Math.max(input.length, declared.length, 1);
     // Each extra segment counts as one, so that it need not be compared with the others.
-    if (Math.abs(given.length - declared.length) / longest >= least) continue;
+    if (Math.abs(input.length - declared.length) / longest >= least) continue;
     const other = [operation.method].flat().includes(method as never) ? 0 : 0.05;
-    const distance = getPathDistance(given, declared, measure) / longest + other;
+    const distance = getPathDistance(input, declared, measure) / longest + other;
     if (distance < least) {
       least = distance;
       best = operation;
@@ -124,8 +124,8 @@ const declaredSegmentsOf = memoize(({ path }: Operation): readonly string[] => s
 
 type Distance = (a: string, b: string) => number;
 
-const getPathDistance = (given: readonly string[], declared: readonly string[], distance: Distance): number =>
-  getEditDistance(given, declared, (a, b) => (b[0] === "{" ? 0.2 : distance(a, b)));
+const getPathDistance = (input: readonly string[], declared: readonly string[], distance: Distance): number =>
+  getEditDistance(input, declared, (a, b) => (b[0] === "{" ? 0.2 : distance(a, b)));
 
 /** Caches distances, because paths have most of their segments in common. */
 function rememberSuggestion(distance: Distance): Distance {

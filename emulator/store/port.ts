@@ -97,7 +97,7 @@ export interface View {
   /** Replaces each item with the row that it refers to. Undefined without a key or a row. */
   getAll<Row extends object, Key extends RowKey, Thing>(
     from: Rows<Row, string, Key>,
-    things: readonly Thing[],
+    items: readonly Thing[],
     keyOf: (thing: Thing) => NoInfer<Key> | undefined,
   ): Promise<readonly (Row | undefined)[]>;
   list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<readonly Row[]>;

@@ -59,7 +59,7 @@ export function createAttemptSender(
     const at = clock.now();
     const movedBy = clock.movedBy?.id;
     const wallAt = Math.floor(wall.now());
-    const begun = wall.monotonicNow();
+    const started = wall.monotonicNow();
     const message = signed.sign(event, hmacKey);
     const send = (outgoingMessage: OutgoingMessage) =>
       outgoing.post({
@@ -87,7 +87,7 @@ export function createAttemptSender(
       wallAt: settings.deterministic ? at : wallAt,
       movedBy,
       // A duration differs from run to run, and --deterministic requires the same bytes.
-      durationMs: settings.deterministic ? 0 : Math.round(wall.monotonicNow() - begun),
+      durationMs: settings.deterministic ? 0 : Math.round(wall.monotonicNow() - started),
       postResult,
     }));
   };

@@ -40,12 +40,12 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   const createHandler = (resend: boolean): JobHandler => ({
     async prepare(view, entries) {
       const found = await readAttemptInputs(view, entries, resend);
-      return found.map((one, i) => runOf(entries[i]!, one, resend));
+      return found.map((item, i) => createRun(entries[i]!, item, resend));
     },
     readCapacities: readCapacities,
   });
 
-  function runOf(entry: ScheduledEntry, found: AttemptInput | SkippedAttempt | "gone", resend: boolean): JobRun {
+  function createRun(entry: ScheduledEntry, found: AttemptInput | SkippedAttempt | "gone", resend: boolean): JobRun {
     if (found === "gone") return createCommitOnlyRun((tx) => forget(tx, entry));
     if ("skip" in found) return createCommitOnlyRun((tx) => record(tx, { entry, result: found, resend }));
     const fault = context.intervene?.(found);

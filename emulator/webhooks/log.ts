@@ -176,11 +176,11 @@ function findNarrowestSlice(filter: DeliveryFilter): {
   slice: Slice<(typeof indexes)[number][1]>;
   rest: readonly Criterion[];
 } {
-  const given = Object.entries(filter).filter((criterion): criterion is [...Criterion] => criterion[1] !== undefined);
+  const input = Object.entries(filter).filter((criterion): criterion is [...Criterion] => criterion[1] !== undefined);
   const index = indexes.find(([name]) => filter[name] !== undefined);
-  if (!index) return { slice: {}, rest: given };
+  if (!index) return { slice: {}, rest: input };
   const [by, equals] = [index[1], filter[index[0]]!];
-  return { slice: { by, equals }, rest: given.filter(([name]) => name !== index[0]) };
+  return { slice: { by, equals }, rest: input.filter(([name]) => name !== index[0]) };
 }
 
 const withAttempts = (view: View, rows: readonly Delivery[]): Promise<LoggedDelivery[]> =>

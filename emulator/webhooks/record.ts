@@ -17,7 +17,7 @@ import {
   webhookEvents,
 } from "./deliveries.ts";
 import type { DeliveryNotifier } from "./delivery-notifier.ts";
-import { failuresUntilDisabled, getRetentionEnd, retryScheduleOf } from "./retry-rule.ts";
+import { failuresUntilDisabled, getRetentionEnd, getRetrySchedule } from "./retry-rule.ts";
 import { type Webhook, type WebhookStatus, webhookRows } from "./subscriptions.ts";
 
 interface AttemptRecord {
@@ -102,7 +102,7 @@ function createFailureChange(
   { delivery, attempted: { at }, settings }: AttemptRecord,
 ): DeliveryChange {
   const failures = delivery.failures + 1;
-  const schedule = retryScheduleOf(tx.getSync(workspaces, delivery.workspace_id), settings);
+  const schedule = getRetrySchedule(tx.getSync(workspaces, delivery.workspace_id), settings);
   const next = computeNextAttempt(schedule, failures, at, settings.workerTick);
   if (next !== undefined) return { outcome: "retrying", failures, next_attempt_at: next };
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: getRetentionEnd("other", at) };

@@ -94,7 +94,7 @@ export function applyAmendments(
 ): object {
   if (!overrides && !additions && !removals) return body;
   const copy = structuredClone(body);
-  const at = (path: string) => placeOf(copy, path, conflicts);
+  const at = (path: string) => findPlace(copy, path, conflicts);
   for (const [path, value] of Object.entries(overrides ?? {})) {
     const { parent, step } = at(path);
     known(parent, step, path, conflicts);
@@ -116,10 +116,10 @@ export function applyAmendments(
   return copy;
 }
 
-function placeOf(body: object, path: string, conflicts: Conflicts): { parent: Parent; step: string } {
+function findPlace(body: object, path: string, conflicts: Conflicts): { parent: Parent; step: string } {
   const steps = path.split(".");
   const step = steps.pop()!;
-  const parent = steps.reduce<unknown>((at, one) => known(at, one, path, conflicts), body);
+  const parent = steps.reduce<unknown>((at, item) => known(at, item, path, conflicts), body);
   if (typeof parent !== "object" || parent === null) conflicts.onMissing(path, []);
   return { parent: parent as Parent, step };
 }

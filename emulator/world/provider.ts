@@ -118,7 +118,7 @@ export interface RenewableIds extends Ids {
   /** Position of the sequence. Undefined if ids are random. */
   place(): IdPosition | undefined;
   /** Continues after that position, for a state that was stored there. */
-  moveTo(place: IdPosition | undefined): void;
+  moveTo(position: IdPosition | undefined): void;
 }
 
 /** The number of a sequence, 0 at the first start, and the number of bytes drawn. */
@@ -140,10 +140,10 @@ export function createRenewableIds(seed: string | undefined): RenewableIds {
     createSeededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawnBytes);
   let sequence = 0;
   let ids = begin(0);
-  const moveTo = (place: IdPosition | undefined) => {
-    if (place === undefined) return;
-    sequence = place.sequence;
-    ids = begin(place.sequence, place.drawn);
+  const moveTo = (position: IdPosition | undefined) => {
+    if (position === undefined) return;
+    sequence = position.sequence;
+    ids = begin(position.sequence, position.drawn);
   };
   return {
     uuid: () => ids.uuid(),

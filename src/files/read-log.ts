@@ -32,7 +32,7 @@ export interface LogVisitor {
    */
   visitFirst(json: string): LogPosition | undefined;
   /** Visits the JSON text of each further line, with its position. */
-  visitLine(json: string, place: LogPosition): void;
+  visitLine(json: string, position: LogPosition): void;
 }
 
 /** End of a log file. */

@@ -107,10 +107,10 @@ async function readExchange(folder: string, file: string, sha256?: string): Prom
   const text = await readPlain(folder, file, `${folder} is cut: ${file} is missing`);
   if (sha256 !== undefined && computeDigest(text) !== sha256)
     throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
-  return { ...parseIn(folder, file, () => parseExchange(text)), file };
+  return { ...parseFile(folder, file, () => parseExchange(text)), file };
 }
 
-function parseIn<Result>(folder: string, file: string, parse: () => Result): Result {
+function parseFile<Result>(folder: string, file: string, parse: () => Result): Result {
   try {
     return parse();
   } catch (cause) {
@@ -217,8 +217,8 @@ export async function reindexCorpus(folder: string): Promise<void> {
   const lines: string[] = [];
   for (const file of files) {
     const text = await readPlain(folder, file, `${file} is missing`);
-    const measured = isParsable(text) ? text : parseIn(folder, file, () => measureExchange(text));
-    parseIn(folder, file, () => parseExchange(measured));
+    const measured = isParsable(text) ? text : parseFile(folder, file, () => measureExchange(text));
+    parseFile(folder, file, () => parseExchange(measured));
     if (measured !== text) await writeFileAtomic(join(folder, file), measured);
     lines.push(formatEntry({ file, sha256: computeDigest(measured) }));
   }

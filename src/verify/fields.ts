@@ -46,14 +46,14 @@ export const isIdentifier = (name: string, value: string): boolean =>
   identifierKey.test(name) && identifier.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value);
 
 /** Whether a value under this name is a secret. */
-export function isSecretValue(name: string, value: string, place: FieldPlace): boolean {
+export function isSecretValue(name: string, value: string, position: FieldPlace): boolean {
   if (value === "" || /^(?:true|false|null)$/.test(value)) return false;
   const plain = normalizeName(name);
   if (ownSecret.test(plain)) return true;
   if (harmless.test(plain) || !isSecretName(plain)) return false;
   const isDeclared = getVocabulary().values.has(value) || /^[A-Z]{2,3}$/.test(value);
   if (isDeclared || isoTime.test(value) || mediaType.test(value)) return false;
-  if (plain === "code" && place !== "error") return true;
+  if (plain === "code" && position !== "error") return true;
   if (isIdentifier(name, value)) return false;
   return !ambiguous.test(plain) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
 }

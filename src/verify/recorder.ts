@@ -69,9 +69,9 @@ const operations = services.map((callee) => ({
  */
 function findOperation(method: string, target: string): { operation: Operation; callee: Callee } | undefined {
   const path = target.split("?")[0]!;
-  for (const one of [method, "GET", "POST", "PUT", "PATCH", "DELETE"])
+  for (const item of [method, "GET", "POST", "PUT", "PATCH", "DELETE"])
     for (const { callee, declared } of operations) {
-      const operation = findOperationAt(declared, one, path);
+      const operation = findOperationAt(declared, item, path);
       if (operation) return { operation, callee };
     }
   return undefined;

@@ -55,8 +55,8 @@ export class TextSanitizer {
   }
 
   /** Sanitizes the value of a field of this name. */
-  sanitizeNamed(name: string, value: string, kind: TextKind = "value", place: FieldPlace = placeOf(kind)): string {
-    const hidden = this.#sanitizeHidden(name, value, place);
+  sanitizeNamed(name: string, value: string, kind: TextKind = "value", position: FieldPlace = getPlace(kind)): string {
+    const hidden = this.#sanitizeHidden(name, value, position);
     if (hidden !== undefined) return hidden;
     if (value === "" || this.#isPublic(value)) return value;
     if (isIdentifier(name, value) || (constantKey.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value))) return value;
@@ -70,11 +70,11 @@ export class TextSanitizer {
 
   /** Replaces the whole value if its name shows that it is secret. Undefined otherwise. */
   hide(name: string, value: string, kind: TextKind): string | undefined {
-    return this.#sanitizeHidden(name, value, placeOf(kind));
+    return this.#sanitizeHidden(name, value, getPlace(kind));
   }
 
-  #sanitizeHidden(name: string, value: string, place: FieldPlace): string | undefined {
-    if (isSecretValue(name, value, place)) return this.replaceSecret(value);
+  #sanitizeHidden(name: string, value: string, position: FieldPlace): string | undefined {
+    if (isSecretValue(name, value, position)) return this.replaceSecret(value);
     const kind = findPersonalKind(name, value);
     if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.createPhone(value.replace(/\D/g, ""));
     if (kind === "date") return this.#standIns.createDate(value);
@@ -122,10 +122,10 @@ export class TextSanitizer {
         secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, setAside(standIn)) : text,
       withoutUrls,
     );
-    const plain = editFields(marked, (name, inner, place) => {
-      if (/^\ue000\d+\ue001$/.test(inner) || (place === "error" && kind === "wording" && isSentence(name, inner)))
+    const plain = editFields(marked, (name, inner, position) => {
+      if (/^\ue000\d+\ue001$/.test(inner) || (position === "error" && kind === "wording" && isSentence(name, inner)))
         return undefined;
-      const hidden = this.#sanitizeHidden(name, inner, place);
+      const hidden = this.#sanitizeHidden(name, inner, position);
       return hidden === undefined ? undefined : setAside(hidden);
     })
       .replace(jwtPattern, (jwt) => setAside(this.#sanitizeJwt(jwt)))
@@ -244,11 +244,11 @@ export class TextSanitizer {
           return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value)
             ? this.#sanitizeKey(value)
             : this.sanitizeText(value, "value");
-        const names = path.filter((one) => one !== "");
+        const names = path.filter((item) => item !== "");
         return this.sanitizeNamed(names.at(-1) ?? "", value, kind);
       },
       editNumber: ({ path, text: number }) => {
-        const name = path.filter((one) => one !== "").at(-1) ?? "";
+        const name = path.filter((item) => item !== "").at(-1) ?? "";
         const kind = findPersonalKind(name, number);
         const isHidden = kind !== undefined || isOwnSecret(name) || numericSecret.test(name);
         return isHidden ? this.#standIns.createNumber(number, kind === "coordinate") : number;
@@ -287,7 +287,7 @@ export class TextSanitizer {
   }
 }
 
-const placeOf = (kind: TextKind): FieldPlace => (kind === "wording" ? "error" : "field");
+const getPlace = (kind: TextKind): FieldPlace => (kind === "wording" ? "error" : "field");
 
 const isSentenceStart = (text: string, at: number): boolean =>
   /(?:^|[.!?:"'“(])\s{0,3}$/.test(text.slice(Math.max(0, at - 4), at)) || at === 0;

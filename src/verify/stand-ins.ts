@@ -153,12 +153,12 @@ const createBlankPdf = (mark: string): string => {
     "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] >>",
   ];
   let text = `%PDF-1.4\n% ${mark}\n`;
-  const places = objects.map((object, at) => {
-    const place = text.length;
+  const positions = objects.map((object, at) => {
+    const position = text.length;
     text += `${at + 1} 0 obj\n${object}\nendobj\n`;
-    return place;
+    return position;
   });
-  const table = places.map((place) => `${String(place).padStart(10, "0")} 00000 n \n`).join("");
+  const table = positions.map((position) => `${String(position).padStart(10, "0")} 00000 n \n`).join("");
   const start = text.length;
   return `${text}xref\n0 4\n0000000000 65535 f \n${table}trailer\n<< /Size 4 /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`;
 };

@@ -132,11 +132,11 @@ function splitFields(header: string): string[] {
   const fields = [""];
   let isQuoted = false;
   let isEscaped = false;
-  for (const letter of header) {
-    if (letter === '"' && !isEscaped) isQuoted = !isQuoted;
-    isEscaped = letter === "\\" && !isEscaped;
-    if (letter === ";" && !isQuoted) fields.push("");
-    else fields[fields.length - 1] += letter;
+  for (const character of header) {
+    if (character === '"' && !isEscaped) isQuoted = !isQuoted;
+    isEscaped = character === "\\" && !isEscaped;
+    if (character === ";" && !isQuoted) fields.push("");
+    else fields[fields.length - 1] += character;
   }
   return fields;
 }

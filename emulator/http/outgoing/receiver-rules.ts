@@ -111,10 +111,10 @@ export function findForbiddenAddressReason(
 }
 
 /** `host` is the host of the receiver's URL that was resolved to the address. */
-function createReason(place: string, host: string): ForbiddenReason {
+function createReason(position: string, host: string): ForbiddenReason {
   return {
     code: "address_not_allowed",
-    message: `Host ${place} is not allowed for webhooks. Start the emulator with --webhook-allow ${host}.`,
+    message: `Host ${position} is not allowed for webhooks. Start the emulator with --webhook-allow ${host}.`,
   };
 }
 

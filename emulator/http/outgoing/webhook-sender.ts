@@ -87,7 +87,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     const known = targets.get(url);
     if (known) return known;
     const forbidden = findForbiddenUrlReason(url, options);
-    const target = forbidden ? { forbidden } : placeOf(new URL(url));
+    const target = forbidden ? { forbidden } : toTarget(new URL(url));
     if (targets.size >= targetsKept) targets.clear();
     targets.set(url, target);
     return target;
@@ -124,7 +124,7 @@ type Target =
   | { readonly forbidden: ForbiddenReason; readonly origin?: never; readonly path?: never }
   | { readonly forbidden?: never; readonly origin: string; readonly path: string };
 
-const placeOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
+const toTarget = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
 
 /**
  * Resolves a name, checks all its addresses, and connects only to those, so that a name cannot have another address at

@@ -60,12 +60,12 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   const out: Record<string, string> = Object.create(null);
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
-    const given = rawHeaders[i + 1]!;
+    const input = rawHeaders[i + 1]!;
     const value = !shownParameters.has(name)
       ? mask
       : name === "referer"
-        ? redactUrl(given, { mask, allParameters: true })
-        : redactText(given);
+        ? redactUrl(input, { mask, allParameters: true })
+        : redactText(input);
     out[name] = out[name] === undefined || value === mask ? value : `${out[name]}, ${value}`;
   }
   return out;
@@ -74,7 +74,7 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
 /** A JSON body without the values of secret fields, and without credentials in its strings. */
 export function redactBody(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretName(name) ? mask : redactText(value);
-  if (Array.isArray(value)) return value.map((one) => redactBody(one, name));
+  if (Array.isArray(value)) return value.map((item) => redactBody(item, name));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, redactBody(inner, key)]));
 }

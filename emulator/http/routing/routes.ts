@@ -38,7 +38,7 @@ const routesByFirst = new WeakMap<Operation, Routes[]>();
 export function getRoutes(operations: readonly Operation[]): Routes {
   const [first] = operations;
   const candidates = (first && routesByFirst.get(first)) ?? [];
-  const cached = candidates.find((routes) => routes.areOf(operations));
+  const cached = candidates.find((routes) => routes.matches(operations));
   if (cached) return cached;
   const routes = new Routes(operations);
   if (first) routesByFirst.set(first, [...candidates, routes]);
@@ -63,7 +63,7 @@ export class Routes {
   }
 
   /** Whether they lead to these operations, in this order. */
-  areOf(operations: readonly Operation[]): boolean {
+  matches(operations: readonly Operation[]): boolean {
     const own = this.#operations;
     return own.length === operations.length && own.every((operation, at) => operation === operations[at]);
   }
@@ -71,7 +71,7 @@ export class Routes {
   /** The operation that accepts a request, with the values of its parameters. */
   find(method: string, path: string): FoundRoute | undefined {
     const values: string[] = [];
-    const route = path[0] === "/" ? findIn(this.#root, path, 1, method, values) : undefined;
+    const route = path[0] === "/" ? findRoute(this.#root, path, 1, method, values) : undefined;
     return route && { at: route.at, params: createParams(route, values) };
   }
 
@@ -114,16 +114,16 @@ function findStreams(operations: readonly Operation[]): ReadonlyMap<number, numb
 }
 
 /** Searches below `node` for the rest of the path from `from`. Leaves the values of the parameters in `values`. */
-function findIn(node: RouteNode, path: string, from: number, method: string, values: string[]): Route | undefined {
+function findRoute(node: RouteNode, path: string, from: number, method: string, values: string[]): Route | undefined {
   if (from > path.length) return withMethod(node.ends, method);
   const end = endOfSegment(path, from);
   const segment = path.slice(from, end);
   const literal = node.literal.get(segment);
-  const found = literal && findIn(literal, path, end + 1, method, values);
+  const found = literal && findRoute(literal, path, end + 1, method, values);
   if (found) return found;
   if (node.parameter && segment !== "") {
     values.push(segment);
-    const other = findIn(node.parameter, path, end + 1, method, values);
+    const other = findRoute(node.parameter, path, end + 1, method, values);
     if (other) return other;
     values.pop();
   }

@@ -84,8 +84,8 @@ const maxFindings = 10;
 export function createRelaxedChecks({ request, service }: Operation): RelaxedChecks {
   const { params, body } = request;
   const isControl = service.dialect === "control";
-  const walkParams = params && !isControl ? walkOf(params) : undefined;
-  const walkBody = body?.kind === "json" && !isControl ? walkOf(body.schema) : undefined;
+  const walkParams = params && !isControl ? createWalk(params) : undefined;
+  const walkBody = body?.kind === "json" && !isControl ? createWalk(body.schema) : undefined;
   return (sentParams, decoded, finding) => {
     let left = maxFindings;
     const note: ReportFinding = (code, detail) => {
@@ -98,33 +98,33 @@ export function createRelaxedChecks({ request, service }: Operation): RelaxedChe
 }
 
 /** Undefined if no value of the schema needs a check. */
-function walkOf(wrapped: z.ZodType): Walk | undefined {
+function createWalk(wrapped: z.ZodType): Walk | undefined {
   const expectation = getExpectation(wrapped);
   if (expectation) return createExpectationWalk(expectation);
   const schema = unwrap(wrapped);
-  if (schema !== wrapped && getExpectation(schema)) return walkOf(schema);
+  if (schema !== wrapped && getExpectation(schema)) return createWalk(schema);
   const { shape, element, valueType, catchall } = getDefinition(schema);
   if (shape) return createFieldsWalk(shape, catchall === undefined);
   const item = element ?? valueType;
-  const walkItem = item && walkOf(item);
+  const walkItem = item && createWalk(item);
   if (!walkItem) return undefined;
-  return (value, place, note) => {
-    if (Array.isArray(value)) for (const [at, each] of value.entries()) walkItem(each, `${place}[${at}]`, note);
+  return (value, position, note) => {
+    if (Array.isArray(value)) for (const [at, each] of value.entries()) walkItem(each, `${position}[${at}]`, note);
   };
 }
 
 const createExpectationWalk =
   ({ code, problem, matches }: Expectation): Walk =>
-  (value, place, note) => {
-    if (typeof value === "string" && !matches(value)) note(code, `${place} ${problem}`);
+  (value, position, note) => {
+    if (typeof value === "string" && !matches(value)) note(code, `${position} ${problem}`);
   };
 
 function createFieldsWalk(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolean): Walk {
-  const walks = new Map(Object.entries(shape).map(([name, field]) => [name, walkOf(field)]));
-  return (value, place, note) => {
+  const walks = new Map(Object.entries(shape).map(([name, field]) => [name, createWalk(field)]));
+  return (value, position, note) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return;
     for (const [name, field] of Object.entries(value)) {
-      const at = place === "" ? name : `${place}.${name}`;
+      const at = position === "" ? name : `${position}.${name}`;
       if (walks.has(name)) walks.get(name)?.(field, at, note);
       else if (isClosed) note("unknown-field", formatUnknownField(at, name, walks.keys()));
     }
@@ -134,8 +134,8 @@ function createFieldsWalk(shape: Readonly<Record<string, z.ZodType>>, isClosed: 
 const maxNameLength = 100;
 
 /** `counter_party_details[0].organisation_name is unknown: did you mean organization_name?` */
-export function formatUnknownField(place: string, name: string, known: Iterable<string>): string {
+export function formatUnknownField(position: string, name: string, known: Iterable<string>): string {
   const near = name.length <= maxNameLength ? findNearest(name, known) : undefined;
-  const shown = place.length > 2 * maxNameLength ? `…${place.slice(-maxNameLength)}` : place;
+  const shown = position.length > 2 * maxNameLength ? `…${position.slice(-maxNameLength)}` : position;
   return near === undefined ? `${shown} is unknown` : `${shown} is unknown. Did you mean ${near}?`;
 }

@@ -164,12 +164,12 @@ function createStringCoercer(schema: z.ZodObject): (fields: Fields) => Record<st
     const list = type === "array";
     return { name, list, read: stringCoercers[getKind(list ? element : inner)] ?? keepString };
   });
-  return (given) => {
+  return (input) => {
     const out: Record<string, unknown> = Object.create(null);
     // Undeclared names stay, because the schema decides about them.
-    for (const name of Object.keys(given)) out[name] = getLast(given[name]);
+    for (const name of Object.keys(input)) out[name] = getLast(input[name]);
     for (const { name, list, read } of fields) {
-      const value = given[name];
+      const value = input[name];
       if (value === undefined) continue;
       out[name] = list ? [value].flat().map((text) => read(text as string)) : read(getLast(value)!);
     }
@@ -183,17 +183,17 @@ function createStringCoercer(schema: z.ZodObject): (fields: Fields) => Record<st
  */
 function sortInWireOrder(schema: z.ZodType, sent: unknown, issues: readonly Issue[]): readonly Issue[] {
   if (issues.length < 2) return issues;
-  const placed = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
+  const indexed = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
   const keys = issues.map((issue, at) => {
     const depth = issue.path.findIndex((_, length) => isDictionary(schema, issue.path.slice(0, length)));
     const owner = depth < 0 ? undefined : getValueAt(sent, issue.path.slice(0, depth));
     if (!(owner instanceof Map)) return { issue, group: at, rank: 0 };
-    const place = placed.get(owner) ?? {
+    const position = indexed.get(owner) ?? {
       first: at,
       rank: new Map([...owner.keys()].map((name, rank) => [name, rank])),
     };
-    placed.set(owner, place);
-    return { issue, group: place.first, rank: place.rank.get(issue.path[depth]) ?? 0 };
+    indexed.set(owner, position);
+    return { issue, group: position.first, rank: position.rank.get(issue.path[depth]) ?? 0 };
   });
   return keys.sort((a, b) => a.group - b.group || a.rank - b.rank).map(({ issue }) => issue);
 }
@@ -228,15 +228,15 @@ const cloneSchema = (schema: z.ZodType, parts: object): z.ZodType =>
 /** A list with its own counter of problems. Skipped items cannot make it valid, because it is already invalid. */
 function limitIssues(schema: z.ZodType, part: "element" | "valueType", item: z.ZodType): z.ZodType {
   let found = 0;
-  const counted = item.clone();
-  const runItem = counted._zod.run;
-  counted._zod.run = (payload, context) => {
+  const limitedItem = item.clone();
+  const runItem = limitedItem._zod.run;
+  limitedItem._zod.run = (payload, context) => {
     if (found >= maxProblems) return payload;
     const came = runItem(payload, context);
     if ("issues" in came) found += came.issues.length;
     return came;
   };
-  const list = cloneSchema(schema, { [part]: counted });
+  const list = cloneSchema(schema, { [part]: limitedItem });
   const runList = list._zod.run;
   list._zod.run = (payload, context) => {
     found = 0;

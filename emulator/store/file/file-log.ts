@@ -250,9 +250,9 @@ export class FileLog implements CommitLog {
   async #checkTampering(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
     const { path, isHeld } = this.#options;
     if (!(await isHeld())) return { reason: `Another emulator has opened the state ${path}`, isGone: false };
-    const journals = [...this.#olderJournals, this.#generation].map((one) => [
-      `journal.${one}`,
-      getJournalPath(path, one),
+    const journals = [...this.#olderJournals, this.#generation].map((item) => [
+      `journal.${item}`,
+      getJournalPath(path, item),
     ]);
     const base = `base.${this.#baseGeneration}`;
     const found = await this.#own.check({ [base]: path, ...Object.fromEntries(journals) }, base);
@@ -292,7 +292,7 @@ export class FileLog implements CommitLog {
   /** Writes a checkpoint while transactions continue. */
   async #compact(mayGoOn: () => void): Promise<void> {
     const next = await this.#nextGeneration();
-    let begun = false;
+    let started = false;
     let release = () => {};
     const adapter = this.#createCheckpointFile({
       step: (work) => this.#inspect(work),
@@ -300,7 +300,7 @@ export class FileLog implements CommitLog {
       begin: () => {
         mayGoOn();
         if (this.failure) throw this.failure;
-        begun = true;
+        started = true;
         this.#rotate(next);
       },
       waitUntilDurable: async () => {
@@ -315,7 +315,7 @@ export class FileLog implements CommitLog {
       await new Low<Checkpoint>(adapter, { generation: next.number, state }).write();
       await this.#archivePrevious(next.number, adapter.size);
     } catch (cause) {
-      if (!begun) await this.#discard(next);
+      if (!started) await this.#discard(next);
       throw cause;
     } finally {
       release();

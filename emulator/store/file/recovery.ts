@@ -87,11 +87,11 @@ export function requireSuccessorJournals(
   base: Pick<CheckpointHead, "generation"> & { readonly closed: boolean | undefined },
   journals: readonly JournalContent[],
 ): Set<number | undefined> {
-  const begun = new Set(journals.map(({ header }) => header?.generation));
+  const started = new Set(journals.map(({ header }) => header?.generation));
   const named = journals.flatMap(({ next, path: by }) => (next === undefined ? [] : [[next, by] as const]));
   const due = [...(base.closed === false ? [[base.generation, path] as const] : []), ...named];
   for (const [generation, by] of due) {
-    if (begun.has(generation)) continue;
+    if (started.has(generation)) continue;
     throw new StateFormatError(`${getJournalPath(path, generation)} is missing or empty, but ${by} continues in it`);
   }
   return new Set(due.map(([generation]) => generation));

@@ -90,7 +90,7 @@ export class StoredHistory implements History {
       try {
         const reader = new DocumentReader(collections, { isSealed: true });
         await readChecksummedInto(reader, segment.readBase());
-        const past = await placeOf(segment, number);
+        const past = await findPosition(segment, number);
         if (past === undefined) throw new StateFormatError("lines are missing");
         await segment.replay(reader, number);
         return { store: new LiveStore({ state: reader.state, wall }), past };
@@ -103,7 +103,10 @@ export class StoredHistory implements History {
 }
 
 /** Position of the line with that number, or of the checkpoint. Undefined if lines before it are missing. */
-async function placeOf({ head: { position }, visitLines }: Segment, number: number): Promise<LogPosition | undefined> {
+async function findPosition(
+  { head: { position }, visitLines }: Segment,
+  number: number,
+): Promise<LogPosition | undefined> {
   if (position.number === number) return position;
   let found: LogPosition | undefined;
   await visitLines((_, place) => {
@@ -118,11 +121,11 @@ async function readCommitsUpTo({ head, visitLines }: Segment, end: LogPosition):
   const commits: Commit[] = [];
   let last = head.position;
   if (last.number < end.number) {
-    await visitLines((json, place) => {
+    await visitLines((json, position) => {
       const commit = parseCommitLine(json);
-      if (commit) commits.push({ ...commit, number: place.number });
-      last = place;
-      return place.number < end.number;
+      if (commit) commits.push({ ...commit, number: position.number });
+      last = position;
+      return position.number < end.number;
     });
   }
   return last.number === end.number && last.checksum === end.checksum ? commits : undefined;

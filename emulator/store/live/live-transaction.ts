@@ -26,15 +26,15 @@ export class LiveView implements View {
 
   getAll<Row extends object, Thing>(
     from: Rows<Row>,
-    things: readonly Thing[],
+    items: readonly Thing[],
     keyOf: (thing: Thing) => RowKey | undefined,
   ): Promise<(Row | undefined)[]> {
     const table = this.state.getTable(from as AnyRows);
-    const findRow = (thing: Thing) => {
-      const key = keyOf(thing);
+    const findRow = (item: Thing) => {
+      const key = keyOf(item);
       return key === undefined ? undefined : (table.get(key) as Row | undefined);
     };
-    return Promise.resolve(things.map(findRow));
+    return Promise.resolve(items.map(findRow));
   }
 
   list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice: Slice<Index> = {}): Promise<Row[]> {

@@ -209,9 +209,9 @@ const meanings = lookupTable<readonly [why: string, next: string, trouble?: Stat
 /** Throws the error of a start as StateAccessError, in one sentence with a hint. Rejections stay unchanged. */
 function explainDatabase(shown: string, cause: unknown): never {
   if (cause instanceof StateFormatError || cause instanceof StateAccessError) throw cause;
-  const { message, name, code: given = "" } = cause as NodeJS.ErrnoException;
+  const { message, name, code: input = "" } = cause as NodeJS.ErrnoException;
   // Node's message when a server declines TLS and then ends the connection.
-  const code = message.includes("before secure TLS connection was established") ? "NO_TLS" : given;
+  const code = message.includes("before secure TLS connection was established") ? "NO_TLS" : input;
   const [why, next, kind] = meanings[code] ?? [];
   if (why === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;
   const detail = name === "PostgresError" ? ` (${message})` : "";

@@ -27,7 +27,7 @@ export class Observer {
     this.#silent = new Set(changes.filter(({ change }) => change.to === "silence").map(({ path }) => path));
     this.#spelling = changes
       .map(({ change }) => (change.to === "spell" ? change.spelling : undefined))
-      .find((one) => one !== undefined);
+      .find((item) => item !== undefined);
   }
 
   /** Returns the response as observed, with the rules that changed it. Undefined if no rule applies. */
@@ -93,8 +93,8 @@ function spell(text: string, spelling: string | undefined): string {
 }
 
 function withHeader(headers: readonly string[], name: string, value: string | undefined): string[] {
-  const pairs = headers.flatMap((one, at) =>
-    at % 2 === 0 && one.toLowerCase() !== name ? [one, headers[at + 1]!] : [],
+  const pairs = headers.flatMap((item, at) =>
+    at % 2 === 0 && item.toLowerCase() !== name ? [item, headers[at + 1]!] : [],
   );
   return value === undefined ? pairs : [...pairs, name, value];
 }

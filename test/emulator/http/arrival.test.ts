@@ -9,7 +9,7 @@ import { read, serving, stateless } from "./serving.ts";
 
 const { bodyMs, paceMs, paceBytes } = defaultBodyReadTimeouts;
 
-/** A listener on whose wall time stands still; `uploaded` tells how many bytes its upload has been given so far. */
+/** A listener whose wall clock stands still. `uploaded` returns how many bytes of its upload have arrived. */
 async function stage(t: TestContext) {
   const wall = new StandingWall();
   let uploaded = 0;
@@ -42,13 +42,13 @@ async function stage(t: TestContext) {
   return { ...server, wall, uploaded: () => uploaded };
 }
 
-/** A connection that a test writes to bit by bit. */
+/** A connection that a test writes to in steps. */
 async function connected(origin: string, method: string, target: string, length: number) {
   const { port, host } = new URL(origin);
   const socket = net.connect(Number(port), "127.0.0.1");
   const got: Buffer[] = [];
   socket.on("data", (chunk) => got.push(chunk));
-  // Its end may be told as a reset, since not all that was sent was read.
+  // Its end may be reported as a reset, because not everything that was sent was read.
   socket.on("error", () => {});
   const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
   socket.write(
@@ -57,7 +57,7 @@ async function connected(origin: string, method: string, target: string, length:
   return { socket, closed, answer: () => read(Buffer.concat(got)), hasAnswer: () => got.length > 0 };
 }
 
-/** Waits for what needs no time of the wall's. */
+/** Waits for an event that does not depend on the wall clock. */
 async function until(come: () => boolean): Promise<void> {
   while (!come()) await idle();
 }
@@ -155,7 +155,7 @@ describe("An upload", () => {
 
 describe("A slow head", () => {
   it("gets a 408 at its timeout", async (t) => {
-    // Node checks this one, by the machine's own time.
+    // Node checks this timeout with the real clock.
     const { origin } = await serving(t, [createPart({ operations: [], handlers: {}, context: stateless })], {
       arrival: { ...defaultBodyReadTimeouts, headMs: 20 },
     });

@@ -7,7 +7,7 @@ import { serving } from "./serving.ts";
 const jsonType = { "content-type": "application/json" };
 const formType = { "content-type": "application/x-www-form-urlencoded" };
 
-/** Posts a body to an operation of the router and gives status and parsed answer. */
+/** Posts a body to an operation of the router and returns status and parsed response. */
 async function post(t: TestContext, schema: z.ZodType, body: string | Buffer, headers = jsonType) {
   const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: json(schema) }), echo)]);
   const answer = await send("POST", "/made", { headers, body });
@@ -127,7 +127,7 @@ describe("A value of another type", () => {
   const schema = z.object({ n: z.int().optional(), f: z.number().optional(), b: z.boolean().optional() });
   const rows = z.object({ rows: z.array(z.object({ id: z.int() })) });
 
-  // As pydantic 2.14 reads them, tried with FastAPI 0.165.
+  // As pydantic 2.14 converts them, tested with FastAPI 0.165.
   for (const [sent, read] of [
     [{ n: "201" }, { n: 201 }],
     [{ n: " 2_0 " }, { n: 20 }],
@@ -191,7 +191,7 @@ describe("A form", () => {
     const body = '--x\r\ncontent-disposition: form-data; name="a"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n';
     const sent = await send("POST", "/made", { headers: { "content-type": "multipart/form-data; boundary=x" }, body });
     const problem = { type: "string_type", loc: ["body", "a"], msg: "Input should be a valid string" };
-    // What FastAPI quotes of a file is the inside of Python's.
+    // FastAPI's quote of a file contains Python internals.
     assert.deepEqual(JSON.parse(sent.body).detail, [{ ...problem, input: { filename: "a.txt", size: 5 } }]);
   });
 

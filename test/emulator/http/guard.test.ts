@@ -91,7 +91,7 @@ describe("A page of another site", () => {
     assert.equal((await send("GET", "/_emulator/page", { headers: link })).body, "<p>page</p>");
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
     const answer = await send("GET", "/made", { headers: { origin: "https://app.example" } });
-    // Nothing allows the other site's page to read it, though.
+    // Nothing allows the other site's page to read it.
     assert.deepEqual(answer, { status: 200, headers: { "content-type": "application/json" }, body: '"in"' });
   });
 });

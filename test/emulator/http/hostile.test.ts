@@ -124,7 +124,7 @@ describe("The exact parser", () => {
   it("accepts what JSON.parse accepts, with the same values", () => {
     fc.assert(
       fc.property(almostJson, (text) => {
-        // Python has words for numbers that JSON has not.
+        // Python accepts number words that JSON does not have.
         fc.pre(!/NaN|Infinity/.test(text));
         assert.deepEqual(
           outcome(() => parsePlainJson(text)),

@@ -21,7 +21,7 @@ const limits = {
   responseTimeoutMs: defaultSettings.webhookResponseTimeoutMs,
 };
 
-/** The sender of webhooks with its default limits, closed when the test ends. */
+/** The webhook sender with its default limits, closed when the test ends. */
 function poster(t: TestContext, options: Partial<WebhookSenderOptions> = {}): (url: string) => Promise<PostResult> {
   const outgoing = createWebhookSender({ allow: [], strict: false, wall: systemWallClock, ...limits, ...options });
   t.after(() => outgoing.close());
@@ -46,7 +46,7 @@ describe("the sender of webhooks", () => {
 });
 
 describe("the message of an attempt that failed with TLS", () => {
-  /** A server of TLS whose certificate signs itself. */
+  /** A TLS server with a self-signed certificate. */
   async function tlsServer(t: TestContext): Promise<string> {
     const read = (name: string) =>
       readFileSync(new URL(`../../../fixtures/tls/self-signed.${name}.pem`, import.meta.url));
@@ -88,7 +88,7 @@ describe("the message of an attempt that failed with TLS", () => {
   });
 
   it("is one line if the receiver rejects", async (t) => {
-    // The beginning of TLS, answered with an alert: no version that both speak.
+    // A TLS handshake that ends with an alert: the two sides have no common version.
     const alert = Buffer.from([0x15, 3, 3, 0, 2, 2, 70]);
     const refuses = createServer((socket) => void socket.once("data", () => socket.end(alert))).listen(0, "127.0.0.1");
     await once(refuses, "listening");
@@ -135,7 +135,7 @@ describe("the limits of an attempt", () => {
   });
 
   it("end an attempt to a receiver that accepts the connection and never sends a greeting", async (t) => {
-    // The greeting of TLS belongs to the connection; without TLS the kernel connects for anybody who listens.
+    // The TLS handshake belongs to the connection. Without TLS the kernel connects for any listener.
     const silent = createServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
     await once(silent, "listening");
     const post = poster(t, { connectTimeoutMs: 50 });
@@ -150,7 +150,7 @@ describe("the host name of a receiver", () => {
   it("is looked up once, and the connection goes to the checked address", async (t) => {
     const sink = await receiver(t);
     const asked: string[] = [];
-    // What the name stands for at the check, and would no longer at a second look.
+    // The address of the name at the check, which a second look-up would not return.
     const rebinding = [["127.0.0.1"], ["169.254.169.254"]];
     const lookup = names((name) => {
       asked.push(name);
@@ -186,7 +186,7 @@ describe("the host name of a receiver", () => {
   });
 });
 
-/** A resolver of made-up names. */
+/** A resolver of invented names. */
 const names = (addressesOf: (name: string) => readonly string[]): typeof lookup =>
   ((name: string, _: object, callback: (error: null, addresses: { address: string; family: number }[]) => void) =>
     callback(

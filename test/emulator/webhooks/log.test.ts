@@ -15,7 +15,7 @@ import { minutes, type Post, post } from "../../support/webhooks.ts";
 
 const days = (count: number): number => minutes(count * 24 * 60);
 
-/** Resends a delivery and waits for what comes of it. */
+/** Resends a delivery and waits for its outcome. */
 async function again({ store, clock, runner }: Post, id: number): Promise<string> {
   const { outcome } = await store.transaction("again", async (tx) => {
     const delivery = await tx.get(deliveries, id);
@@ -178,7 +178,7 @@ describe("the delivery log", () => {
     await office.subscribe(good.url);
     await office.subscribe(bad.url, { failure_count: 5 });
     await office.happen("CONTRACT_CREATED");
-    // Nobody listens to this one; its event is kept for those who wait for the activity.
+    // No webhook receives this event, but clients may wait for the activity.
     await office.happen("CONTRACT_VOIDED");
     // The dead one is skipped after five minutes, and nothing is queued for the expiry.
     const { to } = await office.runner.advance({ untilIdle: true });
