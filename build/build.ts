@@ -262,7 +262,7 @@ async function writeCommands(folder: string): Promise<void> {
   mkdirSync(`${folder}/commands`);
   for (const group of await groupNames()) {
     const declared = await loadDeclarations(group);
-    writeFileSync(join(folder, getCommandsFile(group)), declared.map((one) => JSON.stringify(one)).join("\n"));
+    writeFileSync(join(folder, getCommandsFile(group)), declared.map((item) => JSON.stringify(item)).join("\n"));
   }
 }
 

@@ -39,14 +39,17 @@ export async function bundleConsole(outdir: string): Promise<Metafile> {
     metafile: true,
     logLevel: "warning",
   });
-  const made = Object.entries(metafile.outputs).map(([path, { entryPoint }]) => ({ name: basename(path), entryPoint }));
-  const findOutputName = (part: string) => made.find(({ entryPoint }) => entryPoint === part)!.name;
+  const created = Object.entries(metafile.outputs).map(([path, { entryPoint }]) => ({
+    name: basename(path),
+    entryPoint,
+  }));
+  const findOutputName = (part: string) => created.find(({ entryPoint }) => entryPoint === part)!.name;
   const manifest = {
     ...Object.fromEntries(Object.entries(parts).map(([name, path]) => [name, findOutputName(path)])),
-    types: Object.fromEntries(made.map(({ name }) => [name, types[name.slice(name.lastIndexOf(".") + 1)]])),
+    types: Object.fromEntries(created.map(({ name }) => [name, types[name.slice(name.lastIndexOf(".") + 1)]])),
   };
   mkdirSync(outdir, { recursive: true });
-  for (const { name } of made) {
+  for (const { name } of created) {
     writeFileSync(join(outdir, `${name}.br`), brotliCompressSync(readFileSync(join(outdir, name))));
   }
   writeFileSync(`${outdir}/manifest.json`, JSON.stringify(manifest));

@@ -13,7 +13,7 @@ export interface DispatcherOptions {
   readonly handlers: JobHandlers;
   /** The maximum number of entries that run at the same time (see `Rotation`). */
   readonly maxConcurrent: number;
-  readonly causeRow: CauseRowFactory;
+  readonly createCauseRow: CauseRowFactory;
   /**
    * Called when the run of an entry throws. The entry stays in the queue and is not run again before the next start.
    */
@@ -198,9 +198,9 @@ export class Dispatcher {
   }
 
   /** Starts entries that were given slots. Drops entries that have changed or whose time was undone. */
-  async #start(view: View, taken: readonly ScheduledEntry[]): Promise<void> {
-    const rows = await view.getAll(schedule, taken, ({ id }) => id);
-    const entries = taken.filter((entry, i) => {
+  async #start(view: View, started: readonly ScheduledEntry[]): Promise<void> {
+    const rows = await view.getAll(schedule, started, ({ id }) => id);
+    const entries = started.filter((entry, i) => {
       const isQueued = rows[i]?.due === entry.due;
       const isLatest = this.#known.get(entry.id) === entry;
       if (isQueued && isLatest && this.#mayRun(entry)) return true;
@@ -226,13 +226,13 @@ export class Dispatcher {
 
   /** Commits runs in one transaction. The next transaction starts while this one is written to the disk. */
   async #commit(batch: readonly FinishedRun[]): Promise<void> {
-    const { store, clock, handlers, causeRow, maxConcurrent } = this.#options;
+    const { store, clock, handlers, createCauseRow, maxConcurrent } = this.#options;
     try {
       const commitAll = async (tx: Transaction) => {
         this.stopped.throwIfAborted();
         const outcomes: string[] = [];
         for (const { entry, commit } of batch) {
-          const cause = createRunCause(entry, handlers[entry.kind]?.action, clock, causeRow);
+          const cause = createRunCause(entry, handlers[entry.kind]?.action, clock, createCauseRow);
           outcomes.push(await tx.withCause(cause, () => commit(tx)));
         }
         // With one entry at a time, effects of an outcome are durable and known before the next entry starts.

@@ -47,7 +47,7 @@ export const prepareRuns = (
   handlers: JobHandlers,
   view: View,
   entries: readonly ScheduledEntry[],
-): Promise<readonly JobRun[]> => mapByKind(entries, (kind, alike) => prepareKind(handlers, view, kind, alike));
+): Promise<readonly JobRun[]> => mapByKind(entries, (kind, group) => prepareKind(handlers, view, kind, group));
 
 async function prepareKind(
   handlers: JobHandlers,
@@ -74,8 +74,8 @@ export async function readCapacities(
   view: View,
   keys: readonly { readonly kind: string; readonly name: string; capacity: number }[],
 ): Promise<void> {
-  const capacities = await mapByKind(keys, async (kind, alike) => {
-    const names = alike.map(({ name }) => name);
+  const capacities = await mapByKind(keys, async (kind, group) => {
+    const names = group.map(({ name }) => name);
     return (await handlers[kind]?.readCapacities?.(view, names).catch(() => undefined)) ?? names.map(() => 1);
   });
   for (const [i, key] of keys.entries()) key.capacity = capacities[i]!;
@@ -83,14 +83,14 @@ export async function readCapacities(
 
 /** Maps items to results, grouped by kind. The results have the order of the items. */
 async function mapByKind<Thing extends { readonly kind: string }, Result>(
-  things: readonly Thing[],
+  items: readonly Thing[],
   map: (kind: string, alike: readonly Thing[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
   const results = new Map<Thing, Result>();
-  for (const name of new Set(things.map(({ kind }) => kind))) {
-    const alike = things.filter(({ kind }) => kind === name);
-    const found = await map(name, alike);
-    for (const [i, thing] of alike.entries()) results.set(thing, found[i]!);
+  for (const name of new Set(items.map(({ kind }) => kind))) {
+    const group = items.filter(({ kind }) => kind === name);
+    const found = await map(name, group);
+    for (const [i, item] of group.entries()) results.set(item, found[i]!);
   }
-  return things.map((thing) => results.get(thing)!);
+  return items.map((item) => results.get(item)!);
 }

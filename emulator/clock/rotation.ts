@@ -127,6 +127,6 @@ export class Rotation {
 const isBefore = (a: ScheduledEntry, b: ScheduledEntry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
 
 /** Inserts an item into a sorted list, usually at the end. */
-function insert<T>(one: T, list: T[], precedes: (a: T, b: T) => boolean): void {
-  list.splice(list.findLastIndex((other) => precedes(other, one)) + 1, 0, one);
+function insert<T>(item: T, list: T[], precedes: (a: T, b: T) => boolean): void {
+  list.splice(list.findLastIndex((other) => precedes(other, item)) + 1, 0, item);
 }

@@ -10,7 +10,7 @@ import type { ClockMode, ClockSettings, ClockState } from "./virtual-clock.ts";
 
 export interface RunnerOptions
   extends Pick<DispatcherOptions, "store" | "clock" | "handlers">,
-    Partial<Pick<DispatcherOptions, "causeRow" | "onError">> {
+    Partial<Pick<DispatcherOptions, "createCauseRow" | "onError">> {
   readonly wall: WallClock;
   /** On close, running entries are no longer awaited once this signal is aborted. */
   readonly closeSignal?: AbortSignal;
@@ -157,10 +157,10 @@ export class Runner {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#wake();
-    const enough = new AbortController();
-    const idle = this.#dispatcher.waitUntilIdle().then(() => enough.abort());
+    const timeout = new AbortController();
+    const idle = this.#dispatcher.waitUntilIdle().then(() => timeout.abort());
     const { wall, closeSignal, graceMs = closingMs } = this.#options;
-    const waited = AbortSignal.any([enough.signal, ...(closeSignal ? [closeSignal] : [])]);
+    const waited = AbortSignal.any([timeout.signal, ...(closeSignal ? [closeSignal] : [])]);
     await Promise.race([idle, wall.sleep(graceMs, waited)]);
     await this.#dispatcher.stop();
     await Promise.all([this.#advancing, this.#loop]);
@@ -170,7 +170,7 @@ export class Runner {
 
   #createDispatcher(): Dispatcher {
     return new Dispatcher({
-      causeRow: createCauseRowFactory(this.#options),
+      createCauseRow: createCauseRowFactory(this.#options),
       onError: () => {},
       ...this.#options,
       maxConcurrent: this.#options.deterministic ? 1 : maxConcurrent,
@@ -214,7 +214,7 @@ export class Runner {
   /** In mode auto, advances to the next due entry when nothing runs. Returns whether the disk rejected that. */
   async #advanceToNext(): Promise<boolean> {
     const { store, clock } = this.#options;
-    let refused = false;
+    let isRejected = false;
     const dispatcher = this.#dispatcher;
     await dispatcher.waitUntilIdle();
     // Read again, because entries that ran until now may have added an earlier one.
@@ -223,8 +223,8 @@ export class Runner {
     await clock.jump(next.due).catch((error) => {
       // The store notifies the runner when writing works again.
       if (!(error instanceof StateReplacedError || error instanceof StoreFailedError)) throw error;
-      refused = error instanceof StoreFailedError;
+      isRejected = error instanceof StoreFailedError;
     });
-    return refused;
+    return isRejected;
   }
 }

@@ -72,15 +72,15 @@ export class VirtualClock implements Clock {
    * Continues from the stored clock, or from `keptAt`, the time of a stored state. Without a stored clock it starts at
    * `now` (default: the wall-clock time).
    */
-  static async open(store: Store, wall: WallClock, given: ClockOptions = {}) {
+  static async open(store: Store, wall: WallClock, options: ClockOptions = {}) {
     const wallNow = createSteadyClock(wall);
-    const begin = Math.floor(given.now ?? wallNow());
+    const begin = Math.floor(options.now ?? wallNow());
     const stored = await store.read((view) => view.get(clockState, "clock"));
-    const { mode = "real", speed = 1 } = given;
+    const { mode = "real", speed = 1 } = options;
     const fresh = { mode, speed, offset: getOffset(wallNow(), mode, begin), manual_now: begin };
     const clock = new VirtualClock(store, wallNow, stored ?? fresh);
-    if (stored && given.keptAt !== undefined) clock.replaceState(clock.createStateAt(given.keptAt));
-    await clock.set(given);
+    if (stored && options.keptAt !== undefined) clock.replaceState(clock.createStateAt(options.keptAt));
+    await clock.set(options);
     return clock;
   }
 

@@ -1,5 +1,5 @@
 import { isObject, lookupTable } from "../../src/base/object.ts";
-import { parseForm, parseJsonObject, stringAt } from "../http/bodies/fields.ts";
+import { findString, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import type { Transaction, View } from "../store/port.ts";
@@ -62,36 +62,37 @@ type Payload = Readonly<Record<string, unknown>>;
 type Texts = readonly (string | undefined)[];
 
 const listTeams = (payload: Payload): Texts => [
-  stringAt(payload, "team_id"),
-  stringAt(payload, "team", "id"),
-  stringAt(payload, "enterprise", "id"),
+  findString(payload, "team_id"),
+  findString(payload, "team", "id"),
+  findString(payload, "enterprise", "id"),
 ];
 
 const listTenants = (activity: Payload): Texts => [
-  stringAt(activity, "channelData", "tenant", "id"),
-  stringAt(activity, "conversation", "tenantId"),
+  findString(activity, "channelData", "tenant", "id"),
+  findString(activity, "conversation", "tenantId"),
 ];
 
 function parseChatARemark(payload: Payload): Remark | undefined {
   const { event } = payload;
   if (isObject(event)) {
-    const text = stringAt(event, "text");
+    const text = findString(event, "text");
     // Two bots that reply to each other would never stop.
-    if (text === undefined || stringAt(event, "bot_id") !== undefined) return undefined;
-    return { author: stringAt(event, "user") ?? "chat_a", text, places: [text], isAboutContract: false };
+    if (text === undefined || findString(event, "bot_id") !== undefined) return undefined;
+    return { author: findString(event, "user") ?? "chat_a", text, places: [text], isAboutContract: false };
   }
   const action = Array.isArray(payload.actions) ? payload.actions[0] : undefined;
-  const author = stringAt(payload, "user", "name") ?? stringAt(payload, "user", "id") ?? "chat_a";
-  const pressed = stringAt(action, "text", "text") ?? stringAt(action, "action_id") ?? stringAt(payload, "type") ?? "";
+  const author = findString(payload, "user", "name") ?? findString(payload, "user", "id") ?? "chat_a";
+  const pressed =
+    findString(action, "text", "text") ?? findString(action, "action_id") ?? findString(payload, "type") ?? "";
   return {
     author,
     text: findInput(payload) ?? `${author}: ${pressed}`,
     places: [
-      stringAt(action, "value"),
-      stringAt(action, "selected_option", "value"),
-      stringAt(payload, "view", "private_metadata"),
-      stringAt(payload, "callback_id"),
-      stringAt(payload, "message", "text"),
+      findString(action, "value"),
+      findString(action, "selected_option", "value"),
+      findString(payload, "view", "private_metadata"),
+      findString(payload, "callback_id"),
+      findString(payload, "message", "text"),
     ],
     isAboutContract: true,
   };
@@ -101,7 +102,7 @@ function parseChatARemark(payload: Payload): Remark | undefined {
 function findInput(payload: Payload): string | undefined {
   const values = getTexts(payload, "view", "state", "values") ?? getTexts(payload, "state", "values");
   const inputs = Object.values(values ?? {}).flatMap((block) => (isObject(block) ? Object.values(block) : []));
-  return inputs.map((input) => stringAt(input, "value")).find((text) => text !== undefined);
+  return inputs.map((input) => findString(input, "value")).find((text) => text !== undefined);
 }
 
 function getTexts(payload: Payload, ...path: readonly string[]): Payload | undefined {
@@ -111,15 +112,18 @@ function getTexts(payload: Payload, ...path: readonly string[]): Payload | undef
 }
 
 function parseChatBRemark(activity: Payload): Remark | undefined {
-  const author = stringAt(activity, "from", "name") ?? stringAt(activity, "from", "id") ?? "chat_b";
-  const type = stringAt(activity, "type");
-  const text = stringAt(activity, "text");
+  const author = findString(activity, "from", "name") ?? findString(activity, "from", "id") ?? "chat_b";
+  const type = findString(activity, "type");
+  const text = findString(activity, "text");
   if (type === "message" && text !== undefined) return { author, text, places: [text], isAboutContract: false };
   const data = getTexts(activity, "value", "action", "data") ?? getTexts(activity, "value");
   if (!data) return undefined;
-  const verb = stringAt(activity, "value", "action", "verb") ?? stringAt(activity, "name") ?? "pressed";
-  const places = [stringAt(data, "contract_id"), ...Object.values(data).map((value) => stringAt({ value }, "value"))];
-  return { author, text: stringAt(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
+  const verb = findString(activity, "value", "action", "verb") ?? findString(activity, "name") ?? "pressed";
+  const places = [
+    findString(data, "contract_id"),
+    ...Object.values(data).map((value) => findString({ value }, "value")),
+  ];
+  return { author, text: findString(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
 }
 
 /** The workspace of a team or a tenant. */
@@ -180,7 +184,7 @@ async function listOptions(
 ) {
   const workspace = await findWorkspace(view, teams, context, finding);
   if (!workspace) return { options: [] };
-  const query = (stringAt(payload, "value") ?? "").toLowerCase();
+  const query = (findString(payload, "value") ?? "").toLowerCase();
   const all = await view.list(contracts, { ...selectWorkspace(workspace.id), reverse: true });
   const matching = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
   return {
@@ -216,7 +220,7 @@ export async function acceptBillingEvent(
   const prefix = `${cluster.id}_`;
   const customer = [...findCustomerIds(event)].find((id) => id.startsWith(prefix) && id.length > prefix.length);
   const number = Number(customer?.slice(prefix.length));
-  const at = Number(stringAt(event, "occurred_at") ?? Number.NaN) * 1_000;
+  const at = Number(findString(event, "occurred_at") ?? Number.NaN) * 1_000;
   const problem = await store.transaction("billing.event", async (tx) => {
     const workspace = Number.isSafeInteger(number) ? await tx.get(workspaces, number) : undefined;
     if (workspace?.cluster_id !== cluster.id) return "unknown-workspace";
@@ -234,12 +238,12 @@ export async function acceptBillingEvent(
 
 /** The plan, or the first item, of the subscription. */
 const parsePlan = (event: unknown): string | undefined =>
-  stringAt(event, "content", "subscription", "plan_id") ??
-  stringAt(event, "content", "subscription", "subscription_items", "0", "item_price_id");
+  findString(event, "content", "subscription", "plan_id") ??
+  findString(event, "content", "subscription", "subscription_items", "0", "item_price_id");
 
 /** Undefined: the event does not say. */
 function isSuspendedBy(event: unknown): boolean | undefined {
-  const status = stringAt(event, "content", "subscription", "status");
+  const status = findString(event, "content", "subscription", "status");
   if (status !== undefined) return status === "paused" || status === "cancelled";
-  return isSuspendingEvent[stringAt(event, "event_type") ?? ""];
+  return isSuspendingEvent[findString(event, "event_type") ?? ""];
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { openCrmB } from "../../src/schemes/crm-b.ts";
-import { formFields, queryOf, stringAt } from "../http/bodies/fields.ts";
+import { findString, getQuery, readFormFields } from "../http/bodies/fields.ts";
 import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
-import { allowFraming, createPage, definitionList, Html, html } from "../http/page.ts";
+import { allowFraming, createPage, Html, html, renderDefinitionList } from "../http/page.ts";
 import type { Passthrough } from "../http/reply.ts";
 import type { View } from "../store/port.ts";
 import { readApps, resolveFrontEnd } from "../world/apps.ts";
@@ -59,7 +59,7 @@ async function openIframe(
   world: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough> {
-  const query = new URLSearchParams(queryOf(target));
+  const query = new URLSearchParams(getQuery(target));
   const contract = query.get("contract_id");
   const actingIn = await findActingWorkspaces(query, world, finding);
   if (contract) return redirect(await renderContractPage(contract, actingIn, world));
@@ -72,7 +72,7 @@ async function openIframe(
   };
   const found = await findContracts(parseRecord(query), actingIn, world);
   const links = found.map((row) => html`<li><a href="${buildPageUrl(world, row)}">${row.name}</a> ${row.status}</li>`);
-  const content = html`${definitionList(context)}
+  const content = html`${renderDefinitionList(context)}
 ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this record in its external metadata.</p>`}`;
   return renderAppPage({ title: "Contracts in crm_a", content, context });
 }
@@ -94,7 +94,7 @@ async function listCards(
   context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough> {
-  const query = new URLSearchParams(queryOf(target));
+  const query = new URLSearchParams(getQuery(target));
   const record = parseRecord(query);
   const found = await findContracts(record, await findActingWorkspaces(query, context, finding), context);
   if (record === undefined || found.length === 0) return createJsonResponse(200, { results: [] });
@@ -154,17 +154,17 @@ const title = "Contracts in crm_b";
 /** The canvas page with the context of the signed request (DECISIONS.md, R28). */
 async function openCanvas(request: ReceivedRequest, { store }: ClusterContext): Promise<Passthrough> {
   const { crm_b } = await store.read(readApps);
-  const { signed_request = "" } = formFields(request);
+  const { signed_request = "" } = readFormFields(request);
   const opened = openCrmB(crm_b.consumer_secret, signed_request);
   // The router has checked this already. A request that bypassed it is checked here.
   if (!opened.ok) return createJsonResponse(401, { detail: "Invalid signed request" });
   const { context } = opened.envelope;
   return renderAppPage({
     title,
-    content: definitionList({
-      user: stringAt(context, "user", "fullName") ?? stringAt(context, "user", "userName"),
-      organization: stringAt(context, "organization", "name"),
-      place: stringAt(context, "environment", "displayLocation"),
+    content: renderDefinitionList({
+      user: findString(context, "user", "fullName") ?? findString(context, "user", "userName"),
+      organization: findString(context, "organization", "name"),
+      place: findString(context, "environment", "displayLocation"),
     }),
     // `client` in the same envelope contains the tokens of the CRM, which must not be in a page.
     context: typeof context === "object" && context !== null ? context : {},
@@ -183,7 +183,7 @@ async function showCanvas(request: ReceivedRequest, { store }: ClusterContext): 
 }
 
 const parseFrontEnd = ({ target }: ReceivedRequest) =>
-  new URLSearchParams(queryOf(target)).getAll("index_url_override").at(-1);
+  new URLSearchParams(getQuery(target)).getAll("index_url_override").at(-1);
 
 const allowFrontEnd = (frontEnd: URL | "refused" | undefined): URL | undefined =>
   frontEnd === "refused" ? undefined : frontEnd;

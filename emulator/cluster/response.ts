@@ -1,5 +1,5 @@
 import { exceedsFieldLimit } from "../http/bodies/body-limits.ts";
-import { parseForm, parseJsonObject, queryOf } from "../http/bodies/fields.ts";
+import { getQuery, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import { findRepeatedField, parseFields } from "../http/bodies/form.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { HtmlPage } from "../http/page.ts";
@@ -102,7 +102,7 @@ export type OAuthParameters = Readonly<Record<string, string>>;
  */
 export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
   if (request.method === "GET") {
-    const query = queryOf(request.target);
+    const query = getQuery(request.target);
     return exceedsFieldLimit(query) ? {} : dropEmpty([...new URLSearchParams(query)]);
   }
   const form = parseForm(request);
@@ -111,7 +111,7 @@ export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
 
 /** A repeated parameter in the query of a GET, otherwise in a form; undefined: none. */
 export function findRepeatedParameter(request: ReceivedRequest): string | undefined {
-  const sent = request.method === "GET" ? queryOf(request.target) : parseForm(request)?.toString();
+  const sent = request.method === "GET" ? getQuery(request.target) : parseForm(request)?.toString();
   return sent === undefined || exceedsFieldLimit(sent) ? undefined : findRepeatedField(parseFields(sent));
 }
 

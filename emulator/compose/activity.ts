@@ -38,15 +38,15 @@ const maxEntries = 250;
  */
 export function watchActivity(
   { store, requestLog, deliveries, clock, wall }: ActivitySources,
-  tell: (events: readonly EmulatorEvent[]) => Promise<void> | void,
+  listener: (events: readonly EmulatorEvent[]) => Promise<void> | void,
 ): () => Promise<void> {
   let waiting: PendingUpdate[] = [];
   let dropped = 0;
   const ended = new AbortController();
   let wake = () => {};
 
-  const add = (one: PendingUpdate) => {
-    if (waiting.length < maxEntries) waiting.push(one);
+  const add = (item: PendingUpdate) => {
+    if (waiting.length < maxEntries) waiting.push(item);
     else dropped += 1;
     wake();
   };
@@ -68,11 +68,11 @@ export function watchActivity(
     const count = dropped;
     waiting = [];
     dropped = 0;
-    const told = batch.flatMap((one) => ("delivery" in one ? [one.delivery.delivery] : []));
-    const found = told.length === 0 ? [] : await store.read((view) => readCompositeIds(view, told));
-    const composites = new Map(told.map((delivery, i) => [delivery, found[i] ?? null]));
-    const events = batch.map((one) => toEvent(one, composites));
-    if (events.length > 0) await tell(count === 0 ? events : [...events, { event: "dropped", count }]);
+    const updated = batch.flatMap((item) => ("delivery" in item ? [item.delivery.delivery] : []));
+    const found = updated.length === 0 ? [] : await store.read((view) => readCompositeIds(view, updated));
+    const composites = new Map(updated.map((delivery, i) => [delivery, found[i] ?? null]));
+    const events = batch.map((item) => toEvent(item, composites));
+    if (events.length > 0) await listener(count === 0 ? events : [...events, { event: "dropped", count }]);
   }
 
   async function run(): Promise<void> {
@@ -98,11 +98,11 @@ export function watchActivity(
   };
 }
 
-function toEvent(one: PendingUpdate, composites: ReadonlyMap<Delivery, string | null>): EmulatorEvent {
-  if ("state" in one) return { event: "state", at: toIsoMillis(one.state) };
-  if ("request" in one) return requestEvent(one.request);
-  if ("delivery" in one) return toDeliveryEvent(one.delivery, composites.get(one.delivery.delivery) ?? null);
-  return { event: "clock", from: toIsoMillis(one.move.from), to: toIsoMillis(one.move.to) };
+function toEvent(item: PendingUpdate, composites: ReadonlyMap<Delivery, string | null>): EmulatorEvent {
+  if ("state" in item) return { event: "state", at: toIsoMillis(item.state) };
+  if ("request" in item) return requestEvent(item.request);
+  if ("delivery" in item) return toDeliveryEvent(item.delivery, composites.get(item.delivery.delivery) ?? null);
+  return { event: "clock", from: toIsoMillis(item.move.from), to: toIsoMillis(item.move.to) };
 }
 
 const requestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): EmulatorEvent => ({
@@ -132,8 +132,8 @@ const toDeliveryEvent = (
   contract_id: delivery.contract_id,
   composite_id,
   attempt: attempt ? delivery.attempts : null,
-  status: attempt && "status" in attempt.posted ? attempt.posted.status : null,
-  error: attempt && "error" in attempt.posted ? redactText(attempt.posted.error.code) : null,
+  status: attempt && "status" in attempt.postResult ? attempt.postResult.status : null,
+  error: attempt && "error" in attempt.postResult ? redactText(attempt.postResult.error.code) : null,
   duration_ms: attempt ? attempt.durationMs : null,
   outcome: delivery.outcome,
   next_attempt_at: delivery.next_attempt_at === null ? null : toIsoMillis(delivery.next_attempt_at),

@@ -128,7 +128,7 @@ function describeIssue(issue: z.core.$ZodIssue): string[] {
 
 function isVariables(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return Object.values(value).every((one) => one === undefined || typeof one === "string");
+  return Object.values(value).every((item) => item === undefined || typeof item === "string");
 }
 
 function isOrigin(text: string): boolean {

@@ -13,7 +13,7 @@ import type { LeadershipLifecycle } from "./leadership-lifecycle.ts";
 import { InvalidOptionsError } from "./options.ts";
 import { createSnapshotApi } from "./snapshot-api.ts";
 
-interface Parts {
+interface EmulatorApiContext {
   readonly terms: LeadershipLifecycle;
   readonly options: EmulatorOptions;
   readonly instanceId: string;
@@ -21,7 +21,7 @@ interface Parts {
   readonly file: string | undefined;
   readonly requestLog: RequestLog;
   readonly deliveries: DeliveryNotifier;
-  readonly causeRow: CauseRowFactory;
+  readonly createCauseRow: CauseRowFactory;
   readonly wall: WallClock;
   readonly closing: CleanupStack;
   readonly closeSignal: AbortController;
@@ -32,7 +32,7 @@ interface Parts {
 const closeMs = 900;
 
 /** The emulator as a program uses it. */
-export function createEmulatorApi(parts: Parts): Emulator {
+export function createEmulatorApi(parts: EmulatorApiContext): Emulator {
   const { terms, options, instanceId, routerUrl, file, closing, closeSignal } = parts;
   const requireOpen = () => {
     if (closing.begun) throw new EmulatorClosedError();
@@ -58,7 +58,7 @@ export function createEmulatorApi(parts: Parts): Emulator {
       advance: async (move) => requireOpen().runner.advance(parseAdvanceTarget(move), moveCause(parts)),
     },
     ...createSnapshotApi(() => requireOpen().snapshots, parts.startCopy),
-    watch: (tell) => watchTerms(parts, tell),
+    watch: (listener) => watchTerms(parts, listener),
     closed: closing.done,
     close: end,
     [Symbol.asyncDispose]: () => end(),
@@ -74,21 +74,24 @@ export function createEmulatorApi(parts: Parts): Emulator {
 }
 
 /** A program advances the clock. */
-function moveCause({ terms, requestLog, causeRow }: Parts): Cause {
+function moveCause({ terms, requestLog, createCauseRow }: EmulatorApiContext): Cause {
   const { clock } = terms.now;
   const id = `advance:${requestLog.nextNumber()}`;
-  return { id, createRow: () => causeRow({ id, what: "a program advances the clock", at: clock.now() }) };
+  return { id, createRow: () => createCauseRow({ id, what: "a program advances the clock", at: clock.now() }) };
 }
 
 /** Publishes events whenever this process leads. */
-function watchTerms({ terms, requestLog, deliveries, wall }: Parts, tell: Parameters<Emulator["watch"]>[0]) {
+function watchTerms(
+  { terms, requestLog, deliveries, wall }: EmulatorApiContext,
+  listener: Parameters<Emulator["watch"]>[0],
+) {
   let ended: Promise<void> = Promise.resolve();
   let end: () => Promise<void> = async () => {};
   const unwatch = terms.watch((term) => {
     const before = end;
     ended = ended.then(before);
     end = async () => {};
-    if (term) end = watchActivity({ store: term.store, clock: term.clock, requestLog, deliveries, wall }, tell);
+    if (term) end = watchActivity({ store: term.store, clock: term.clock, requestLog, deliveries, wall }, listener);
   });
   return async () => {
     unwatch();
@@ -101,8 +104,8 @@ const shape = "exactly one of by, to, next: true and untilIdle: true is required
 
 /** Converts a duration to milliseconds. Throws InvalidOptionsError if it is invalid. */
 function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
-  const [name, ...others] = Object.keys(move ?? {}).filter((key) => move[key as keyof AdvanceTarget] !== undefined);
-  if (name === undefined || others.length > 0) throw new InvalidOptionsError(`clock.advance: ${shape}`);
+  const [name, ...rest] = Object.keys(move ?? {}).filter((key) => move[key as keyof AdvanceTarget] !== undefined);
+  if (name === undefined || rest.length > 0) throw new InvalidOptionsError(`clock.advance: ${shape}`);
   if ("by" in move) {
     const by = typeof move.by === "string" ? parseDuration(move.by) : move.by;
     return { by: requireNumber(by, "by", move.by, "milliseconds or a duration (PT2H35M, 2h35m)") };
@@ -116,7 +119,7 @@ function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
   throw new InvalidOptionsError(`clock.advance: ${shape}, got ${name}: ${JSON.stringify(Object.values(move)[0])}`);
 }
 
-function requireNumber(value: unknown, name: string, given: unknown, what: string): number {
+function requireNumber(value: unknown, name: string, input: unknown, what: string): number {
   if (typeof value === "number" && !Number.isNaN(value)) return value;
-  throw new InvalidOptionsError(`clock.advance: ${name} must be ${what}, got ${JSON.stringify(given)}`);
+  throw new InvalidOptionsError(`clock.advance: ${name} must be ${what}, got ${JSON.stringify(input)}`);
 }

@@ -35,7 +35,7 @@ interface EngineOptions {
   /** Receives the outcomes of deliveries. */
   readonly deliveries: DeliveryNotifier;
   readonly links: CausePropagator;
-  readonly causeRow: CauseRowFactory;
+  readonly createCauseRow: CauseRowFactory;
   readonly instanceId: string;
   /** Address of the router after it accepts requests. Clusters report to it. */
   readonly routerUrl: Promise<string>;
@@ -73,7 +73,7 @@ export function startEngine(setup: EngineOptions): Engine {
     closeSignal: setup.closeSignal,
     graceMs: setup.graceMs,
     onTakeOver: () => links.abandon(),
-    causeRow: setup.causeRow,
+    createCauseRow: setup.createCauseRow,
     deterministic,
     handlers: {
       ...createContractJobHandlers({ clock, settings }),
@@ -84,7 +84,7 @@ export function startEngine(setup: EngineOptions): Engine {
         settings,
         outgoing,
         intervene: interceptOutgoing(faults),
-        news: setup.deliveries,
+        notifier: setup.deliveries,
       }),
     },
     onError: (entry, error) => log(`schedule entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),
@@ -107,14 +107,14 @@ export async function flushReports(
   { store, clock, wall }: { readonly store: Store; readonly clock: Clock; readonly wall: WallClock },
   closeSignal: AbortSignal,
 ): Promise<void> {
-  const enough = new AbortController();
-  const signal = AbortSignal.any([closeSignal, enough.signal]);
+  const timeout = new AbortController();
+  const signal = AbortSignal.any([closeSignal, timeout.signal]);
   await withTimeout(
     wall,
     maxReportMs,
     waitUntilNothingIsDue().catch(() => {}),
   ); // A disk that rejects writes does not prevent closing.
-  enough.abort("enough");
+  timeout.abort("enough");
 
   async function waitUntilNothingIsDue(): Promise<void> {
     while (!signal.aborted) {

@@ -60,7 +60,7 @@ export interface ProcessContext {
   readonly requestLog: RequestLog;
   readonly deliveries: DeliveryNotifier;
   readonly counters: Counters;
-  readonly causeRow: CauseRowFactory;
+  readonly createCauseRow: CauseRowFactory;
   readonly links: CausePropagator;
   readonly listeners: Listeners;
   /** Undefined if the state is not shared. */
@@ -82,9 +82,9 @@ export interface LeaderSessionOptions {
   /** Token of the control plane if the state has none yet. */
   readonly token: string;
   /** Whether the process has led before. Its clock then continues from the shared state. */
-  readonly isAgain?: boolean;
+  readonly hasLedBefore?: boolean;
   /** Aborts the wait for leadership. */
-  readonly unwanted: AbortSignal;
+  readonly abortSignal: AbortSignal;
   /** Called as soon as this process leads. */
   readonly leads: (leadership: Leadership) => void;
 }
@@ -130,7 +130,7 @@ async function open(
 ): Promise<LeaderSession> {
   const { options, seed, wall, aboutItself, file, routerUrl, settings, requestLog, deliveries, counters } = context;
   const { instance_id: instanceId } = aboutItself;
-  const { causeRow, links, listeners, standby, runFile, log } = context;
+  const { createCauseRow, links, listeners, standby, runFile, log } = context;
   const { front, isShared } = listeners;
   const { origin } = beginning;
   const givenUp = new AbortController();
@@ -149,13 +149,13 @@ async function open(
     historyBytes: options.historyBytes,
     moment: () => ({ at: now?.(), ids: ids.place() }),
   });
-  const { store, blobs, snapshotStore, kept, leadership } = state;
+  const { store, blobs, snapshotStore, snapshotHead, leadership } = state;
   closing.push(() => store.close());
   closing.push(watchFiles(store, wall));
   const token = leadership?.token ?? beginning.token;
   if (origin) await store.transaction("tokens.drop", dropTokens);
   const tokens = new ControlTokens(store, wall);
-  const lastRequest = kept?.beside.requests ?? (await readLastRequestNumber(store));
+  const lastRequest = snapshotHead?.beside.requests ?? (await readLastRequestNumber(store));
   if (isShared) {
     requestLog.clear();
     requestLog.rewindTo(lastRequest);
@@ -165,8 +165,12 @@ async function open(
   closing.push(() => spans?.close(closeSignal));
 
   const beginsAt = resolveStartTime(options, seed);
-  const given = beginning.isAgain ? {} : options.clock;
-  const clock = await VirtualClock.open(store, wall, { ...given, now: beginsAt, keptAt: kept?.snapshot.at });
+  const clockOptions = beginning.hasLedBefore ? {} : options.clock;
+  const clock = await VirtualClock.open(store, wall, {
+    ...clockOptions,
+    now: beginsAt,
+    keptAt: snapshotHead?.snapshot.at,
+  });
   now = () => clock.now();
   if (context.observer) observeWebhooks(clock, context.observer);
   const stale = formatStaleTimeWarning(clock, wall);
@@ -175,20 +179,33 @@ async function open(
   const faults = new Faults();
   const sessions = new Sessions(createRandomIds(), wall);
   const hideControlTokens = createTokenMask({ token, sessions });
-  if (kept) faults.replaceState(kept.beside.faults);
+  if (snapshotHead) faults.replaceState(snapshotHead.beside.faults);
   let resolveUrl = (_url: string) => {};
   const whenOpen = new Promise<string>((resolve) => {
     resolveUrl = resolve;
   });
   const { runner, forwarder } = startEngine({
-    ...{ store, clock, wall, settings, faults, deliveries, links, causeRow, instanceId, log, closing, closeSignal },
+    ...{
+      store,
+      clock,
+      wall,
+      settings,
+      faults,
+      deliveries,
+      links,
+      createCauseRow,
+      instanceId,
+      log,
+      closing,
+      closeSignal,
+    },
     routerUrl: whenOpen,
     graceMs: options.graceMs,
   });
   const pdfs = new PdfReader(wall);
   closing.push(() => pdfs.close());
 
-  const world = { store, clock, wall, ids, settings };
+  const sharedContext = { store, clock, wall, ids, settings };
   // With --deterministic, reports of clusters have a fixed place in the request log: before the next request.
   const prioritizeReports = async (cause: Cause) => {
     await runner.prioritize(cause.id, isReport);
@@ -205,7 +222,7 @@ async function open(
   for (const row of state.clusters) clusters.push(await listenAs(row));
 
   const router = {
-    ...world,
+    ...sharedContext,
     clusters,
     forwarder,
     isInSeedOrder: () => settings.deterministic || clock.mode === "manual",
@@ -223,7 +240,7 @@ async function open(
     stop: context.stop,
   };
   const snapshots = new Snapshots({
-    ...world,
+    ...sharedContext,
     collections,
     snapshotStore,
     requestLog,
@@ -233,10 +250,10 @@ async function open(
     tokens,
     report: log,
   });
-  const feed = new Feed({ ...world, requestLog, faults, snapshots, runner, clusters }, instanceId);
+  const feed = new Feed({ ...sharedContext, requestLog, faults, snapshots, runner, clusters }, instanceId);
   closing.push(() => feed.close());
   const control = {
-    ...world,
+    ...sharedContext,
     feed,
     blobs,
     snapshots,
@@ -254,9 +271,9 @@ async function open(
     readConsole: createConsoleReader(),
     observedClaims: context.observer?.observations.seen,
   };
-  const told = clusters.map(({ id, url }) => ({ id, url }));
-  await runFile.update({ clusters: told, token });
-  closing.push(() => listeners.leave(front));
+  const addresses = clusters.map(({ id, url }) => ({ id, url }));
+  await runFile.update({ clusters: addresses, token });
+  closing.push(() => listeners.stop(front));
   front.open({
     ...served,
     allowsOrigin: allowsBrowserApp(router),
@@ -292,14 +309,14 @@ async function open(
     }
     const bound = standby ? standby.getListener(row.id, position) : listeners.bindCluster(row.id, position);
     const { listener, url: reachedAt } = await bound;
-    closing.push(() => listeners.leave(listener));
+    closing.push(() => listeners.stop(listener));
     const url = resolvePublicUrl(row.id, reachedAt, { ...options, routerUrl });
     const cluster = { ...rest, url, reachedAt, external: false };
     const inbox = new Inbox(settings.inboxBytes, hideControlTokens);
     inboxes.set(cluster.id, inbox);
     listener.open({
       ...served,
-      ...createClusterParts({ ...world, blobs, cluster, pdfs, getStandardSet }, inbox),
+      ...createClusterParts({ ...sharedContext, blobs, cluster, pdfs, getStandardSet }, inbox),
     });
     return cluster;
   }
@@ -317,9 +334,9 @@ async function open(
       url,
       schema: options.schema ?? defaultSchema,
       candidate,
-      ...(standby && { seen: standby.seen }),
+      ...(standby && { seen: standby.updateLeader }),
       ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
-      signal: beginning.unwanted,
+      signal: beginning.abortSignal,
       leads: beginning.leads,
     };
   }

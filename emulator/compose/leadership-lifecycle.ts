@@ -12,13 +12,13 @@ interface LifecycleOptions {
   /** Token of the control plane if the state has none yet. */
   readonly token: string;
   /** When it aborts, the process must not lead any more. */
-  readonly unwanted: AbortSignal;
+  readonly abortSignal: AbortSignal;
   /** Called as soon as this process leads, before it serves anything. */
   readonly leads: (leadership: Leadership) => void;
   /** Called when it serves a state again that another process led meanwhile. */
-  readonly again: () => void;
+  readonly onRegained: () => void;
   /** Called with the reason why this process can no longer lead. */
-  readonly refused: (error: Error) => void;
+  readonly onError: (error: Error) => void;
 }
 
 /**
@@ -72,11 +72,11 @@ export class LeadershipLifecycle {
   }
 
   async #followLeadership(first: LeaderSession, led: Leadership): Promise<void> {
-    const { context, unwanted, again, refused } = this.#options;
+    const { context, abortSignal, onRegained, onError } = this.#options;
     let term = first;
     for (let leadership = led; ; ) {
-      await Promise.race([leadership.lost, waitForAbort(unwanted)]);
-      if (!leadership.isLost || unwanted.aborted) return;
+      await Promise.race([leadership.lost, waitForAbort(abortSignal)]);
+      if (!leadership.isLost || abortSignal.aborted) return;
       context.standby?.standBy();
       context.log("another process leads this store now. Requests to this one are forwarded to it");
       this.#setSession(undefined);
@@ -84,38 +84,44 @@ export class LeadershipLifecycle {
       try {
         term = await this.#startSession(undefined);
       } catch (error) {
-        if (!unwanted.aborted) refused(error as Error);
+        if (!abortSignal.aborted) onError(error as Error);
         return;
       }
       leadership = term.leadership!;
-      again();
+      onRegained();
     }
   }
 
   /** Leads as soon as possible. After the first connection, database errors do not end the wait. */
   async #startSession(origin: StateSource | undefined): Promise<LeaderSession> {
-    const { context, token, unwanted, leads } = this.#options;
+    const { context, token, abortSignal, leads } = this.#options;
     const { standby, wall, log } = context;
-    const isAgain = this.#latest !== undefined;
-    for (let told: string | undefined; ; ) {
+    const hasLedBefore = this.#latest !== undefined;
+    for (let reported: string | undefined; ; ) {
       let led: Leadership | undefined;
       const setLeadership = (now: Leadership) => {
         led = now;
         leads(now);
       };
       try {
-        const term = await startLeaderSession(context, { origin, token, unwanted, isAgain, leads: setLeadership });
+        const term = await startLeaderSession(context, {
+          origin,
+          token,
+          abortSignal,
+          hasLedBefore,
+          leads: setLeadership,
+        });
         this.#setSession(term);
         return term;
       } catch (error) {
         // After a response from the database, it is known that another process leads.
         if (led && error instanceof StoreFailedError) await withTimeout(wall, againMs, led.lost);
         const isLasting = error instanceof StateFormatError || !(standby?.hasSeen || led?.isLost);
-        if (!standby || isLasting || unwanted.aborted) throw error;
+        if (!standby || isLasting || abortSignal.aborted) throw error;
         standby.standBy();
-        if (told !== String(error)) log(`cannot lead now: ${(error as Error).message}`);
-        told = String(error);
-        await wall.sleep(againMs, unwanted);
+        if (reported !== String(error)) log(`cannot lead now: ${(error as Error).message}`);
+        reported = String(error);
+        await wall.sleep(againMs, abortSignal);
       }
     }
   }

@@ -9,7 +9,7 @@ import type { CleanupStack } from "./cleanup-stack.ts";
 import { InvalidOptionsError } from "./options.ts";
 import { createReadyPart } from "./service-parts.ts";
 
-interface Setup {
+interface ListenersSetup {
   readonly options: Pick<EmulatorOptions, "port" | "host" | "store" | "publicUrl" | "clusterUrls">;
   /** Options that all listeners share. */
   readonly duties: Omit<ListenerOptions, "name">;
@@ -26,14 +26,14 @@ export interface BoundListener {
 
 /** The listeners of one emulator: the router's, and one per emulated cluster on the following ports. */
 export class Listeners {
-  readonly #setup: Setup;
+  readonly #setup: ListenersSetup;
   readonly front: Listener;
   /** Whether other processes may lead the same state. A listener then hands over before it is closed. */
   readonly isShared: boolean;
   /** Listeners of clusters, whether this process leads or not. */
   readonly #shared: Listener[] = [];
 
-  constructor(setup: Setup) {
+  constructor(setup: ListenersSetup) {
     this.#setup = setup;
     const { options, duties, instanceId, closing } = setup;
     this.isShared = options.store !== undefined;
@@ -65,7 +65,7 @@ export class Listeners {
   };
 
   /** Stops all listeners: closes them, or lets them respond that another process takes over. */
-  readonly leave = (listener: Listener): Promise<void> => (this.isShared ? listener.handOver() : listener.close());
+  readonly stop = (listener: Listener): Promise<void> => (this.isShared ? listener.handOver() : listener.close());
 
   /** Closes the listeners of clusters that another process serves. */
   async closeShared(): Promise<void> {

@@ -4,12 +4,12 @@ import { namedSeeds, parseSeed, type Seed } from "./state/seed.ts";
 
 /** The settings of these options, over the defaults. */
 export function createSettings(options: EmulatorOptions, publicUrl: string): Settings {
-  const given = Object.fromEntries(
+  const input = Object.fromEntries(
     Object.keys(defaultSettings)
       .map((name) => [name, options[name as keyof EmulatorOptions]])
       .filter(([, value]) => value !== undefined),
   );
-  return { ...defaultSettings, publicUrl, ...given, strict: new Set(options.strict) as Settings["strict"] };
+  return { ...defaultSettings, publicUrl, ...input, strict: new Set(options.strict) as Settings["strict"] };
 }
 
 /** Reads the seed in the options. Throws an error that lists every invalid field. */
@@ -79,16 +79,16 @@ interface PublicUrls {
 export function resolvePublicUrl(
   id: string,
   heardAt: string,
-  { publicUrl, clusterUrls = {}, routerUrl }: Beside,
+  { publicUrl, clusterUrls = {}, routerUrl }: ListenerUrls,
 ): string {
   if (Object.hasOwn(clusterUrls, id)) return new URL(clusterUrls[id]!).origin;
   if (publicUrl === undefined || new URL(publicUrl).port !== new URL(routerUrl).port) return heardAt;
-  const beside = new URL(publicUrl);
-  beside.port = new URL(heardAt).port;
-  return beside.origin;
+  const neighbor = new URL(publicUrl);
+  neighbor.port = new URL(heardAt).port;
+  return neighbor.origin;
 }
 
-interface Beside extends PublicUrls {
+interface ListenerUrls extends PublicUrls {
   /** Address of the router. */
   readonly routerUrl: string;
 }

@@ -22,17 +22,17 @@ const listOperations = (service: "contracts" | "storage") =>
   registry.filter((operation) => operation.service.name === service);
 
 /** Routes of a cluster's listener: the contract API, the signed storage, and requests that the router forwards. */
-export const createClusterParts = (world: ClusterContext, inbox: Inbox): Pick<ServedParts, "parts" | "fallback"> => ({
+export const createClusterParts = (context: ClusterContext, inbox: Inbox): Pick<ServedParts, "parts" | "fallback"> => ({
   parts: [
     createPart({
       operations: listOperations("contracts"),
       handlers: contractApiHandlers,
-      authenticate: { "api-key": createApiKeyAuthenticator(world) },
-      world,
+      authenticate: { "api-key": createApiKeyAuthenticator(context) },
+      context,
     }),
-    createPart({ operations: listOperations("storage"), handlers: storageHandlers, world }),
+    createPart({ operations: listOperations("storage"), handlers: storageHandlers, context }),
   ],
-  fallback: createForwardedHandler(world, inbox),
+  fallback: createForwardedHandler(context, inbox),
 });
 
 /** The context of a cluster, with the routes that programs use. */
@@ -58,25 +58,25 @@ const listRouterOperations = (service: "router" | "emulator") =>
 const control = guardHandlers(controlHandlers);
 
 /** The routing service. */
-const createRouterPart = (world: RouterContext): Part =>
+const createRouterPart = (context: RouterContext): Part =>
   createPart({
     operations: listRouterOperations("router"),
     handlers: routerHandlers,
     authenticate: routerAuthenticators,
-    world,
+    context,
   });
 
 /** Routes of the router's listener: the routing service, and the control plane (DECISIONS.md, E2). */
 export const createRouterParts = (
-  worlds: { readonly router: RouterContext; readonly control: ControlContext },
+  contexts: { readonly router: RouterContext; readonly control: ControlContext },
   token: string,
 ): readonly [Part, Part] => [
-  createRouterPart(worlds.router),
+  createRouterPart(contexts.router),
   createPart({
     operations: listRouterOperations("emulator"),
     handlers: control,
-    authenticate: createAuthenticators({ token, tokens: worlds.control.tokens, sessions: worlds.control.sessions }),
-    world: worlds.control,
+    authenticate: createAuthenticators({ token, tokens: contexts.control.tokens, sessions: contexts.control.sessions }),
+    context: contexts.control,
   }),
 ];
 
@@ -91,5 +91,5 @@ export const createReadyPart = (instanceId: string): Part =>
       "emulator.ready": () => reply(503, { instance_id: instanceId }),
       "emulator.live": () => ({ instance_id: instanceId }),
     },
-    world: {},
+    context: {},
   });

@@ -49,7 +49,7 @@ interface StandbyOptions {
   /** Called with failures. */
   readonly log: (line: string) => void;
   /** Called for each new leader, with the token of all processes. */
-  readonly began: (leader: string, token: string) => void;
+  readonly onLeadership: (leader: string, token: string) => void;
   /** Ends this process when a holder of the token requests it. */
   readonly stop: () => void;
 }
@@ -77,8 +77,8 @@ export class HotStandby {
     this.#leader = undefined;
     this.#isLeading = false;
     this.#isTold = false;
-    this.#options.listeners.front.standBy(this.#createStandby("router"));
-    for (const [id, bound] of this.#clusters) this.#forwardOf(id, bound);
+    this.#options.listeners.front.startStandby(this.#createStandby("router"));
+    for (const [id, bound] of this.#clusters) this.#startForwarding(id, bound);
   }
 
   /** Whether it has ever known a leader. */
@@ -87,7 +87,7 @@ export class HotStandby {
   }
 
   /** Updates the known leader. Null if there is no leader, or its address is not known yet. */
-  readonly seen = (address: unknown, token: string | null): void => {
+  readonly updateLeader = (address: unknown, token: string | null): void => {
     const { router_url, key, clusters } = toFields(address);
     const isKnown = typeof router_url === "string" && typeof key === "string" && Array.isArray(clusters);
     this.#leader = isKnown ? (address as LeaderAddress) : undefined;
@@ -97,7 +97,7 @@ export class HotStandby {
     const { router_url: leader, clusters: known } = this.#leader;
     void this.#bindAll(known)
       .then(() => {
-        if (!this.#isTold && !this.#isLeading) this.#options.began(leader, token ?? "");
+        if (!this.#isTold && !this.#isLeading) this.#options.onLeadership(leader, token ?? "");
         this.#isTold = true;
       })
       .catch((error) => this.#options.log(String(error)));
@@ -110,7 +110,7 @@ export class HotStandby {
     const binding = this.#options.listeners.bindCluster(id, position);
     this.#clusters.set(id, binding);
     binding.catch(() => this.#clusters.delete(id));
-    this.#forwardOf(id, binding);
+    this.#startForwarding(id, binding);
     return binding;
   }
 
@@ -119,13 +119,13 @@ export class HotStandby {
     this.#isLeading = true;
     this.#leader = address;
     this.#token = token;
-    this.#options.listeners.front.lead(address.key);
-    for (const { listener } of await Promise.all(this.#clusters.values())) listener.lead(address.key);
+    this.#options.listeners.front.startLeading(address.key);
+    for (const { listener } of await Promise.all(this.#clusters.values())) listener.startLeading(address.key);
   }
 
-  #forwardOf(id: string, binding: Promise<BoundListener>): void {
+  #startForwarding(id: string, binding: Promise<BoundListener>): void {
     const forward = ({ listener }: BoundListener) => {
-      if (!this.#isLeading) listener.standBy(this.#createStandby(id));
+      if (!this.#isLeading) listener.startStandby(this.#createStandby(id));
     };
     void binding.then(forward, () => {});
   }
@@ -168,7 +168,7 @@ export class HotStandby {
         "emulator.live": (_: unknown, { request }: { readonly request: ReceivedRequest }) =>
           describeProcess(getReadiness(), process, request),
       },
-      world: {},
+      context: {},
     });
   }
 

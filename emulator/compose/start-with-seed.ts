@@ -72,9 +72,12 @@ async function begin(
   const token = options.token ?? createRandomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
   // The router's own address, which the other settings name, is known only after it listens.
-  const asGiven = createSettings(options, "");
-  const requestLog = new RequestLog(asGiven.requestLogBytes);
-  const causeRow = createCauseRowFactory({ wall, seed: options.deterministic ? JSON.stringify(seed) : undefined });
+  const configured = createSettings(options, "");
+  const requestLog = new RequestLog(configured.requestLogBytes);
+  const createCauseRow = createCauseRowFactory({
+    wall,
+    seed: options.deterministic ? JSON.stringify(seed) : undefined,
+  });
   const links = new CausePropagator();
   const closeSignal = new AbortController();
   let leadership: Leadership | undefined;
@@ -83,9 +86,9 @@ async function begin(
     closeSignal: closeSignal.signal,
     graceMs: options.graceMs,
     log: requestLog,
-    causeRow,
+    createCauseRow,
     links,
-    settings: asGiven,
+    settings: configured,
     allowedHosts: [...(options.allowedHosts ?? []), ...listPublicNames(options)],
     trustedProxies: options.trustedProxies,
     isAssured: () => leadership?.isAssured ?? true,
@@ -125,41 +128,58 @@ async function begin(
   closing.push(() => listeners.closeShared());
   if (listeners.isShared) closing.push(() => wall.sleep(lingerMs, closeSignal.signal));
 
-  const unwanted = new AbortController();
-  let stop = () => unwanted.abort();
+  const aborter = new AbortController();
+  let stop = () => aborter.abort();
   const about = { pid: process.pid, run_file: paths[0] ?? null, machine: await fingerprintMachine() };
   const standby = listeners.isShared
-    ? new HotStandby({ ...{ aboutItself, listeners, log }, process: about, began: reportStandby, stop: () => stop() })
+    ? new HotStandby({
+        ...{ aboutItself, listeners, log },
+        process: about,
+        onLeadership: reportStandby,
+        stop: () => stop(),
+      })
     : undefined;
   const deliveries = new DeliveryNotifier();
   const counters = new Counters(requestLog, deliveries);
   const terms = new LeadershipLifecycle({
     context: {
       ...{ options, seed, wall, aboutItself, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
-      ...{ causeRow, links, listeners, standby, runFile, log, observer },
+      ...{ createCauseRow, links, listeners, standby, runFile, log, observer },
       process: about,
       closeSignal: closeSignal.signal,
       stop: () => stop(),
     },
     token,
-    unwanted: AbortSignal.any([unwanted.signal, ...(options.signal ? [options.signal] : [])]),
+    abortSignal: AbortSignal.any([aborter.signal, ...(options.signal ? [options.signal] : [])]),
     leads(now) {
       leadership = now;
     },
-    again: () => options.onLeadershipRegained?.(),
-    refused(error) {
+    onRegained: () => options.onLeadershipRegained?.(),
+    onError(error) {
       closing.push(() => Promise.reject(error));
       void closing.run().catch(() => {});
     },
   });
   await terms.begin(origin);
   closing.push(() => {
-    unwanted.abort();
+    aborter.abort();
     return terms.end();
   });
   stop = () => void closing.run();
   return createEmulatorApi({
-    ...{ terms, options, instanceId, routerUrl, file, requestLog, deliveries, causeRow, wall, closing, closeSignal },
+    ...{
+      terms,
+      options,
+      instanceId,
+      routerUrl,
+      file,
+      requestLog,
+      deliveries,
+      createCauseRow,
+      wall,
+      closing,
+      closeSignal,
+    },
     startCopy: (document) =>
       startWithSeed(deriveForkOptions(options), seed, openDocumentSource(document, terms.now.blobs), observer),
   });

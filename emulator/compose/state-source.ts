@@ -12,7 +12,7 @@ import { collections } from "./state/collections.ts";
 /** Contents that an emulator starts with instead of a seed. */
 export interface StateSource {
   /** The state in memory, and the fields of the snapshot next to it. Fails with StateFormatError. */
-  load(wall: WallClock): Promise<{ readonly store: Store; readonly kept: SnapshotHead | undefined }>;
+  load(wall: WallClock): Promise<{ readonly store: Store; readonly snapshotHead: SnapshotHead | undefined }>;
   /** Folder of its uploads. */
   readonly uploads: Pick<Blobs, "open">;
 }
@@ -20,7 +20,7 @@ export interface StateSource {
 /** The checksummed document of a snapshot, in blocks that end at the end of a line. */
 export const openDocumentSource = (document: AsyncIterable<Uint8Array>, uploads: Pick<Blobs, "open">): StateSource => ({
   async load(wall) {
-    return begun(await openMemoryStore({ collections, wall }).load(document));
+    return toLoadedSource(await openMemoryStore({ collections, wall }).load(document));
   },
   uploads,
 });
@@ -28,15 +28,15 @@ export const openDocumentSource = (document: AsyncIterable<Uint8Array>, uploads:
 /** A file that holds a state: a snapshot, the state of an emulator, or an exported one. Its uploads are next to it. */
 export const openFileSource = (path: string): StateSource => ({
   async load(wall) {
-    const { store, kept } = begun(await readStoredState({ path, collections, wall }));
-    const [own, given] = [kept?.snapshot.name, parseSnapshotPath(path)];
-    if (own !== undefined && given !== undefined && own !== given) {
+    const { store, snapshotHead } = toLoadedSource(await readStoredState({ path, collections, wall }));
+    const [own, pathName] = [snapshotHead?.snapshot.name, parseSnapshotPath(path)];
+    if (own !== undefined && pathName !== undefined && own !== pathName) {
       const message = `${path} is the renamed snapshot ${own}. Nothing was changed. Rename it back.`;
       throw new StateFormatError(message, { repairable: false });
     }
-    return { store, kept };
+    return { store, snapshotHead };
   },
   uploads: readBlobs(join(parseSnapshotPath(path) === undefined ? dirname(path) : dirname(dirname(path)), "files")),
 });
 
-const begun = ({ store, head }: LoadedState) => ({ store, kept: SnapshotHead.safeParse(head).data });
+const toLoadedSource = ({ store, head }: LoadedState) => ({ store, snapshotHead: SnapshotHead.safeParse(head).data });

@@ -15,8 +15,8 @@ import {
   resend,
   showDelivery,
 } from "../webhooks/log.ts";
-import { retryScheduleOf } from "../webhooks/retry-rule.ts";
-import { subscriptions } from "../webhooks/subscriptions.ts";
+import { getRetrySchedule } from "../webhooks/retry-rule.ts";
+import { webhookRows } from "../webhooks/subscriptions.ts";
 import type { Settings } from "../world/settings.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { streamWhileAllowed } from "./access/access-watch.ts";
@@ -47,7 +47,7 @@ export const deliveryHandlers = {
 
   "deliveries.record": async ({ body: { webhook: id, activity, ...made } }, { store, clock, settings, fail }) => {
     const recorded = await store.transaction("deliveries.record", async (tx) => {
-      const webhook = (await tx.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
+      const webhook = (await tx.get(webhookRows, id)) ?? fail("no-such-webhook", { id });
       return recordForeignDelivery(tx, webhook, { activity: activity as Activity, ...made }, clock.now());
     });
     return readDelivery(store, recorded.id, settings, () => fail("no-such-webhook", { id }));
@@ -57,7 +57,7 @@ export const deliveryHandlers = {
     const made = await store.transaction("deliveries.resend", async (tx) => {
       const delivery = (await tx.get(deliveries, id)) ?? fail("no-such-delivery", { id });
       const { webhook_id } = delivery;
-      if (!(await tx.get(subscriptions, webhook_id))) fail("subscription-deleted", { webhook_id });
+      if (!(await tx.get(webhookRows, webhook_id))) fail("subscription-deleted", { webhook_id });
       return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });
     await made.outcome;
@@ -127,7 +127,7 @@ async function readDelivery(store: Store, id: number, settings: Settings, fail: 
 }
 
 async function readHeaders(view: View, { webhook_id, workspace_id }: Delivery, body: string) {
-  const subscription = await view.get(subscriptions, webhook_id);
+  const subscription = await view.get(webhookRows, webhook_id);
   const workspace = await view.get(workspaces, workspace_id);
   const customHeaders = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
   return {
@@ -140,7 +140,7 @@ async function readHeaders(view: View, { webhook_id, workspace_id }: Delivery, b
 /** Includes the state of the subscription, which decides about the planned attempt (DECISIONS.md, C18). */
 export async function toDeliveryRecords(view: View, rows: readonly Delivery[], settings: ScheduleSettings) {
   const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
-  const receivers = await view.getAll(subscriptions, rows, ({ webhook_id }) => webhook_id);
+  const receivers = await view.getAll(webhookRows, rows, ({ webhook_id }) => webhook_id);
   const composites = await readCompositeIds(view, rows);
   return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, label, outcome, ...row }, i) => {
     const webhook_status = receivers[i]?.status ?? ("DELETED" as const);
@@ -158,7 +158,7 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
       standing: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
       next_attempt_at,
       put_off: toFaultRecord(row.put_off),
-      max_attempts: getMaxAttempts(retryScheduleOf(owners[i], settings)),
+      max_attempts: getMaxAttempts(getRetrySchedule(owners[i], settings)),
       created_at: toIsoMillis(row.created_at),
     };
   });

@@ -1,6 +1,6 @@
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { deviceApprovals, findUserByEmail } from "../cluster/identity/grants.ts";
-import { createPage, errorBanner, Html, type HtmlPage, hiddenFields, html } from "../http/page.ts";
+import { createPage, Html, type HtmlPage, html, renderErrorBanner, renderHiddenFields } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
 import {
   type DeviceGrant,
@@ -96,7 +96,7 @@ const nameDevice = (userCode: string): string => `device ${toUserCodeKey(userCod
 const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
   createPage(
     "Connect a device",
-    html`${errorBanner(problem)}
+    html`${renderErrorBanner(problem)}
 <form method="get"><p><label>Code on the device: <input name="user_code" value="${typed}" autocomplete="off" required autofocus></label></p>
 <p><button>Continue</button></p></form>`,
   );
@@ -129,10 +129,10 @@ async function renderQuestion(
   const hidden = { user_code: formatUserCode(user_code), form_token: createCsrfToken(context, nameDevice(user_code)) };
   return createPage(
     "Connect a device",
-    html`${errorBanner(problem)}
+    html`${renderErrorBanner(problem)}
 <p>${found.client?.client_name ?? found.grant.client_id} requests access. The device shows
 <strong class="user-code">${hidden.user_code}</strong></p>
-<form method="post">${hiddenFields(hidden)}
+<form method="post">${renderHiddenFields(hidden)}
 <p><label>Cluster: <select name="cluster_id">${choices}</select></label></p>
 <p><label>E-mail address of the user (optional): <input name="email" type="email" value="${email}"></label></p>
 <p><button name="status" value="AUTHORIZED">Approve</button>

@@ -4,7 +4,14 @@ import { registry } from "../../src/api/registry.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { beginInstallation, type Installation, installations } from "../cluster/installations.ts";
 import type { ScriptedFault } from "../faults/faults.ts";
-import { allowExternalFormAction, createPage, errorBanner, type HtmlPage, hiddenFields, html } from "../http/page.ts";
+import {
+  allowExternalFormAction,
+  createPage,
+  type HtmlPage,
+  html,
+  renderErrorBanner,
+  renderHiddenFields,
+} from "../http/page.ts";
 import { reply } from "../http/reply.ts";
 import {
   buildAuthorizationUrl,
@@ -83,7 +90,7 @@ function renderQuestion(
   problem?: string,
 ): HtmlPage {
   const visit = { flow, provider, state, ...(destination !== undefined && { destination }) };
-  const hidden = hiddenFields({ ...visit, form_token: createCsrfToken(context, nameVisit(visit)) });
+  const hidden = renderHiddenFields({ ...visit, form_token: createCsrfToken(context, nameVisit(visit)) });
   const account = isForTeam(visit)
     ? html`<label>Team ID: <input name="team_id" value="${team_id}" autocomplete="off" required></label>`
     : html`<label>E-mail address: <input name="email" type="email" value="${email}" required></label>`;
@@ -94,7 +101,7 @@ function renderQuestion(
       : html`<button>Sign in</button>`;
   return createPage(
     flow === "install" ? `Connect ${provider}` : `Sign in with ${provider}`,
-    html`${errorBanner(problem)}
+    html`${renderErrorBanner(problem)}
 <p>${flow === "install" ? installText : signingIn}</p>
 <form method="post">${hidden}
 <p>${account}</p>

@@ -8,7 +8,7 @@ import type { InboxRow } from "../cluster/inbox.ts";
 import { Backlog, follow, Resync } from "../http/event-stream.ts";
 import { redactBody, redactHeaders, redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
-import { nearestOperation } from "../http/unmatched-request.ts";
+import { suggestOperation } from "../http/unmatched-request.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { streamWhileAllowed } from "./access/access-watch.ts";
 import type { ControlCaller } from "./access/credentials.ts";
@@ -132,7 +132,7 @@ export function toRequestRecord(entry: LoggedRequest) {
     duration_ms: entry.durationMs,
     ...(entry.cause !== undefined && { cause: entry.cause }),
     ...(entry.fault !== undefined && { fault: entry.fault }),
-    ...(entry.left && { left: true as const }),
+    ...(entry.isReplaced && { left: true as const }),
   };
 }
 
@@ -149,7 +149,7 @@ const candidates = (registry as readonly Operation[]).filter(({ id }) => id !== 
 const contractApi = candidates.filter(({ service }) => service.name === "contracts");
 
 function findNearestOperation({ method, target }: LoggedRequest): string | null {
-  const found = nearestOperation(method, target.split("?", 1)[0]!, candidates);
+  const found = suggestOperation(method, target.split("?", 1)[0]!, candidates);
   return found ? `${found.id} ${[found.method].flat()[0]} ${found.path}` : null;
 }
 

@@ -5,7 +5,7 @@ import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contr
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
-import { subscriptions } from "../webhooks/subscriptions.ts";
+import { webhookRows } from "../webhooks/subscriptions.ts";
 import { watchAccess } from "./access/access-watch.ts";
 import type { ControlHandlers } from "./context.ts";
 import { requireContractById } from "./contracts/contracts.ts";
@@ -77,7 +77,7 @@ export const waitHandlers = {
 
 /** Whether a webhook exists, or has stored deliveries. */
 const isKnown = async (view: View, webhook: number): Promise<boolean> =>
-  (await view.get(subscriptions, webhook)) !== undefined ||
+  (await view.get(webhookRows, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
 /** Checks again after every change, until the condition is met, the time is over or the caller disconnects. */

@@ -6,8 +6,8 @@ import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { Store } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type LoggedDelivery, resend, showDelivery } from "../webhooks/log.ts";
-import { retryScheduleOf } from "../webhooks/retry-rule.ts";
-import { type Subscription, subscriptions, switchSubscription } from "../webhooks/subscriptions.ts";
+import { getRetrySchedule } from "../webhooks/retry-rule.ts";
+import { switchSubscription, type Webhook, webhookRows } from "../webhooks/subscriptions.ts";
 import { getReceiverRules, type Settings } from "../world/settings.ts";
 import { type Workspace, workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
@@ -16,7 +16,7 @@ import { toListRecords } from "./deliveries.ts";
 export const controlWebhookHandlers = {
   "emulator-webhooks.list": (_, { store, settings }) =>
     store.read(async (view) => {
-      const rows = await view.list(subscriptions);
+      const rows = await view.list(webhookRows);
       const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
       return rows.map((one, i) => toWebhookRecord(one, owners[i], settings));
     }),
@@ -42,7 +42,7 @@ const createSwitchHandler = ({ store, clock, settings, fail }: SwitchCall, id: n
   });
 
 function toWebhookRecord(
-  { created_at, disabled, custom_headers, description: _, created_by: __, ...rest }: Subscription,
+  { created_at, disabled, custom_headers, description: _, created_by: __, ...rest }: Webhook,
   owner: Workspace | undefined,
   settings: Settings,
 ) {
@@ -52,7 +52,7 @@ function toWebhookRecord(
     custom_headers: Object.keys(custom_headers),
     disabled_at: disabled && toIsoMillis(disabled.at),
     disabled_by: disabled?.by ?? null,
-    retry_schedule: [...retryScheduleOf(owner, settings)],
+    retry_schedule: [...getRetrySchedule(owner, settings)],
     forbidden: findForbiddenUrlReason(rest.url, getReceiverRules(settings))?.message ?? null,
     created_at: toIsoMillis(created_at),
   };
@@ -69,7 +69,7 @@ type ResendContext = Pick<ControlContext, "store" | "clock" | "runner" | "wall" 
 /** Oldest first, one after another. If the receiver is down, the rest is not sent. */
 async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: ResendContext) {
   const unsent = await store.read(async (view) => {
-    const webhook = (await view.get(subscriptions, id)) ?? fail("no-such-webhook", { id });
+    const webhook = (await view.get(webhookRows, id)) ?? fail("no-such-webhook", { id });
     const all = await view.list(deliveries, { by: "webhook", equals: id });
     return all.filter((row) => isToSend(row, webhook, clock.now())).sort(compareByAge);
   });
@@ -79,7 +79,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
   for (const { id: number } of unsent.slice(0, maxConcurrent)) {
     if (wall.monotonicNow() - startedAt > maxResendMs) break;
     const requested = await store.transaction("emulator-webhooks.resend", async (tx) => {
-      const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(subscriptions, id)];
+      const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(webhookRows, id)];
       // Deliveries that the schedule has sent in the meantime are not sent twice.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
       return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
@@ -100,7 +100,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
 }
 
 /** Everything that has not arrived, except first attempts that the schedule is sending or about to send. */
-const isToSend = (row: Delivery, { status }: Subscription, now: number): boolean =>
+const isToSend = (row: Delivery, { status }: Webhook, now: number): boolean =>
   isUndelivered({ ...row, webhook_status: status }) || isAwaitingRetry(row, now);
 
 const compareByAge = (a: Delivery, b: Delivery): number => a.created_at - b.created_at || a.id - b.id;

@@ -123,7 +123,7 @@ export interface PendingAttempt {
   readonly number: number;
   readonly resend: boolean;
   readonly event: { readonly activity: string; readonly contract_id?: number | null | undefined };
-  readonly subscription: { readonly id: number; readonly url: string };
+  readonly webhook: { readonly id: number; readonly url: string };
 }
 
 /** The bytes to be signed and sent. */
@@ -140,7 +140,7 @@ export type SendAttempt = (
   send: (message: OutgoingMessage) => Promise<PostResult>,
 ) => Promise<PostResult>;
 
-/** An attempt is postponed by this virtual time, or until after the next one of its subscription, if that is sooner. */
+/** An attempt is postponed by this virtual time, or until after the next one of its webhook, if that is sooner. */
 export interface Postponement {
   readonly byMs: number;
   readonly isAfterNext: boolean;
@@ -241,15 +241,15 @@ export function interceptOutgoing(faults: Faults): FaultInterceptor {
   };
 }
 
-function matchesAttempt(rule: FaultRule, { subscription, event, number, resend }: PendingAttempt): boolean {
+function matchesAttempt(rule: FaultRule, { webhook, event, number, resend }: PendingAttempt): boolean {
   // The request for a resend waits for the response.
   if (resend && (rule.effect === "delay" || rule.effect === "reorder")) return false;
   return (
-    (rule.webhook === undefined || rule.webhook === subscription.id) &&
+    (rule.webhook === undefined || rule.webhook === webhook.id) &&
     (rule.activity === undefined || rule.activity === event.activity) &&
     (rule.contract === undefined || rule.contract === event.contract_id) &&
     (rule.attempt === undefined || rule.attempt === number) &&
-    (rule.path === undefined || matchesPathPattern(new URL(subscription.url).pathname, rule.path))
+    (rule.path === undefined || matchesPathPattern(new URL(webhook.url).pathname, rule.path))
   );
 }
 

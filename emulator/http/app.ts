@@ -10,11 +10,11 @@ import {
 } from "fastify";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { nextTurn } from "../../src/base/timing.ts";
-import { Exchange, type ListenerContext, type Served } from "./exchange.ts";
+import { Exchange, type ListenerContext, type ServedRoutes } from "./exchange.ts";
 import type { ForwardedRequest } from "./forward-to-leader.ts";
 import { createPreflightResponse, isPreflight, rejectForbidden, useAuthority } from "./guard.ts";
 import type { RequestFault } from "./parts.ts";
-import { ambiguousTargetResponse, type HttpResponse, jsonResponse, notReadyResponse } from "./reply.ts";
+import { ambiguousTargetResponse, createJsonResponse, type HttpResponse, notReadyResponse } from "./reply.ts";
 import { noSniffHeader, respond, sandboxHeader, setHeaders } from "./respond.ts";
 import { hasDotSegments, removeDotSegments } from "./routing/path.ts";
 import { serve, toErrorResponse } from "./serve.ts";
@@ -22,26 +22,26 @@ import { respondUnmatched } from "./unmatched-request.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Undefined: the request is not served. */
+    /** Undefined if the request is not served. */
     exchange: Exchange | undefined;
   }
 }
 
-/** What serves a request. */
+/** The routes that serve a request. */
 export interface Admission {
-  readonly served: Served;
-  /** A standby's description of the request, which the standby has let in. */
+  readonly served: ServedRoutes;
+  /** A standby's description of the request, if a standby has admitted it. */
   readonly forwarded?: ForwardedRequest | undefined;
 }
 
 export interface AppOptions extends ListenerContext {
-  /** Names that the Host header may have next to those of this machine; without port. */
+  /** Valid names in the Host header in addition to those of this machine, without a port. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** How long the head of a request may take to come. */
+  /** The maximum time for the head of a request to arrive. */
   readonly headMs: number;
-  /** How long a caller may take nothing of its response. */
+  /** The maximum time for which a client may read nothing of its response. */
   readonly unreadMs: number;
-  /** Decides what serves a request; undefined: the request has been answered. */
+  /** Decides which routes serve a request. Undefined if the response has been sent. */
   readonly admit: (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -50,34 +50,34 @@ export interface AppOptions extends ListenerContext {
   readonly isClosing: () => boolean;
 }
 
-/** How long a connection stays open that nothing comes on: as Fastify has it, since Node's 5 s race with clients. */
+/** How long an idle connection stays open. This is Fastify's default, because Node's 5 s race with clients. */
 const keptOpenMs = 72_000;
 
 /**
- * The Fastify application of one listener. One route accepts everything: Fastify's own table of operations would take
- * longer to build than most listeners live, and does not match as the services do (DECISIONS.md, P16).
+ * The Fastify application of one listener. One route accepts everything: Fastify's own routing is slower to build and
+ * does not match as the services do (DECISIONS.md, P16).
  */
 export function createApp(options: AppOptions): FastifyInstance {
   const { headMs, unreadMs } = options;
   const app = fastify({
     http: {
       headersTimeout: headMs,
-      // Node looks twice in the time that a head may take.
+      // Node checks twice within the head timeout.
       connectionsCheckingInterval: headMs / 2,
-      // Node's own answer to a request without a host goes past everything here; the guard rejects it.
+      // Node itself would respond to a request without a host before any of these checks; the guard rejects it.
       requireHostHeader: false,
     },
-    // Bodies have limits of their own: an upload may take as long as it needs.
+    // Bodies have their own limits, because an upload may take as long as it needs.
     requestTimeout: 0,
     connectionTimeout: unreadMs,
     keepAliveTimeout: keptOpenMs,
     return503OnClosing: false,
     exposeHeadRoutes: false,
     clientErrorHandler: rejectUnreadable,
-    // Our matcher decodes targets. Fastify's would reject some that the services accept.
+    // Our router decodes targets. Fastify's would reject some that the services accept.
     rewriteUrl: () => "/",
     // Without these options Fastify loads schema compilers that are never used.
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    schemaController: { compilersFactory: { buildValidator: rejectSchemas, buildSerializer: rejectSchemas } },
   });
   app.server.on("connect", (_, socket) => socket.end(noTunnel));
   app.server.on("checkExpectation", rejectExpectation);
@@ -95,12 +95,13 @@ export function createApp(options: AppOptions): FastifyInstance {
     done(null, payload);
   });
 
-  // Handlers read bodies: a service may reject a request before its body is read, and limits are the operation's.
+  // Handlers read bodies, because a service may reject a request before its body is read, and limits depend on the
+  // operation.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
 
   const deliver = createDelivery(options);
-  /** Serves the operation of a request, or says why it has none. */
+  /** Serves the operation of a request, or explains why it has none. */
   const answer = async ({ exchange }: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { match } = exchange!;
     await deliver(exchange!, reply, await (match ? serve(exchange!, match) : respondUnmatched(exchange!)));
@@ -112,7 +113,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       return exchange?.end(0, undefined);
     }
     if (!reply.response) return deliver(exchange, reply, response);
-    // A response that cannot be sent, such as one with a line break in a header.
+    // Handles a response that cannot be sent, such as one with a line break in a header.
     removeAllHeaders(reply);
     return respond(reply, response);
   };
@@ -120,14 +121,14 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.setNotFoundHandler(answer);
   app.setErrorHandler((error: Error & { readonly code?: string }, request, reply) =>
     error.code && rejectedByFastify.has(error.code)
-      ? // The services word this themselves.
+      ? // The services use their own messages.
         answer(request, reply).catch((own) => answerError(own, request, reply))
       : answerError(error, request, reply),
   );
   return app;
 }
 
-/** Fastify fails so before it runs the handler: of content types that are none, and of a QUERY without one. */
+/** Fastify fails like this before it runs the handler: for an invalid content type, and for a QUERY without one. */
 const rejectedByFastify = new Set(["FST_ERR_CTP_INVALID_MEDIA_TYPE", "FST_ERR_ROUTE_MISSING_CONTENT_TYPE"]);
 
 function removeAllHeaders(reply: FastifyReply): void {
@@ -137,15 +138,15 @@ function removeAllHeaders(reply: FastifyReply): void {
   }
 }
 
-function noSchemas(): never {
+function rejectSchemas(): never {
   throw new EmulatorBugError("Fastify was handed a schema");
 }
 
-/** How many requests of a connection wait for the answers to those before them. */
+/** The number of requests on a connection that wait for the responses to earlier ones. */
 const waiting = new WeakMap<Socket, number>();
 
 /**
- * Node resumes a connection whenever a response is taken, and whenever a body is read: while requests wait, it stays
+ * Node resumes a connection whenever a response is read, and whenever a body is read. While requests wait, it stays
  * paused.
  */
 function pauseAgain(this: Socket): void {
@@ -153,9 +154,9 @@ function pauseAgain(this: Socket): void {
 }
 
 /**
- * Continues when a request is the first on its connection that has no response yet. Of those that were sent ahead,
- * answers would be made and kept. No more is read until none of them waits, so no more wait than one read of the socket
- * brings.
+ * Continues when a request is the first on its connection without a response. Otherwise responses to pipelined requests
+ * would be created and held in memory. Nothing more is read meanwhile, so the number of waiting requests is limited by
+ * one read of the socket.
  */
 const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
   const { raw } = reply;
@@ -166,7 +167,7 @@ const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
   const before = waiting.get(socket) ?? 0;
   waiting.set(socket, before + 1);
   if (before === 0) socket.on("resume", pauseAgain).pause();
-  // Node gives a response its socket when all before it are sent.
+  // Node gives a response its socket when all earlier ones are sent.
   void once(raw, "socket").then(() => {
     const left = waiting.get(socket)! - 1;
     waiting.set(socket, left);
@@ -175,7 +176,7 @@ const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
   });
 };
 
-/** Nothing happened on a connection for long: an unread response would be held in memory for as long as its caller waits. */
+/** Nothing happened on the connection for a long time, and an unread response would stay in memory. */
 function endUnread(socket: Socket): void {
   if (socket.writableLength > 0) socket.destroy();
 }
@@ -190,14 +191,14 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
     useAuthority(raw);
     const from = forwarded
       ? { ...forwarded, isForwarded: true }
-      : // The other listener has checked requests that it sent on.
+      : // The other listener has checked requests that it forwarded.
         { link, isForwarded: false, proxyInfo: link ? undefined : proxies.applyForwardedHeaders(raw) };
     request.exchange = new Exchange(options, served, raw, reply.raw, from);
   };
   return (request, reply, done) => {
     const next = (admission: Admission | undefined) => {
       if (!admission) return;
-      // The caller no longer waits for the response, and its changes would be to another state.
+      // The client no longer waits for the response, and its changes would apply to another state.
       if (links?.isAbandoned(request.raw)) return void reply.hijack().raw.destroy();
       begin(request, reply, admission);
       done();
@@ -222,13 +223,13 @@ const guard = (options: AppOptions): onRequestHookHandler => {
   };
 };
 
-/** A request that is forwarded, or might be, must mean the same to its receiver. */
+/** A request that is or may be forwarded must mean the same to its receiver. */
 const rejectAmbiguous = ({ match, isControlled, parsedTarget: { path } }: Exchange): HttpResponse | undefined =>
   !isControlled && (!match || match.bound.steps.isCatchAll) && hasDotSegments(path)
     ? ambiguousTargetResponse
     : undefined;
 
-/** Reports to browsers whether pages of other sites may read the response. */
+/** Sets the headers that tell browsers whether pages of other sites may read the response. */
 const allowOrigin: onRequestHookHandler = (request, reply, done) => {
   const exchange = request.exchange!;
   const { origin } = exchange.raw.headers;
@@ -254,29 +255,29 @@ const applyFault =
       if (fault.reset) {
         reply.hijack().raw.socket?.resetAndDestroy();
         exchange.end(0, undefined);
-      } else if (fault.status !== undefined) respond(reply, faultResponse(fault, fault.status));
+      } else if (fault.status !== undefined) respond(reply, createFaultResponse(fault, fault.status));
       else done();
     };
-    // Until the caller goes away.
+    // Waits until the client disconnects.
     if (fault.latencyMs) wall.sleep(fault.latencyMs, exchange.signal).then(act).catch(done);
     else act();
   };
 
-function faultResponse(fault: RequestFault, status: number): HttpResponse {
+function createFaultResponse(fault: RequestFault, status: number): HttpResponse {
   const body = fault.body ?? { detail: "This is a scripted fault of the control plane." };
   const headers = Object.entries(fault.headers ?? {});
   const isJson = headers.every(([name]) => name.toLowerCase() !== "content-type");
-  const answer = jsonResponse(status, body, headers.flat());
-  // Policies add up: none of its own lets it out of the sandbox.
+  const answer = createJsonResponse(status, body, headers.flat());
+  // Policies add up, so its own policy cannot lift the sandbox.
   return isJson ? answer : { ...answer, headers: [...headers.flat(), ...sandboxHeader] };
 }
 
-/** Sends the response of an operation, or of an error of it. */
+/** Sends the response of an operation, or the response to its error. */
 function createDelivery({ observe }: AppOptions) {
   let turn: Promise<void> | undefined;
   /**
-   * The end of this turn of the event loop. Waking a reader costs the system more than a short response costs us, and a
-   * program that is awake reads the next one, too.
+   * Deferred to the end of this turn of the event loop, so that the client is not woken before other responses are
+   * ready.
    */
   const endOfTurn = () => {
     turn ??= nextTurn().then(() => {
@@ -284,12 +285,14 @@ function createDelivery({ observe }: AppOptions) {
     });
     return turn;
   };
-  return async (exchange: Exchange, reply: FastifyReply, made: HttpResponse): Promise<void> => {
+  return async (exchange: Exchange, reply: FastifyReply, httpResponse: HttpResponse): Promise<void> => {
     const { match, atPath, isControlled, served } = exchange;
     const observed =
-      observe && !isControlled ? atPath.map(({ operation }) => observe(operation, made)).find(Boolean) : undefined;
-    if (observed) exchange.finding("observed", observed.finding);
-    const response = observed?.answer ?? made;
+      observe && !isControlled
+        ? atPath.map(({ operation }) => observe(operation, httpResponse)).find(Boolean)
+        : undefined;
+    if (observed) exchange.reportFinding("observed", observed.finding);
+    const response = observed?.answer ?? httpResponse;
     const waiting = served.beforeAnswer?.(exchange);
     if (waiting) await waiting;
     await endOfTurn();
@@ -297,13 +300,13 @@ function createDelivery({ observe }: AppOptions) {
   };
 }
 
-/** DECISIONS.md, R2: so that a caller learns that it missed the operation it meant. */
+/** DECISIONS.md, R2: the client learns that no operation matched. */
 const markCatchAll = (answer: HttpResponse): HttpResponse => ({
   ...answer,
   headers: [...answer.headers, "x-svc-matched", "catch-all"],
 });
 
-/** For CONNECT: this server is not a proxy. */
+/** For CONNECT, because this server is not a proxy. */
 const noTunnel = "HTTP/1.1 501 Not Implemented\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 const statuses: ReadonlyMap<string | undefined, number> = new Map([
@@ -311,9 +314,9 @@ const statuses: ReadonlyMap<string | undefined, number> = new Map([
   ["HPE_HEADER_OVERFLOW", 431],
 ]);
 
-/** Answers unreadable requests on the bare socket. */
+/** Responds to unreadable requests on the bare socket. */
 function rejectUnreadable(error: Error & { readonly code?: string }, socket: Socket): void {
-  // There is no connection to answer on.
+  // There is no connection for a response.
   if (error.code === "ECONNRESET" || socket.destroyed) return;
   const status = statuses.get(error.code) ?? 400;
   const body = JSON.stringify({ detail: STATUS_CODES[status] });
@@ -328,7 +331,7 @@ function rejectUnreadable(error: Error & { readonly code?: string }, socket: Soc
   socket.destroy(error);
 }
 
-/** Answers a request that expects something else than `100-continue`. */
+/** Responds to a request that expects something other than `100-continue`. */
 function rejectExpectation(_request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(417, [...noSniffHeader, "content-length", "0"]).end();
 }

@@ -3,55 +3,55 @@ import type { Operation } from "../../src/api/operation.ts";
 import type { Check } from "../../src/api/services.ts";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { memoize } from "../../src/base/object.ts";
-import { type DecodeBody, decoderFor } from "./bodies/decode.ts";
+import { createDecoder, type DecodeBody } from "./bodies/decode.ts";
 import type { Dialect } from "./dialects/dialect.ts";
-import { dialectOf } from "./dialects/dialects.ts";
+import { getDialect } from "./dialects/dialects.ts";
 import type { Authenticate } from "./handler.ts";
 import { type AnyHandler, createCallContext, type Part } from "./parts.ts";
-import { producerFor, type ResponseProducer } from "./response-producer.ts";
+import { createProducer, type ResponseProducer } from "./response-producer.ts";
 import { catchAllPath } from "./routing/routes.ts";
-import { type RelaxedChecks, relaxedChecksOf } from "./validation/lax-coercion.ts";
-import { acceptsAnything, type ValidateRequest, validatorFor } from "./validation/validate.ts";
+import { createRelaxedChecks, type RelaxedChecks } from "./validation/lax-coercion.ts";
+import { createValidator, hasNoInputSchema, type ValidateRequest } from "./validation/validate.ts";
 
-/** An operation of a listener, with all that its requests need. */
+/** An operation of a listener, with everything that its requests need. */
 export interface BoundOperation {
   readonly operation: Operation;
-  readonly steps: Steps;
-  readonly world: object;
-  /** The world as calls have it behind them. */
+  readonly steps: OperationSteps;
+  readonly context: object;
+  /** The resources of the prototype of its calls. */
   readonly behindCalls: object;
   readonly handler: AnyHandler;
   readonly authenticate: Authenticate<object> | undefined;
 }
 
-/** Handles the requests of an operation before and after its handler, by its declaration alone. */
-export interface Steps {
+/** The steps before and after the handler of an operation, which depend only on its declaration. */
+export interface OperationSteps {
   readonly dialect: Dialect;
-  /** The checks that have something to do, in the order of the service. */
+  /** The required checks, in the order of the service. */
   readonly checks: readonly Check[];
-  /** How the body is read. */
+  /** Decodes the body. */
   readonly reads: "nothing" | "bytes" | "stream";
-  /** Where the listener's own limit does not hold. */
+  /** The limit of the operation, if it differs from that of the listener. */
   readonly maxBodyBytes: number | undefined;
   readonly decode: DecodeBody | undefined;
   readonly validate: ValidateRequest;
   readonly relaxedChecks: RelaxedChecks;
   readonly produce: ResponseProducer;
-  /** Codes of the failures that it may answer with. */
+  /** Codes of its declared failures. */
   readonly declared: ReadonlySet<FailureCode>;
   readonly isCatchAll: boolean;
 }
 
-// Of a declaration once in a process: all its emulators serve the same.
-const validatorOf = memoize(validatorFor);
-const relaxedOf = memoize(relaxedChecksOf);
-const producerOf = memoize(producerFor);
-const defaultSteps = memoize((operation: Operation) => stepsFor(operation, false));
-const strictSteps = memoize((operation: Operation) => stepsFor(operation, true));
+// Cached per declaration, because all emulators of a process serve the same operations.
+const validatorOf = memoize(createValidator);
+const relaxedOf = memoize(createRelaxedChecks);
+const producerOf = memoize(createProducer);
+const defaultSteps = memoize((operation: Operation) => createSteps(operation, false));
+const strictSteps = memoize((operation: Operation) => createSteps(operation, true));
 
-/** All operations of a part. Fails with EmulatorBugError when one cannot be served. */
+/** Binds all operations of a part. Fails with EmulatorBugError if one cannot be served. */
 export function bindPart(part: Part, strictBodies: boolean): readonly BoundOperation[] {
-  const behindCalls = createCallContext(part.world);
+  const behindCalls = createCallContext(part.context);
   return part.operations.map((operation) => bind(operation, part, behindCalls, strictBodies));
 }
 
@@ -64,27 +64,27 @@ function bind(operation: Operation, part: Part, behindCalls: object, strictBodie
     throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
   }
   const steps = strictBodies ? strictSteps(operation) : defaultSteps(operation);
-  return { operation, steps, world: part.world, behindCalls, handler, authenticate };
+  return { operation, steps, context: part.context, behindCalls, handler, authenticate };
 }
 
-function stepsFor(operation: Operation, strictBodies: boolean): Steps {
+function createSteps(operation: Operation, strictBodies: boolean): OperationSteps {
   const { service, auth, request, failures } = operation;
   const reads = request.body === undefined ? "nothing" : request.body.kind === "stream" ? "stream" : "bytes";
   const needed: Readonly<Record<Check, boolean>> = {
     credentials: auth !== "none",
     decode: reads !== "nothing",
-    validate: acceptsAnything(operation),
+    validate: hasNoInputSchema(operation),
   };
   let validate: ValidateRequest | undefined;
   let relaxedChecks: RelaxedChecks | undefined;
   let produce: ResponseProducer | undefined;
   return {
-    dialect: dialectOf(operation),
+    dialect: getDialect(operation),
     checks: service.checks.filter((check) => needed[check]),
     reads,
     maxBodyBytes: request.body?.kind === "json" ? request.body.maxBytes : undefined,
-    decode: decoderFor(request.body, service.dialect, strictBodies),
-    // For the first request that needs it: an emulator serves few of its operations in its life.
+    decode: createDecoder(request.body, service.dialect, strictBodies),
+    // Created for the first request that needs it, because an emulator serves few of its operations.
     get validate() {
       validate ??= validatorOf(operation);
       return validate;

@@ -7,7 +7,7 @@ export interface BufferUsage {
   readonly dropped: number;
 }
 
-/** Rows in memory that together weigh no more than this many bytes: the oldest is dropped first. */
+/** Rows in memory with a limit on their total weight in bytes. The oldest is dropped first. */
 export class ByteBoundedLog<Row> {
   readonly #maxBytes: number;
   #rows: (Row | undefined)[] = [];
@@ -52,7 +52,7 @@ export class ByteBoundedLog<Row> {
     this.#rows[this.#oldest] = undefined;
     this.#oldest += 1;
     this.#dropped += 1;
-    // Now and then, so that moving all the others costs next to nothing for each.
+    // Only now and then, so that moving the other rows costs little per row.
     if (2 * this.#oldest > this.#rows.length) {
       this.#rows = this.#rows.slice(this.#oldest);
       this.#weights = this.#weights.slice(this.#oldest);
@@ -61,7 +61,7 @@ export class ByteBoundedLog<Row> {
   }
 }
 
-/** Memory of a string of this many characters: an estimate of V8's head, its padding, and the pointers to it. */
+/** Estimates the memory of a string: V8's header, its padding, and the pointers to it. */
 export const estimateStringBytes = (text: string): number => 40 + text.length;
 
 export function estimateStringsBytes(texts: readonly string[]): number {

@@ -1,7 +1,7 @@
 import { ByteBoundedLog } from "./byte-bounded-log.ts";
 import { EventFrames } from "./reply.ts";
 
-/** Replaces this many events in a stream whose reader was too slow: the reader has to read the state again. */
+/** Replaces this many events in a stream whose client was too slow. The client has to read the state again. */
 export class Resync {
   readonly missed: number;
 
@@ -10,19 +10,20 @@ export class Resync {
   }
 }
 
-/** Server-sent events (WHATWG HTML, 9.2). Each is made when those before it have been taken off our hands. */
-export async function* eventStream(items: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
-  for await (const item of items) yield Buffer.from(item instanceof EventFrames ? item.text : frameOf(item));
+/** Server-sent events (WHATWG HTML, 9.2). Each frame is created when the previous ones have been read. */
+export async function* createEventStream(items: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
+  for await (const item of items) yield Buffer.from(item instanceof EventFrames ? item.text : formatFrame(item));
 }
 
-function frameOf(item: unknown): string {
+function formatFrame(item: unknown): string {
   const name = item instanceof Resync ? "event: resync\n" : "";
   return `${name}data: ${JSON.stringify(item)}\n\n`;
 }
 
 /**
- * Streams events until the signal is aborted: all that `take` returns, which is called at the start and again whenever
- * `watch` rings, and never before the reader has read the previous ones. `watch` returns the function that ends it.
+ * Streams events until the signal is aborted: all items that `take` returns. `take` is called at the start and again
+ * when `watch` notifies, but never before the client has read the previous items. `watch` returns a function that stops
+ * it.
  */
 export async function* follow<Item>(
   signal: AbortSignal,
@@ -31,12 +32,12 @@ export async function* follow<Item>(
 ): AsyncGenerator<Item> {
   let changed = false;
   let wake = () => {};
-  const ring = () => {
+  const notify = () => {
     changed = true;
     wake();
   };
-  const unwatch = watch(ring);
-  signal.addEventListener("abort", ring);
+  const unwatch = watch(notify);
+  signal.addEventListener("abort", notify);
   try {
     while (!signal.aborted) {
       changed = false;
@@ -47,27 +48,27 @@ export async function* follow<Item>(
       });
     }
   } finally {
-    signal.removeEventListener("abort", ring);
+    signal.removeEventListener("abort", notify);
     unwatch();
   }
 }
 
-/** At most this much waits for one reader: some thousand requests. */
+/** The maximum size of the backlog of one client: some thousand requests. */
 const backlogBytes = 2 ** 20;
 
-/** Events that happened while a reader was busy, if they are stored nowhere else: the oldest is dropped first. */
+/** Events that happened while a client was busy, if they are stored nowhere else. The oldest is dropped first. */
 export class Backlog<Item> {
-  #kept = new ByteBoundedLog<Item>(backlogBytes);
+  #log = new ByteBoundedLog<Item>(backlogBytes);
 
   add(item: Item, bytes: number): void {
-    this.#kept.add(item, bytes);
+    this.#log.add(item, bytes);
   }
 
-  /** All that waits; before it how much was dropped, if anything was. */
+  /** The whole backlog, after the number of dropped events if there are any. */
   take(): readonly (Item | Resync)[] {
-    const { dropped } = this.#kept.amount;
-    const items = this.#kept.list();
-    this.#kept.clear();
+    const { dropped } = this.#log.amount;
+    const items = this.#log.list();
+    this.#log.clear();
     return dropped === 0 ? items : [new Resync(dropped), ...items];
   }
 }

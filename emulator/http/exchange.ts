@@ -27,55 +27,54 @@ export interface ListenerContext {
   readonly log: RequestLog;
   readonly bodies: RequestBodyReader;
   readonly proxies: TrustedProxies;
-  /**
-   * Address at which browsers find this listener, if that is not where it listens: behind a proxy that sends another
-   * Host.
-   */
+  /** Address at which browsers find this listener behind a proxy that sends another Host. */
   readonly publicUrl?: string | undefined;
-  /** Connects requests with those of other listeners that led to them. */
+  /** Connects requests with the requests of other listeners that caused them. */
   readonly links?: CausePropagator | undefined;
-  /** Makes the rows of requests of which something follows. */
-  readonly causeRow: CauseRowFactory;
-  /** Called with every bug that a request met. */
+  /** Creates the rows of requests that have effects. */
+  readonly createCauseRow: CauseRowFactory;
+  /** Called for every bug during a request. */
   readonly report: (bug: EmulatorBugError) => void;
-  /** Makes answers as the service was observed to make them. */
+  /** Changes responses to match the observed service. */
   readonly observe?: ObserveAnswer | undefined;
-  /** Signals that a caller went away: for streams and long polls of the control plane, and other handlers. */
+  /**
+   * Listeners for the disconnect of a client: for streams and long polls of the control plane, and for other handlers.
+   */
   readonly waiting: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
 }
 
-/** What a listener serves at a time: it changes when the emulator has started, and when another process leads. */
-export interface Served {
-  /** Undefined: the listener has no control plane. */
+/** What a listener currently serves. It changes when the emulator has started, and when another process leads. */
+export interface ServedRoutes {
+  /** Undefined if the listener has no control plane. */
   readonly control: OperationTable | undefined;
   readonly services: OperationTable;
   readonly clock: Clock;
-  /** Virtual time as `x-svc-time` has it. */
-  readonly time: () => string;
+  /** Formats virtual time for `x-svc-time`. */
+  readonly formatTime: () => string;
   /** Every undeclared path answers 503. */
   readonly isStarting?: boolean;
   readonly faultFor?: FindRequestFault | undefined;
-  /** Waits, before a request is answered, for what must not come after its response; `cause`: the request. */
+  /** Waits, before the response, for work that must not come after it. `cause` is the request. */
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
-  /** Which pages of other origins may read what. */
+  /** Decides which pages of other origins may read a response. */
   readonly allowsOrigin?: IsOriginAllowed | undefined;
-  /** Answers requests for paths that nothing is declared for; undefined from it: 404. */
+  /** Handles requests for undeclared paths. Undefined for 404. */
   readonly fallback?: Fallback | undefined;
-  /** Answers them instead, in a process that does not lead. */
+  /** Handles all requests, in a process that does not lead. */
   readonly forward?: ((exchange: Exchange, response: ServerResponse) => Promise<void>) | undefined;
-  /** Requests that have no response yet, or not all of it. */
+  /** Requests without a complete response. */
   pending: number;
 }
 
-/** Who a request comes from, where that is not what its connection says. */
+/** The origin of a request, if it differs from its connection. */
 export interface RequestOrigin {
   /** The cause of a request that another listener sent. */
   readonly link?: CauseLink | undefined;
-  /** A standby forwards it, and has let it in. */
+  /** Set if a standby forwards it and has admitted it. */
   readonly isForwarded: boolean;
   /** A trusted proxy's description of the request. */
   readonly proxyInfo?: ForwardedInfo | undefined;
-  /** The caller of the standby; undefined: the peer of the connection. */
+  /** The client of the standby. Undefined for the peer of the connection. */
   readonly remoteAddress?: string | undefined;
 }
 
@@ -83,28 +82,28 @@ const noFindings: readonly Finding[] = [];
 const noBytes = Buffer.alloc(0);
 
 /**
- * One request and its response, from its arrival to its line in the log. It is what handlers see of the request, and
- * the cause of its changes.
+ * One request and its response, from its arrival to its line in the log. Handlers see it as the request, and it is the
+ * cause of its changes.
  */
 export class Exchange implements ReceivedRequest, Cause {
   readonly raw: IncomingMessage;
-  readonly served: Served;
+  readonly served: ServedRoutes;
   readonly from: RequestOrigin;
   readonly target: string;
   readonly parsedTarget: RequestTarget;
-  /** Whether it leads to the control plane, or might for another server. */
+  /** Whether it leads to the control plane, or might for a server that parses paths less strictly. */
   readonly isControlled: boolean;
-  /** Where its operation was searched. */
+  /** The operations among which it was searched. */
   readonly operations: OperationTable;
-  /** Undefined: its path is wrong, or its method, or a parameter is empty. */
+  /** Undefined if its path or method is wrong, or a parameter is empty. */
   readonly match: Match | undefined;
   /** Operations of its path. */
   readonly atPath: readonly BoundOperation[];
   readonly service: Service | undefined;
   readonly dialect: Dialect;
-  /** The scripted fault that it meets. */
+  /** The scripted fault that applies to it. */
   fault: RequestFault | undefined;
-  /** Whether pages of other sites may read the response: of this origin, or undefined: of none. */
+  /** The origin whose pages may read the response. Undefined if none may. */
   cors: { readonly origin: string | undefined } | undefined;
   body: Buffer = noBytes;
   readonly #listener: ListenerContext;
@@ -121,7 +120,7 @@ export class Exchange implements ReceivedRequest, Cause {
 
   constructor(
     listener: ListenerContext,
-    served: Served,
+    served: ServedRoutes,
     raw: IncomingMessage,
     response: ServerResponse,
     from: RequestOrigin,
@@ -129,11 +128,11 @@ export class Exchange implements ReceivedRequest, Cause {
     const { log, wall } = listener;
     const target = raw.url!;
     const parsed = parseRequestTarget(target);
-    // Such a request may bear a token of the control plane: no cluster is asked, and none answers it.
+    // Such a request may have a token of the control plane, so it is not forwarded to any cluster.
     const isControlled = isControlPath(parsed.path);
     const operations = (isControlled && served.control) || served.services;
     const match = isControlled && !served.control ? undefined : operations.match(raw, parsed);
-    const atPath = match ? [match.bound] : operations.at(parsed.path);
+    const atPath = match ? [match.bound] : operations.findAll(parsed.path);
     const service = atPath[0]?.operation.service ?? operations.service;
     this.#listener = listener;
     this.#response = response;
@@ -153,10 +152,10 @@ export class Exchange implements ReceivedRequest, Cause {
     this.#wallAt = wall.now();
     this.#begunAt = wall.monotonicNow();
     served.pending += 1;
-    if (match?.documented) this.finding("other-slash", `the service redirects to ${match.documented}`);
+    if (match?.documented) this.reportFinding("other-slash", `the service redirects to ${match.documented}`);
   }
 
-  /** Undefined: none is declared for its path and method. */
+  /** Undefined if none is declared for its path and method. */
   get operation(): string | undefined {
     return this.match?.bound.operation.id;
   }
@@ -175,7 +174,7 @@ export class Exchange implements ReceivedRequest, Cause {
   }
 
   get headers(): ReceivedRequest["headers"] {
-    // Node gives a list for set-cookie alone, which no request carries.
+    // Node has a list only for set-cookie, which requests never have.
     return this.raw.headers as ReceivedRequest["headers"];
   }
 
@@ -238,24 +237,24 @@ export class Exchange implements ReceivedRequest, Cause {
   createRow(before: CauseRow | undefined): CauseRow {
     const { what, caller } = requestCause(this, this.operation);
     const effect = this.fault?.effect;
-    return this.#listener.causeRow({
+    return this.#listener.createCauseRow({
       id: this.id,
       what: effect === undefined ? what : `${what}; scripted: ${effect}`,
       at: this.#at,
       wallAt: this.#wallAt,
-      // The caller of the first request is not the caller of this one.
+      // The caller of the first request may differ from the caller of this one.
       caller: before === undefined ? caller : undefined,
       before,
     });
   }
 
   /** For code that must not see the rest of the exchange. */
-  readonly finding = (code: string, detail?: string): void => {
+  readonly reportFinding = (code: string, detail?: string): void => {
     this.#findings ??= [];
     this.#findings.push({ code, detail });
   };
 
-  /** Reports who calls, once that is found out. */
+  /** Records the caller after authentication. */
   setCaller(caller: string): void {
     this.#caller = caller;
   }
@@ -264,7 +263,7 @@ export class Exchange implements ReceivedRequest, Cause {
     this.#listener.report(bug);
   }
 
-  /** Adds its line to the request log, once. Status 0: it got no response. */
+  /** Adds its line to the request log, once. Status 0 means that it got no response. */
   end(status: number, failure: string | undefined): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -272,7 +271,7 @@ export class Exchange implements ReceivedRequest, Cause {
     this.bodies.discard(this.raw);
     const { log, wall, name } = this.#listener;
     const { method, target, rawHeaders } = this;
-    // Browsers ask for it by themselves, whatever they show.
+    // Browsers request it on their own for every page.
     if (target === "/favicon.ico" && method === "GET") return;
     log.add({
       id: this.#number,
@@ -282,7 +281,7 @@ export class Exchange implements ReceivedRequest, Cause {
       method,
       target,
       rawHeaders: log.internHeaders(rawHeaders),
-      body: shortJson(this),
+      body: getShortJson(this),
       status,
       failure,
       caller: this.#caller,
@@ -299,8 +298,8 @@ export class Exchange implements ReceivedRequest, Cause {
 /** Longer bodies are files and jobs. */
 const maxLoggedBody = 16 * 1024;
 
-/** The body as it is stored in the log: not what it was cut out of. */
-function shortJson({ method, body, headers }: ReceivedRequest): Buffer | undefined {
+/** The body as it is stored in the log, copied so that it does not retain a larger buffer. */
+function getShortJson({ method, body, headers }: ReceivedRequest): Buffer | undefined {
   if (method === "GET" || body.length === 0 || body.length > maxLoggedBody) return undefined;
   return headers["content-type"]?.includes("json") ? Buffer.from(body) : undefined;
 }
@@ -312,12 +311,12 @@ interface ShownRequest {
 }
 
 /**
- * The last one of each operation. Most that change something come to the same target again, by the thousand: it is
- * taken apart once, and all that are stored share one text.
+ * The last request of each operation. Most requests repeat the target of the previous one, so it is redacted once, and
+ * all stored ones share one string.
  */
 const shownRequests = new Map<string, ShownRequest>();
 
-/** A request as the reason for what it changes, without secrets; `operation` is undefined if its path has none. */
+/** A request as the reason for its changes, without secrets. `operation` is undefined if its path has none. */
 function requestCause(
   { method, target, headers }: Pick<ReceivedRequest, "method" | "target" | "headers">,
   operation: string | undefined,

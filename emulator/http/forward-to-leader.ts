@@ -3,37 +3,37 @@ import { Agent, type ClientRequest, type IncomingMessage, request as requestTo, 
 import type { WallClock } from "../../src/base/clock.ts";
 import { hasBody, type RequestBodyReader } from "./bodies/request-body-reader.ts";
 import { changeHeader, keepEndToEndHeaders } from "./hop-by-hop.ts";
-import { errorBody, type HttpResponse, jsonResponse } from "./reply.ts";
+import { createErrorBody, createJsonResponse, type HttpResponse } from "./reply.ts";
 import { noSniffHeader } from "./respond.ts";
 import type { ForwardedInfo } from "./trusted-proxies.ts";
 
 /*
- * A standby forwards everything to the leader: byte for byte, bodies and responses as they come. In a moment without a
- * leader a request waits. It is sent again only if it cannot have had an effect: nothing listens there, the process
- * there answers that it does not lead, or the request only reads.
+ * A standby forwards everything to the leader, byte for byte, and streams bodies and responses. Without a leader, a
+ * request waits. It is repeated only if it cannot have had an effect: the connection is refused, the process responds
+ * that it does not lead, or the request only reads.
  */
 
-/** How long a request waits for a leader, and how often it is looked. */
+/** How long a request waits for a leader, and the interval of the checks. */
 const patienceMs = 10_000;
 const lookMs = 50;
 
 /**
- * This much of a body is stored, to be sent again; a response that is not longer is passed back once all of it is
- * there.
+ * The maximum part of a body that is kept for a repetition. A response up to this size is forwarded when it is
+ * complete.
  */
 const replayBytes = 1 << 20;
 
-/** Shorter than a listener keeps idle connections open, so that none ends just when it is used. */
+/** Shorter than the idle timeout of a listener, so that a connection does not end while it is used. */
 const agent = new Agent({ keepAlive: true, timeout: 30_000 });
 
 /** Address of a listener of the leader. */
 export interface LeaderListener {
   readonly url: string;
-  /** A secret of the leader's term, which readers of its database know. */
+  /** A secret of the leader's term, which clients of its database know. */
   readonly key: string;
 }
 
-interface Options {
+interface ForwardOptions {
   readonly wall: WallClock;
   /** `router`, or the id of the cluster whose listener it is. */
   readonly name: string;
@@ -42,7 +42,7 @@ interface Options {
   readonly isClosing: () => boolean;
   /** A trusted proxy's headers about the request. */
   readonly proxyInfo: ForwardedInfo | undefined;
-  /** The leader's listener of that name; undefined: there is no leader. */
+  /** Returns the leader's listener of that name. Undefined if there is no leader. */
   readonly leader: () => LeaderListener | undefined;
 }
 
@@ -50,11 +50,11 @@ interface Options {
 export async function forwardToLeader(
   request: IncomingMessage,
   response: ServerResponse,
-  options: Options,
+  options: ForwardOptions,
 ): Promise<void> {
   const { wall, name, bodies, leader } = options;
-  const body = new Body(hasBody(request) ? bodies.pieces(request) : undefined);
-  // Ends what reads the body, which ends the connection: not before the response is sent.
+  const body = new Body(hasBody(request) ? bodies.readPieces(request) : undefined);
+  // Stops reading the body, which ends the connection. Not before the response is sent.
   response.once("close", () => body.discard());
   try {
     await body.begin();
@@ -64,16 +64,16 @@ export async function forwardToLeader(
   const until = wall.monotonicNow() + patienceMs;
   while (!response.destroyed) {
     const target = leader();
-    const outcome = target === undefined ? "again" : await attempt(target, request, response, body, options);
+    const outcome = target === undefined ? "again" : await sendOnce(target, request, response, body, options);
     if (outcome === "done") return;
-    if (outcome === "uncertain") return send(response, outcomeUnknownResponse(name, request.url!));
+    if (outcome === "uncertain") return send(response, createOutcomeUnknownResponse(name, request.url!));
     if ((target !== undefined && !body.isWhole) || wall.monotonicNow() > until) break;
     await wall.sleep(lookMs);
   }
-  send(response, notLeadingResponse(name, request.url!));
+  send(response, createNotLeadingResponse(name, request.url!));
 }
 
-/** A body whose start is stored, so that it can be sent again; the rest is read once, as it comes. */
+/** A body whose start is kept for a repetition. The rest is streamed once. */
 class Body {
   readonly #pieces: AsyncGenerator<Uint8Array, void> | undefined;
   readonly #start: Uint8Array[] = [];
@@ -114,12 +114,12 @@ class Body {
 type Outcome = "done" | "again" | "uncertain";
 
 /** Sends it once. */
-function attempt(
+function sendOnce(
   { url, key }: LeaderListener,
   from: IncomingMessage,
   to: ServerResponse,
   body: Body,
-  { proxyInfo, isClosing }: Options,
+  { proxyInfo, isClosing }: ForwardOptions,
 ): Promise<Outcome> {
   const { hostname, port } = new URL(url);
   const isHarmless = from.method === "GET" || from.method === "HEAD" || from.method === "OPTIONS";
@@ -139,15 +139,15 @@ function attempt(
       ],
       setHost: false,
     });
-    const gone = () => sent.destroy();
-    to.once("close", gone);
+    const destroySent = () => sent.destroy();
+    to.once("close", destroySent);
     const end = (outcome: Outcome) => {
-      to.off("close", gone);
+      to.off("close", destroySent);
       resolve(outcome);
     };
     let hasResponse = false;
-    /** The connection ended before there was a response, or all of it. */
-    const broken = (isRefused: boolean) => {
+    /** The connection ended before the response was complete. */
+    const handleBreak = (isRefused: boolean) => {
       if (to.headersSent || to.destroyed) {
         to.destroy();
         end("done");
@@ -162,27 +162,27 @@ function attempt(
       if (isClosing()) to.shouldKeepAlive = false;
       response.once("error", () => {});
       response.once("close", () => {
-        if (!response.complete) broken(false);
+        if (!response.complete) handleBreak(false);
       });
       if (Number(response.headers["content-length"]) <= replayBytes) passWhole(response, to);
       else pass(response, to);
       response.once("end", () => end("done"));
     });
     sent.on("error", (error: NodeJS.ErrnoException) => {
-      if (!hasResponse) broken(error.code === "ECONNREFUSED");
+      if (!hasResponse) handleBreak(error.code === "ECONNREFUSED");
     });
-    body.sendTo(sent).catch(gone);
+    body.sendTo(sent).catch(destroySent);
   });
 }
 
-/** A response that ends in the middle ends in the middle for the caller, too. */
+/** A response that is truncated is truncated for the client too. */
 function pass(response: IncomingMessage, to: ServerResponse): void {
   writeHead(response, to);
   to.flushHeaders();
   response.pipe(to);
 }
 
-/** Once all of it is there: until then it may be asked for again. */
+/** Sent when complete, because the request may be repeated until then. */
 function passWhole(response: IncomingMessage, to: ServerResponse): void {
   const pieces: Buffer[] = [];
   response.on("data", (piece: Buffer) => pieces.push(piece));
@@ -201,18 +201,20 @@ function writeHead(response: IncomingMessage, to: ServerResponse): void {
 }
 
 /*
- * Headers between processes that share a store. A client's own are taken off on the way in, and a back end's on the way
- * out, so nothing from outside can be mistaken for them.
+ * Headers between processes that share a store. They are removed from requests of clients and from responses of back
+ * ends, so that outside headers cannot be mistaken for them.
  */
 
-/** On a request that a standby forwards: the key of the leader's term, and what the standby knows of the caller. */
+/**
+ * On a request that a standby forwards: the key of the leader's term, and the standby's information about the client.
+ */
 const forwardedHeader = "x-svc-forwarded";
-/** On a response by a process that does not lead and has done nothing: the key that the request brought. */
+/** On a response of a process that does not lead and has done nothing: the key from the request. */
 const notLeadingHeader = "x-svc-not-leading";
 
 /** A request that another process of the store forwarded. */
 export interface ForwardedRequest {
-  /** The term to which it was sent. */
+  /** The term that it was sent to. */
   readonly key: string;
   readonly remoteAddress: string;
   /** A trusted proxy's headers to the process that received the request. */
@@ -224,7 +226,7 @@ const form = /^([\w-]{43})\.([\w-]+)$/;
 const formatForwardedHeader = ({ key, remoteAddress, proxyInfo }: ForwardedRequest): string =>
   `${key}.${Buffer.from(JSON.stringify([remoteAddress, proxyInfo ?? null])).toString("base64url")}`;
 
-/** Takes the internal headers off a request; undefined: a client sent it. */
+/** Removes the internal headers from a request. Undefined if a client sent it. */
 export function extractForwarded(request: IncomingMessage): ForwardedRequest | undefined {
   const { [forwardedHeader]: value, [notLeadingHeader]: mark } = request.headers;
   if (value === undefined && mark === undefined) return undefined;
@@ -242,23 +244,31 @@ export function extractForwarded(request: IncomingMessage): ForwardedRequest | u
   }
 }
 
-/** The response when nothing was done, since another process leads, or will in a moment. `name`: of the listener. */
-export function notLeadingResponse(name: string, target: string, forwarded?: ForwardedRequest): HttpResponse {
+/**
+ * The response if nothing was done because another process leads or will soon lead. `name` is the name of the listener.
+ */
+export function createNotLeadingResponse(name: string, target: string, forwarded?: ForwardedRequest): HttpResponse {
   const message = "Another process leads this state, or is about to. Nothing was changed. Retry the request.";
   const headers = [notLeadingHeader, forwarded?.key ?? "1", "retry-after", "1"];
-  return unavailable(name, target, "not_leading", message, headers);
+  return createUnavailableResponse(name, target, "not_leading", message, headers);
 }
 
-/** The response when the leader ended before it had answered. Sent again, the request might be done twice. */
-function outcomeUnknownResponse(name: string, target: string): HttpResponse {
+/** The response if the leader ended before its response. A repetition could apply the request twice. */
+function createOutcomeUnknownResponse(name: string, target: string): HttpResponse {
   const message = "The leader of this state ended before it responded. The outcome is unknown. Check before you retry.";
-  return unavailable(name, target, "uncertain", message);
+  return createUnavailableResponse(name, target, "uncertain", message);
 }
 
-/** As the listener words its failures: both services have them in one form, the control plane in its own. */
-function unavailable(name: string, target: string, code: string, message: string, headers: readonly string[] = []) {
+/** Formats the failure like the listener: both services have one form, the control plane has its own. */
+function createUnavailableResponse(
+  name: string,
+  target: string,
+  code: string,
+  message: string,
+  headers: readonly string[] = [],
+) {
   const isControl = name === "router" && target.startsWith("/_emulator/");
-  return jsonResponse(503, errorBody(isControl, code, message), headers);
+  return createJsonResponse(503, createErrorBody(isControl, code, message), headers);
 }
 
 function send(response: ServerResponse, { status, headers, body }: HttpResponse): void {
@@ -267,6 +277,6 @@ function send(response: ServerResponse, { status, headers, body }: HttpResponse)
   response.writeHead(status, [...noSniffHeader, ...headers, "content-length", length]).end(body);
 }
 
-/** `expect` is answered by this process; a length is counted or repeated. */
+/** This process handles `expect`; a length is counted or repeated. */
 const notForwarded = new Set(["expect", "content-length", forwardedHeader, notLeadingHeader]);
 const isNotForwarded = (name: string): boolean => notForwarded.has(name);

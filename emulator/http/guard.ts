@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Exchange } from "./exchange.ts";
-import { forbiddenResponse, type HttpResponse } from "./reply.ts";
+import { createForbiddenResponse, type HttpResponse } from "./reply.ts";
 import { isProbe } from "./routing/operation-table.ts";
-import { authorityOf } from "./routing/path.ts";
+import { parseAuthority } from "./routing/path.ts";
 
-/** Rejects requests of which a page of another site may be the sender. */
+/** Rejects requests that a page of another site may have sent. */
 export function rejectForbidden({
   allowedHosts = [],
   publicUrl,
@@ -12,48 +12,48 @@ export function rejectForbidden({
   readonly allowedHosts?: readonly string[] | undefined;
   readonly publicUrl?: string | undefined;
 }): (exchange: Exchange) => HttpResponse | undefined {
-  const isHostAllowed = hostGuard(allowedHosts);
+  const isHostAllowed = createHostGuard(allowedHosts);
   const publicOrigin = publicUrl && new URL(publicUrl).origin;
   return ({ raw, from: { isForwarded, proxyInfo }, match }) => {
     const bound = match?.bound;
     const isControl = bound?.operation.service.name === "emulator";
-    if (!isForwarded && !isHostAllowed(raw, proxyInfo?.host) && !(bound && isProbe(bound) && namesNoHost(raw)))
-      return forbiddenResponse(isControl, forbiddenHostMessage(proxyInfo?.host ?? raw.headers.host));
+    if (!isForwarded && !isHostAllowed(raw, proxyInfo?.host) && !(bound && isProbe(bound) && hasNoHost(raw)))
+      return createForbiddenResponse(isControl, formatForbiddenHost(proxyInfo?.host ?? raw.headers.host));
     if (!isControl) return undefined;
-    // Next to what the Host header says.
+    // In addition to the Host header.
     const origins = [publicOrigin, proxyInfo?.host && `${proxyInfo.protocol ?? "http"}://${proxyInfo.host}`];
     return isCrossSite(raw, bound.operation.auth === "none", origins)
-      ? forbiddenResponse(true, "Pages of other sites cannot use the control plane.")
+      ? createForbiddenResponse(true, "Pages of other sites cannot use the control plane.")
       : undefined;
   };
 }
 
-/** Balancers probe so, and browsers, which the Host header is looked at for, always send one (RFC 9112, 3.2). */
-const namesNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
+/** Load balancers probe without it, but browsers, which this check is about, always send one (RFC 9112, 3.2). */
+const hasNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === "1.0" && headers.host === undefined;
 
 const host = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i;
 const local = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
 
-/** Distinct spellings that are remembered; more only cost a look. */
+/** Maximum number of cached spellings. */
 const maxRemembered = 64;
 
 /**
- * Reports whether the Host header of a request names this machine, or one of `allowed` (names without port). A page of
- * another site cannot get past it by pointing its own name at loopback (DECISIONS.md, P22). `forwardedHost`, the host
- * that a trusted proxy names, must be allowed as well. Never throws.
+ * Checks that the Host header of a request names this machine, or one of `allowed` (names without port). A page of
+ * another site cannot bypass it by pointing its own name at loopback (DECISIONS.md, P22). `forwardedHost`, the host
+ * that a trusted proxy names, must be allowed too. Never throws.
  */
-function hostGuard(
+function createHostGuard(
   allowed: readonly string[],
 ): (request: IncomingMessage, forwardedHost: string | undefined) => boolean {
   const names = new Set(allowed.map((name) => name.toLowerCase()));
   const remembered = new Set<string>();
-  const isAllowed = (given: string): boolean => {
-    if (remembered.has(given)) return true;
-    const [, written, port = "0"] = given.length > 300 ? [] : (host.exec(given) ?? []);
+  const isAllowed = (hostHeader: string): boolean => {
+    if (remembered.has(hostHeader)) return true;
+    const [, written, port = "0"] = hostHeader.length > 300 ? [] : (host.exec(hostHeader) ?? []);
     const name = written?.toLowerCase();
     if (name === undefined || Number(port) > 65_535 || !(local.test(name) || names.has(name))) return false;
-    if (remembered.size < maxRemembered) remembered.add(given);
+    if (remembered.size < maxRemembered) remembered.add(hostHeader);
     return true;
   };
   return ({ headers, rawHeaders }, forwardedHost) =>
@@ -63,7 +63,7 @@ function hostGuard(
     !isRepeated(rawHeaders);
 }
 
-/** Node reports the first of several Host headers; two are never honest. */
+/** Node returns the first of several Host headers; a duplicate is never legitimate. */
 function isRepeated(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -73,9 +73,9 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
   return count > 1;
 }
 
-/** An absolute target says which host is meant, whatever the Host header says (RFC 9112, 3.2.2). */
+/** An absolute target determines the host, whatever the Host header contains (RFC 9112, 3.2.2). */
 export function useAuthority({ url = "", headers, rawHeaders }: IncomingMessage): void {
-  const authority = authorityOf(url);
+  const authority = parseAuthority(url);
   if (authority === undefined) return;
   headers.host = authority;
   const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
@@ -83,14 +83,13 @@ export function useAuthority({ url = "", headers, rawHeaders }: IncomingMessage)
   else rawHeaders[at + 1] = authority;
 }
 
-const forbiddenHostMessage = (given: string | undefined): string =>
-  `Host ${JSON.stringify(given ?? "")} is not allowed. If it is a name of this emulator, start it with --allowed-host.`;
+const formatForbiddenHost = (hostHeader: string | undefined): string =>
+  `Host ${JSON.stringify(hostHeader ?? "")} is not allowed. If it is a name of this emulator, start it with --allowed-host.`;
 
 /**
- * Whether a browser sent the request from a page of another site. `Origin: null` is one: so do pages that hide where
- * they come from, and ours do not. `publicOrigins` are those of a proxy in front, which may hand on another Host.
- * Following a link is not that: pages of the control plane that anyone may open are reached so, though not within a
- * frame.
+ * Whether a browser sent the request from a page of another site. `Origin: null` counts as one, because pages that hide
+ * their origin send it, and the emulator's pages do not. `publicOrigins` are those of a proxy, which may send another
+ * Host. Following a link to an open page of the control plane is allowed, except within a frame.
  */
 export function isCrossSite(
   { headers, method }: GuardedRequest,
@@ -130,13 +129,13 @@ const preflightHeaders = [
   ...["access-control-max-age", "600"],
 ];
 
-/** The response to a preflight request of an origin that is allowed. */
+/** The response to a preflight request of an allowed origin. */
 export const createPreflightResponse = (origin: string): HttpResponse =>
   withCors({ status: 204, headers: [], body: undefined }, origin, preflightHeaders);
 
 /**
- * A response that pages of this origin may read, undefined: of none. The CORS headers of a cluster are replaced, since
- * browsers reject two. Cookies are never allowed.
+ * Makes a response readable for pages of this origin, or for none if undefined. The CORS headers of a cluster are
+ * replaced, because browsers reject duplicates. Cookies are never allowed.
  */
 export function withCors(
   answer: HttpResponse,
@@ -148,5 +147,5 @@ export function withCors(
   return { ...answer, headers: [...headers, ...allowed, "vary", "origin"] };
 }
 
-/** Clients read why a token was rejected, and when to try again. */
+/** Clients read why a token was rejected, and when they can retry. */
 const exposed = ["access-control-expose-headers", "retry-after, www-authenticate"];

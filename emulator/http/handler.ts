@@ -16,12 +16,12 @@ export interface HandlerContext {
   readonly ids: Ids;
 }
 
-/** The request as it came, for what validation does not carry: bytes, header order, the original target. */
+/** The parts of the request that its validated input lacks: bytes, header order, the original target. */
 export interface ReceivedRequest {
   readonly method: string;
   /** Path and query as sent. */
   readonly target: string;
-  /** Lower-case names; repeated ones joined by a comma. */
+  /** Lower-case names. Repeated headers are joined with a comma. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Name, value, name, value, … as sent. */
   readonly rawHeaders: readonly string[];
@@ -29,25 +29,22 @@ export interface ReceivedRequest {
   readonly body: Buffer;
   /** Address of the socket's other end. */
   readonly remoteAddress: string;
-  /** `http://host:port` that the caller spoke to; behind a proxy that is believed, the public URL of the listener. */
+  /** The `http://host:port` of the request. Behind a trusted proxy, it is the public URL of the listener. */
   readonly origin: string;
-  /** Aborted when the caller goes away. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /**
-   * Calls when the caller goes away before it has its response: a signal costs more than the rest of a short request.
-   */
-  onDisconnect(tell: () => void): void;
-  /** The request as the reason for what it changes. */
+  /** Calls the listener when the client disconnects before its response. Cheaper than a signal. */
+  onDisconnect(listener: () => void): void;
+  /** The request as the cause of its changes. */
   readonly cause: Cause;
 }
 
-/** Notes in the request log that something was accepted which the real service may reject. */
+/** Records in the request log that the emulator accepted something which the real service may reject. */
 export type ReportFinding = (code: string, detail?: string) => void;
 
 /**
- * The context of one request, in addition to its input. `Caller` is the caller that the credentials identify. The world
- * is its prototype: it is read by name, and a spread copy lacks it. The world's store knows the cause of writes: the
- * request is the cause of all its transactions.
+ * The context of one request, in addition to its input. `Caller` is the authenticated caller. The shared context is its
+ * prototype: it is read by name, and a spread copy lacks it. The request is the cause of all transactions of its store.
  */
 export interface Call<Code extends FailureCode, Caller> {
   readonly request: ReceivedRequest;
@@ -58,22 +55,22 @@ export interface Call<Code extends FailureCode, Caller> {
 
 type CodesOf<O extends Operation> = O["failures"][number] | O["service"]["failures"][number];
 
-/** A cluster's own answer is possible only where the declaration says so. */
-type PassedOn<O extends Operation> =
+/** A forwarded response is only possible if the declaration allows it. */
+type ForwardedOutput<O extends Operation> =
   Extract<O["responses"][keyof O["responses"]], { kind: "passthrough" }> extends never ? never : Passthrough;
 
-type InPieces<O extends Operation> =
+type PiecesOutput<O extends Operation> =
   Extract<O["responses"][keyof O["responses"]], { inPieces: true }> extends never ? never : JsonPieces;
 
-/** A stream of events may say that its reader was too slow, and may be in frames that are made already. */
-type Streamed<O extends Operation> =
+/** A stream of events may contain a note about dropped events, and finished frames. */
+type StreamOutput<O extends Operation> =
   ResultOf<O> extends AsyncIterable<infer Event> ? AsyncIterable<Event | Resync> | AsyncIterable<EventFrames> : never;
 
-type OutputOf<O extends Operation> = ResultOf<O> | Streamed<O> | ReplyTo<O> | PassedOn<O> | InPieces<O>;
+type OutputOf<O extends Operation> = ResultOf<O> | StreamOutput<O> | ReplyTo<O> | ForwardedOutput<O> | PiecesOutput<O>;
 
 /**
- * A handler: domain only; its input is decoded, authenticated and validated. It answers with the bare body where
- * one success is declared, else with `reply(status, body)`; with a Passthrough where that is declared.
+ * A handler contains domain logic only: its input is decoded, authenticated and validated. It returns the bare body if
+ * one success is declared, otherwise `reply(status, body)`, or a Passthrough if that is declared.
  */
 export type Handler<O extends Operation, W extends HandlerContext, Caller> = (
   input: InputOf<O>,
@@ -88,15 +85,15 @@ export type Handlers<Ids extends OperationId, W extends HandlerContext, Caller> 
 /** Resources of an authenticator in addition to the request. */
 export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly operation: Operation;
-  readonly world: W;
+  readonly context: W;
   readonly finding: ReportFinding;
   /** Its line in the request log. */
   readonly line: { setCaller(caller: string): void };
 }
 
 /**
- * Reports whom the credentials of a request name, or rejects with `fail` from src/api/failures.ts (the operation must
- * declare the code). Called once per request, in the place that `service.checks` gives to `credentials`.
+ * Returns the caller that the credentials identify, or rejects with `fail` from src/api/failures.ts (the operation must
+ * declare the code). Called once per request, at the position of `credentials` in `service.checks`.
  */
 export type Authenticate<W extends object = HandlerContext, Caller = unknown> = (
   request: ReceivedRequest,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Fields that belong to one connection alone (RFC 9110, 7.6.1): no proxy forwards them, either way. */
+/** Header fields of a single connection (RFC 9110, 7.6.1), which no proxy forwards. */
 export const hopByHop: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -20,13 +20,15 @@ export const parseConnectionHeader = (connection: string): readonly string[] =>
     .map((option) => option.trim().toLowerCase())
     .filter((name) => name !== "" && !hopByHop.has(name));
 
-/** The service signs webhooks with it; every other `x-svc-` field is for the emulator and its clients alone. */
+/** The service signs webhooks with it. All other `x-svc-` fields are only for the emulator and its clients. */
 const contentHashHeader = "x-svc-webhook-content-hash";
 
-/** Whether a field controls the emulator: other servers may neither set nor receive it. `name`: in lower case. */
+/**
+ * Whether a field controls the emulator, so that other servers can neither set nor receive it. `name` is in lower case.
+ */
 export const isEmulatorHeader = (name: string): boolean => name.startsWith("x-svc-") && name !== contentHashHeader;
 
-/** Takes a header off a request, or gives it one value. `name`: in lower case. */
+/** Removes a header from a request, or sets its only value. `name` is in lower case. */
 export function changeHeader({ headers, rawHeaders }: IncomingMessage, name: string, value?: string): void {
   for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
     if (rawHeaders[i]!.toLowerCase() === name) rawHeaders.splice(i, 2);
@@ -37,11 +39,13 @@ export function changeHeader({ headers, rawHeaders }: IncomingMessage, name: str
   rawHeaders.push(name, value);
 }
 
-/** Names and values by turns, without some. */
+/** Alternating names and values, without the removed ones. */
 export const removeHeaders = (rawHeaders: readonly string[], names: readonly string[]): string[] =>
   rawHeaders.filter((_, i) => !names.includes(rawHeaders[i - (i % 2)]!.toLowerCase()));
 
-/** The end-to-end fields of another server's message; `isRemoved`: which others are removed, by lower-case name. */
+/**
+ * The end-to-end fields of another server's message. `isRemoved` decides which others are removed, by lower-case name.
+ */
 export function keepEndToEndHeaders(
   rawHeaders: readonly string[],
   isRemoved: (name: string) => boolean = isEmulatorHeader,

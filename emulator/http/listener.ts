@@ -5,13 +5,13 @@ import { createCauseRowFactory } from "../store/causes.ts";
 import { type AppOptions, createApp } from "./app.ts";
 import { type BoundOperation, bindPart } from "./bind.ts";
 import { type BodyReadTimeouts, defaultBodyReadTimeouts, RequestBodyReader } from "./bodies/request-body-reader.ts";
-import type { Served } from "./exchange.ts";
+import type { ServedRoutes } from "./exchange.ts";
 import {
+  createNotLeadingResponse,
   extractForwarded,
   type ForwardedRequest,
   forwardToLeader,
   type LeaderListener,
-  notLeadingResponse,
 } from "./forward-to-leader.ts";
 import type { Part } from "./parts.ts";
 import { respond, unreadResponseTimeoutMs } from "./respond.ts";
@@ -21,67 +21,66 @@ import { TrustedProxies } from "./trusted-proxies.ts";
 /** Default grace for pending requests when the listener closes. */
 const closeGraceMs = 1_000;
 
-/** How long a request waits until it is certain that this process leads, and the response in either case. */
+/** How long a request waits until it is certain that this process leads, and the response after that time. */
 const defaultAssuranceMs = 5_000;
-const tellsOfItself = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
+const ownPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
-/** Interval of checks whether requests have ended when another process takes over. */
+/** The interval at which a handover checks for pending requests. */
 const handOverLookMs = 5;
 
-/** The settings of an emulator that requests are checked by. */
+/** The settings of an emulator for checking requests. */
 export interface HttpSettings {
-  /** The leniencies that are turned off, by name (`--strict`). */
+  /** The relaxed checks that are turned off, by name (`--strict`). */
   readonly strict: ReadonlySet<string>;
-  /** Serve both spellings of a path instead of redirecting. */
+  /** Serves both spellings of a path instead of redirecting. */
   readonly lenientSlashes: boolean;
-  /** How long a caller may take nothing of its response, wall-clock time; default: `unreadAnswerMs`. */
+  /** The maximum wall-clock time for which a client may read nothing of its response (default: `unreadAnswerMs`). */
   readonly unreadAnswerTimeoutMs?: number;
 }
 
 /** Options for binding a listener. */
 export interface ListenerOptions
   extends Pick<AppOptions, "name" | "wall" | "log" | "links" | "publicUrl" | "observe" | "allowedHosts">,
-    Partial<Pick<AppOptions, "causeRow" | "report">> {
-  /** When it closes: once this is aborted, requests that are being served are not waited for. */
+    Partial<Pick<AppOptions, "createCauseRow" | "report">> {
+  /** On close, pending requests are no longer awaited once this is aborted. */
   readonly closeSignal?: AbortSignal | undefined;
-  /** How long these may take then, wall-clock time. */
+  /** The maximum wall-clock time for pending requests on close. */
   readonly graceMs?: number | undefined;
   readonly settings: HttpSettings;
-  /** Addresses and ranges of proxies that are believed whom they ask for. */
+  /** Addresses and ranges of proxies whose headers are trusted. */
   readonly trustedProxies?: readonly string[] | undefined;
-  /** How long requests may take to come. */
+  /** The timeouts for reading requests. */
   readonly arrival?: BodyReadTimeouts | undefined;
-  /** Whether other processes share the state, of which one leads. */
+  /** Whether several processes share the state. */
   readonly isShared?: boolean | undefined;
-  /** Whether what would be answered is what there is; requests wait until it is so. Of a state that is shared. */
+  /** Whether reads are current; requests wait until they are. Only for a shared state. */
   readonly isAssured?: (() => boolean) | undefined;
-  /** How long they wait, wall-clock time. */
+  /** The maximum wall-clock time of that wait. */
   readonly assuranceMs?: number;
-  /** Routes that are served before it is opened; everything else is 503 until then. */
+  /** Routes that are served before it is opened. All others return 503 until then. */
   readonly whileStarting?: readonly Part[];
 }
 
-/** Routes of a listener, once they are known. */
-export interface ServedParts extends Pick<Served, "clock" | "faultFor" | "beforeAnswer" | "allowsOrigin" | "fallback"> {
-  /** The first one's service words what belongs to none. */
+/** Routes of a listener. */
+export interface ServedParts
+  extends Pick<ServedRoutes, "clock" | "faultFor" | "beforeAnswer" | "allowsOrigin" | "fallback"> {
+  /** The first service words the responses to unmatched requests. */
   readonly parts: readonly [Part, ...Part[]];
 }
 
-/** A server that is bound before it has routes: they name its URL. Until it is opened it answers 503. */
+/** A server that is bound before it has routes, because the routes name its URL. It returns 503 until it is opened. */
 export interface Listener {
-  /** Port 0: any free one. Resolves with the origin to speak to: `http://127.0.0.1:4010`. */
+  /** Binds a port; 0 means any free one. Resolves with its origin: `http://127.0.0.1:4010`. */
   listen(port: number, host?: string): Promise<string>;
-  /** Serves operations from now on, also after it was handed over. Fails with EmulatorBugError when one cannot be served. */
+  /** Starts serving operations, also after a handover. Fails with EmulatorBugError if one cannot be served. */
   open(served: ServedParts): void;
-  /** Forwards to the leader from now on, instead of all that it serves. */
-  standBy(standby: Standby): void;
-  /** Serves what it was opened with again, and what standbys forward with this key. */
-  lead(key: string): void;
-  /**
-   * Rejects what comes from now on, as another process will answer it, and resolves once what came before is answered.
-   */
+  /** Starts forwarding everything to the leader. */
+  startStandby(standby: Standby): void;
+  /** Serves its operations again, and requests that standbys forward with this key. */
+  startLeading(key: string): void;
+  /** Rejects new requests, because another process will serve them, and resolves when earlier ones have a response. */
   handOver(): Promise<void>;
-  /** Stops accepting, notifies waiting callers, and ends open connections after its grace. */
+  /** Stops accepting, notifies waiting clients, and closes open connections after its grace period. */
   close(): Promise<void>;
 }
 
@@ -89,13 +88,13 @@ export interface Listener {
 export interface Standby {
   /** Routes that it serves itself. */
   readonly parts: readonly Part[];
-  /** Whether it has answered a request that is meant for this very process. */
+  /** Handles a request about this process itself. Returns whether it has sent a response. */
   readonly answers?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** The leader's listener of the same name; undefined: there is no leader. */
+  /** Returns the leader's listener of the same name. Undefined if there is no leader. */
   readonly leader: () => LeaderListener | undefined;
 }
 
-/** A listener that is neither bound nor opened yet. */
+/** Creates a listener that is neither bound nor opened yet. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
   const { wall, name, settings, isShared } = options;
   const limits = options.arrival ?? defaultBodyReadTimeouts;
@@ -104,8 +103,8 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const graceMs = options.graceMs ?? closeGraceMs;
   const serveParts = (
     parts: readonly Part[],
-    rest: Omit<Served, "control" | "services" | "time" | "pending">,
-  ): Served => {
+    rest: Omit<ServedRoutes, "control" | "services" | "formatTime" | "pending">,
+  ): ServedRoutes => {
     const bounds = parts.flatMap((part) => bindPart(part, settings.strict.has("bodies")));
     const control = bounds.filter(isControl);
     return {
@@ -115,32 +114,32 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
         bounds.filter((bound) => !isControl(bound)),
         settings,
       ),
-      time: virtualTime(rest.clock),
+      formatTime: createTimeFormatter(rest.clock),
       pending: 0,
     };
   };
 
   let served = serveParts(whileStarting, { clock: wall, isStarting: true });
-  let standby: Served | undefined;
+  let standby: ServedRoutes | undefined;
   let state: "serves" | "hands over" | "closes" = "serves";
   let key: string | undefined;
 
   const reject = (reply: FastifyReply, forwarded?: ForwardedRequest): undefined => {
-    respond(reply, notLeadingResponse(name, reply.request.originalUrl, forwarded));
+    respond(reply, createNotLeadingResponse(name, reply.request.originalUrl, forwarded));
   };
-  /** Of a state that several processes share. */
+  /** For a state that several processes share. */
   function admitShared(request: FastifyRequest, reply: FastifyReply) {
     const forwarded = extractForwarded(request.raw);
-    // It goes no further: who sent it looks again who leads.
+    // The request is not forwarded again: its sender looks up the leader.
     if (forwarded && forwarded.key !== key) return reject(reply, forwarded);
-    const isCertain = options.isAssured?.() !== false || tellsOfItself.test(request.originalUrl);
+    const isCertain = options.isAssured?.() !== false || ownPaths.test(request.originalUrl);
     return standby || isCertain ? admitNow(reply, forwarded) : wait(reply, forwarded);
   }
   function admitNow(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
     if (standby) return { served: standby };
     return state === "serves" ? { served, forwarded } : reject(reply, forwarded);
   }
-  /** Another process may lead by now: until that is known, no request is answered. */
+  /** Another process may lead now. Until that is certain, no request gets a response. */
   async function wait(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
     const until = wall.monotonicNow() + (options.assuranceMs ?? defaultAssuranceMs);
     const isOpen = () => !standby && options.isAssured?.() === false;
@@ -154,14 +153,14 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     waiting,
     headMs: limits.headMs,
     unreadMs: settings.unreadAnswerTimeoutMs ?? unreadResponseTimeoutMs,
-    causeRow: options.causeRow ?? createCauseRowFactory(options),
+    createCauseRow: options.createCauseRow ?? createCauseRowFactory(options),
     proxies: new TrustedProxies(options.trustedProxies ?? []),
     report: options.report ?? (() => {}),
     isClosing,
     admit(request, reply) {
       if (isShared) return admitShared(request, reply);
       if (!isClosing()) return { served };
-      // It came on an open connection.
+      // The request arrived on an open connection.
       respond(reply, { status: 503, headers: [], body: undefined });
       return undefined;
     },
@@ -180,7 +179,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       state = "serves";
       served = serveParts(parts, rest);
     },
-    standBy({ parts, answers, leader }) {
+    startStandby({ parts, answers, leader }) {
       key = undefined;
       standby = serveParts(parts, {
         clock: wall,
@@ -190,7 +189,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
         },
       });
     },
-    lead(current) {
+    startLeading(current) {
       key = current;
       standby = undefined;
     },
@@ -207,11 +206,11 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
       const ended = new AbortController();
       const closed = app.close().finally(() => ended.abort());
       endAll(waiting.followers);
-      // Pending requests continue as long as their grace.
+      // Pending requests continue until the grace period ends.
       if (options.graceMs === undefined) endAll(waiting.served);
       bodies.stop();
-      const enough = AbortSignal.any([ended.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
-      void wall.sleep(graceMs, enough).then(() => {
+      const timeout = AbortSignal.any([ended.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
+      void wall.sleep(graceMs, timeout).then(() => {
         endAll(waiting.served);
         app.server.closeAllConnections();
       });
@@ -227,24 +226,24 @@ function endAll(all: ReadonlySet<() => void>): void {
 const isControl = ({ operation }: BoundOperation): boolean => operation.service.name === "emulator";
 
 /**
- * The value of `x-svc-time`. Printing a time costs more than all other headers, so it is done once a second; of the
- * instants within, only the milliseconds are put in, once for all requests of one.
+ * Creates the value of `x-svc-time`. Formatting a time is slow, so it is done once per second. Within a second only the
+ * milliseconds are replaced.
  */
-function virtualTime(clock: Clock): () => string {
+function createTimeFormatter(clock: Clock): () => string {
   let instant = Number.NaN;
   let second = Number.NaN;
   let printed = "";
-  let whole = "";
+  let formatted = "";
   return () => {
     const now = clock.now();
-    if (now === instant) return whole;
+    if (now === instant) return formatted;
     instant = now;
     const millis = now % 1_000;
     if (now - millis !== second) {
       second = now - millis;
       printed = toIsoMillis(second).slice(0, -"000Z".length);
     }
-    whole = `${printed}${String(millis).padStart(3, "0")}Z`;
-    return whole;
+    formatted = `${printed}${String(millis).padStart(3, "0")}Z`;
+    return formatted;
   };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** How every page looks: light or dark as the system is, from 320 pixels up. It is in the page itself. */
+/** The style of every page: light or dark like the system, from 320 pixels up. It is inline. */
 export const stylesheet = `
 :root {
   color-scheme: light dark;
@@ -58,10 +58,10 @@ dd { margin: 0 0 .5rem; }
 iframe { display: block; width: 100%; height: 80vh; border: 1px solid var(--line); }
 `;
 
-/** As the policy of a page names it, so that no other style is accepted. */
+/** The hash in the policy of a page, so that no other style is accepted. */
 export const stylesheetHash = createHash("sha256").update(stylesheet).digest("base64");
 
-/** Text that is HTML already; whatever is put into it by `html` was escaped. */
+/** HTML text. `html` escapes all values in it. */
 export class Html {
   readonly text: string;
 
@@ -72,34 +72,34 @@ export class Html {
 
 type Piece = Html | string | number | undefined | readonly Html[];
 
-/** HTML with values in it: strings are escaped, since names come from requests; undefined is nothing. */
+/** Creates HTML with values: strings are escaped, because names come from requests; undefined is empty. */
 export const html = (texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html =>
-  new Html(texts.map((text, i) => `${text}${i < pieces.length ? written(pieces[i]) : ""}`).join(""));
+  new Html(texts.map((text, i) => `${text}${i < pieces.length ? renderPiece(pieces[i]) : ""}`).join(""));
 
-const written = (piece: Piece): string => {
+const renderPiece = (piece: Piece): string => {
   if (piece === undefined) return "";
   if (piece instanceof Html) return piece.text;
-  if (Array.isArray(piece)) return piece.map(written).join("\n");
+  if (Array.isArray(piece)) return piece.map(renderPiece).join("\n");
   return String(piece).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 };
 
-/** Fields that a form carries without showing them. */
-export const hiddenFields = (fields: Readonly<Record<string, string>>): readonly Html[] =>
+/** Hidden fields of a form. */
+export const renderHiddenFields = (fields: Readonly<Record<string, string>>): readonly Html[] =>
   Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 
-/** Names and values, one below the other; those that are undefined are omitted. */
-export const definitionList = (entries: Readonly<Record<string, Html | string | undefined>>): Html => {
+/** A list of names and values, without undefined ones. */
+export const renderDefinitionList = (entries: Readonly<Record<string, Html | string | undefined>>): Html => {
   const rows = Object.entries(entries).flatMap(([name, value]) =>
     value === undefined ? [] : [html`<dt>${name}</dt><dd>${value}</dd>`],
   );
   return html`<dl>${rows}</dl>`;
 };
 
-/** Error for the person who filled in the form. */
-export const errorBanner = (problem: string | undefined): Html | undefined =>
+/** An error for the person who submitted the form. */
+export const renderErrorBanner = (problem: string | undefined): Html | undefined =>
   problem === undefined ? undefined : html`<p role="alert">${problem}</p>`;
 
-/** Permissions of a page in addition to being shown, as directives of its Content-Security-Policy. */
+/** Permissions of a page as directives of its Content-Security-Policy. */
 type Policy = Readonly<Partial<Record<"form-action" | "frame-ancestors" | "frame-src" | "script-src", string | null>>>;
 
 /** Nothing is loaded, forms are sent to this origin, and no page may embed it in a frame. */
@@ -112,21 +112,21 @@ const strict: Policy & Record<string, string | null> = {
 };
 
 /**
- * For a page on which nothing can be clicked, or only actions that its own URL authorizes: a site that can embed that
- * page in a frame could as well send the request of the click.
+ * For a page on which nothing can be clicked, or whose URL authorizes all its actions: a site that embeds it in a frame
+ * could also send the request itself.
  */
 export const allowFraming: Policy = { "frame-ancestors": null };
 
-/** For a form that ends at another site's page: Chromium would check each of their redirects against `form-action`. */
+/** For a form that ends at a page of another site, because Chromium checks each redirect against `form-action`. */
 export const allowExternalFormAction: Policy = { "form-action": null };
 
-/** A whole page, with the headers that belong to it. */
+/** A complete page with its headers. */
 export interface HtmlPage {
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Creates a small page of the emulator; `policy` has the differences from the strictest policy. */
+/** Creates a small page of the emulator. `policy` overrides the strictest policy. */
 export const createPage = (title: string, content: Html, policy: Policy = {}): HtmlPage => ({
   text: html`<!doctype html>
 <html lang="en">
@@ -142,9 +142,9 @@ ${content}</main>
     "content-security-policy": Object.entries({ ...strict, ...policy })
       .flatMap(([directive, sources]) => (sources === null ? [] : [`${directive} ${sources}`]))
       .join("; "),
-    // Under no-referrer a browser sends its own forms with `Origin: null`, like those of a page that hides its origin
-    // (Fetch, "append a request Origin header"). This policy reveals no more to other sites, and sends us the true
-    // origin.
+    // Under no-referrer a browser sends the emulator's own forms with `Origin: null`, like those of a page that hides
+    // its origin (Fetch, "append a request Origin header"). This policy sends the true origin and reveals no more to
+    // other sites.
     "referrer-policy": "same-origin",
   },
 });

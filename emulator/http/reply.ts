@@ -4,7 +4,7 @@ import { type FailureCode, failures } from "../../src/api/failures.ts";
 import type { Operation, ResultOf } from "../../src/api/operation.ts";
 import { SourceNumber } from "./bodies/python-json.ts";
 
-/** A response that is more than the bare body of the one declared success. Made by `reply`. */
+/** A response with more than the bare body of the only declared success. Created by `reply`. */
 export class Reply<Status extends number = number, Body = unknown> {
   readonly status: Status;
   readonly body: Body;
@@ -30,7 +30,7 @@ export const reply = <Status extends number, Body>(
 /** The replies that an operation declares. */
 export type ReplyTo<O extends Operation> = Reply<keyof O["responses"] & number, ResultOf<O>>;
 
-/** The text of a JSON document, in pieces that the reader joins. */
+/** The text of a JSON document, in pieces to be joined. */
 export class JsonPieces {
   readonly pieces: AsyncIterable<string>;
 
@@ -40,8 +40,8 @@ export class JsonPieces {
 }
 
 /**
- * The response of another server, handed on as it is: status, raw headers (name, value, name, value, …) and bytes.
- * Hop-by-hop headers are omitted when it is sent. A body that fails on the way ends the caller's connection.
+ * The unchanged response of another server: status, raw headers (name, value, name, value, …) and bytes. Hop-by-hop
+ * headers are removed when it is sent. If the body fails, the client's connection is closed.
  */
 export class Passthrough {
   readonly status: number;
@@ -55,7 +55,7 @@ export class Passthrough {
   }
 }
 
-/** Frames of an event stream as they are sent, with ids or comments: made by code that knows how streams continue. */
+/** Finished frames of an event stream, with ids or comments, created by code that resumes streams. */
 export class EventFrames {
   readonly text: string;
 
@@ -64,17 +64,17 @@ export class EventFrames {
   }
 }
 
-/** Answers that are the same whatever operation was meant. The control plane words them as it words all its failures. */
+/** Responses that are the same for every operation. The control plane has its own form of them. */
 
-export const errorBody = (isControl: boolean, code: string, message: string) =>
+export const createErrorBody = (isControl: boolean, code: string, message: string) =>
   isControl ? { error: { code, message } } : { detail: message };
 
-export const forbiddenResponse = (isControl: boolean, message: string): HttpResponse =>
-  jsonResponse(403, errorBody(isControl, "forbidden", message));
+export const createForbiddenResponse = (isControl: boolean, message: string): HttpResponse =>
+  createJsonResponse(403, createErrorBody(isControl, "forbidden", message));
 
-/** The rest of the body is not waited for, so nothing else can come on this connection. */
+/** The rest of the body is not read, so the connection cannot be used again. */
 export const requestTimeoutResponse = (isControl: boolean): HttpResponse =>
-  jsonResponse(408, errorBody(isControl, "request_timeout", "The request was not received in time."), [
+  createJsonResponse(408, createErrorBody(isControl, "request_timeout", "The request was not received in time."), [
     "connection",
     "close",
   ]);
@@ -85,24 +85,29 @@ export interface HttpResponse {
   /** Name, value, name, value, … without length, date and virtual time. */
   readonly headers: readonly string[];
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
-  /** It is another server's, handed on as it is. */
+  /** Whether it is the unchanged response of another server. */
   readonly isForeign?: boolean;
-  /** The declared failure that this is, for the request log. */
+  /** Its declared failure, for the request log. */
   readonly failure?: FailureCode;
 }
 
 /**
- * Makes a response as the service was observed to make it; undefined: as it is. `finding`: the observations that apply.
+ * Changes a response to match the observed service. Undefined if nothing changes. `finding` names the applied
+ * observations.
  */
 export type ObserveAnswer = (
   operation: Operation,
   answer: HttpResponse,
 ) => { readonly answer: HttpResponse; readonly finding: string } | undefined;
 
-/** Without a charset, as the routing service sends it (DECISIONS.md, P16). */
+/** Without a charset, like the routing service (DECISIONS.md, P16). */
 export const jsonHeaders = ["content-type", "application/json"] as const;
 
-export const jsonResponse = (status: number, document: unknown, headers: readonly string[] = []): HttpResponse => ({
+export const createJsonResponse = (
+  status: number,
+  document: unknown,
+  headers: readonly string[] = [],
+): HttpResponse => ({
   status,
   headers: headers.length === 0 ? jsonHeaders : [...jsonHeaders, ...headers],
   body: JSON.stringify(document),
@@ -110,8 +115,8 @@ export const jsonResponse = (status: number, document: unknown, headers: readonl
 
 const contentTypes = { xml: "application/xml", text: "text/plain; charset=utf-8" } as const;
 
-/** A declared failure put into its status, headers and body. */
-export function failureResponse(code: FailureCode, data: unknown): HttpResponse {
+/** Creates the response of a declared failure. */
+export function createFailureResponse(code: FailureCode, data: unknown): HttpResponse {
   const failure = failures[code] as Failure<unknown>;
   const own = Object.entries(failure.headers?.(data) ?? {});
   const type = failure.shape === "xml" || failure.shape === "text" ? contentTypes[failure.shape] : "application/json";
@@ -125,20 +130,20 @@ export function failureResponse(code: FailureCode, data: unknown): HttpResponse 
   };
 }
 
-/** The header of a file that is to be stored under a name, for old readers and for new ones (RFC 6266, RFC 8187). */
-export const attachmentDisposition = (filename: string) => ({ "content-disposition": create(filename) });
+/** The header of a file to download, for old and new clients (RFC 6266, RFC 8187). */
+export const createAttachmentHeader = (filename: string) => ({ "content-disposition": create(filename) });
 
-/** The same of a file that is to be shown, and has a name when it is stored. */
-export const inlineDisposition = (filename: string) => ({
+/** The header of a file to display, with a name for saving it. */
+export const createInlineHeader = (filename: string) => ({
   "content-disposition": create(filename, { type: "inline" }),
 });
 
 const loneSurrogates = /\p{Surrogate}/gu;
 
 /**
- * Compact JSON as Starlette's JSONResponse prints it, with numbers that kept their source text printed as Python
- * prints them. NaN, the infinities and lone surrogates, on which the original answers 500, become null and U+FFFD
- * (DECISIONS.md, R1). By hand: JSON.stringify prints numbers as JavaScript does.
+ * Compact JSON as Starlette's JSONResponse prints it. Numbers with their source text are printed as Python prints them.
+ * NaN, the infinities and lone surrogates, for which the original returns 500, become null and U+FFFD (DECISIONS.md,
+ * R1). By hand: JSON.stringify prints numbers as JavaScript does.
  */
 function printPython(value: unknown): string {
   if (value === undefined || value === null) return "null";
@@ -172,26 +177,26 @@ function printFloat(value: number): string {
   return text.includes(".") ? text : `${text}.0`;
 }
 
-/** `GET *`, `ftp://host/`: no server could find anything there (RFC 9112, 3.2). */
-export const invalidTargetResponse: HttpResponse = jsonResponse(400, {
+/** `GET *`, `ftp://host/`: not a valid target for any server (RFC 9112, 3.2). */
+export const invalidTargetResponse: HttpResponse = createJsonResponse(400, {
   detail: "The request target must be a path or an http URL.",
 });
 
-/** `/a/..%2f..%2fb`: a path to some servers, and another one to others. */
-export const ambiguousTargetResponse: HttpResponse = jsonResponse(400, {
+/** `/a/..%2f..%2fb`: servers disagree about this path. */
+export const ambiguousTargetResponse: HttpResponse = createJsonResponse(400, {
   detail: "The path has a dot segment next to an encoded slash or a backslash. Send the resolved path.",
 });
 
-export const notReadyResponse: HttpResponse = jsonResponse(503, { detail: "The emulator is starting." }, [
+export const notReadyResponse: HttpResponse = createJsonResponse(503, { detail: "The emulator is starting." }, [
   "retry-after",
   "1",
 ]);
 
-/** Nothing of it was stored; sent again, it meets the present state. */
-export const stateReplacedResponse = (isControl: boolean): HttpResponse =>
-  jsonResponse(
+/** Nothing of it was stored. If it is repeated, it applies to the present state. */
+export const createStateReplacedResponse = (isControl: boolean): HttpResponse =>
+  createJsonResponse(
     503,
-    errorBody(
+    createErrorBody(
       isControl,
       "state_replaced",
       "The state was replaced while this request was in progress. Nothing was saved.",

@@ -8,24 +8,24 @@ import type { HttpResponse } from "./reply.ts";
 
 declare module "fastify" {
   interface FastifyReply {
-    /** What is being sent: `setHeaders` reads it. */
+    /** The current response, which `setHeaders` reads. */
     response: HttpResponse | undefined;
   }
 }
 
-/** The longest time that a caller may take nothing of its response. */
+/** The maximum time for which a client may read nothing of its response. */
 export const unreadResponseTimeoutMs = 120_000;
 
-/** Unauthenticated uploads and requests must never be taken for a page of the emulator. */
+/** Unauthenticated uploads and requests must never be mistaken for a page of the emulator. */
 export const noSniffHeader = ["x-content-type-options", "nosniff"] as const;
 
 /**
- * For a response that a browser could take for a page of ours: it is shown in an origin of its own, without scripts, so
+ * For a response that a browser could mistake for a page of the emulator: it gets a separate origin without scripts, so
  * that scripted faults and uploads cannot act as the signed-in user (DECISIONS.md, E13).
  */
 export const sandboxHeader = ["content-security-policy", "sandbox"] as const;
 
-/** Types that can hold scripts. */
+/** Types that can contain scripts. */
 const isMarkup = (type: unknown): boolean => /html|xml|svg/i.test(String(type));
 
 const noBytes = Buffer.alloc(0);
@@ -33,14 +33,14 @@ const noBytes = Buffer.alloc(0);
 const isWhole = (body: unknown): body is string | Uint8Array => typeof body === "string" || body instanceof Uint8Array;
 
 /**
- * Answers a request. It is logged here and not in a hook: Fastify calls no `onResponse` when the caller goes away, and
- * a caller that has its response must find its line in the log. A stream that fails ends the connection, so that the
- * caller sees that something is missing.
+ * Sends the response. It is logged here and not in a hook: Fastify calls no `onResponse` when the client disconnects,
+ * and a client with a response must find its line in the log. If a stream fails, the connection is closed, so that the
+ * client notices it.
  */
-export function respond(reply: FastifyReply, given: HttpResponse): void {
+export function respond(reply: FastifyReply, httpResponse: HttpResponse): void {
   const { raw, request } = reply;
   const { exchange } = request;
-  const shown = exchange?.cors ? withCors(given, exchange.cors.origin) : given;
+  const shown = exchange?.cors ? withCors(httpResponse, exchange.cors.origin) : httpResponse;
   const response = exchange?.fault?.truncated ? truncate(shown) : shown;
   const { status, body, failure } = response;
   reply.response = response;
@@ -51,25 +51,25 @@ export function respond(reply: FastifyReply, given: HttpResponse): void {
     return;
   }
   reply.send(Readable.from(body));
-  // Clients that wait for a listener of events learn at once that it is connected. Not by flushHeaders, which writes
-  // the head as UTF-8: another server's header bytes must stay as they are.
+  // Sends the head at once, so that clients of event streams learn that they are connected. Not with flushHeaders,
+  // which writes the head as UTF-8 and would change header bytes of other servers.
   if (!raw.headersSent && !raw.destroyed) raw.write(noBytes);
   const end = () => exchange?.end(status, failure);
   finished(raw).then(end, end);
 }
 
-/** The headers of a response: its own, and those of every response. The content type that Fastify guessed goes. */
+/** Sets the headers of a response and those of every response. The content type that Fastify guessed is removed. */
 export const setHeaders: onSendHookHandler = ({ exchange }, reply, payload, done) => {
   const { headers, isForeign } = reply.response!;
   reply.removeHeader("content-type");
   for (let i = 0; i < headers.length; i += 2) {
     const [name, value] = [headers[i]!, headers[i + 1]!];
-    // Those of other servers stay as they are spelt, but for the length, which Fastify compares with a whole body.
+    // Headers of other servers keep their spelling, except the length, which Fastify compares with a whole body.
     if (isForeign && !(isWhole(payload) && name.toLowerCase() === "content-length"))
       reply.raw.appendHeader(name, value);
     else reply.header(name, value);
   }
-  if (exchange) reply.header("x-svc-time", exchange.served.time());
+  if (exchange) reply.header("x-svc-time", exchange.served.formatTime());
   if (!isForeign) {
     reply.header(...noSniffHeader);
     if (isMarkup(reply.getHeader("content-type")) && !reply.hasHeader(sandboxHeader[0])) reply.header(...sandboxHeader);
@@ -77,7 +77,7 @@ export const setHeaders: onSendHookHandler = ({ exchange }, reply, payload, done
   done(null, payload);
 };
 
-/** Announces the whole, sends half of it and ends the connection. */
+/** Announces the whole body, sends half of it and closes the connection. */
 function truncate(response: HttpResponse): HttpResponse {
   const { headers, body = "" } = response;
   if (!isWhole(body)) return { ...response, body: sendHalf(body) };

@@ -4,21 +4,21 @@ import { changeHeader } from "./hop-by-hop.ts";
 
 /** A trusted proxy's description of a request. */
 export interface ForwardedInfo {
-  /** The name that was asked for, as in a Host header. */
+  /** The requested name, as in a Host header. */
   readonly host: string | undefined;
   readonly protocol: "http" | "https" | undefined;
 }
 
 const forwarded = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] as const;
 
-/** Headers in which proxies describe the caller. */
+/** Headers in which proxies describe the client. */
 const isOfProxy = (name: string): boolean =>
   name.startsWith("x-forwarded-") || name === "forwarded" || name === "x-real-ip";
 
 /**
- * Which proxies to trust in `X-Forwarded-*`. If none is configured, programs of this machine may name the caller, as
- * load balancers in front of the service do; nothing else, for a page in a browser of this machine can send such
- * headers, too.
+ * Which proxies to trust in `X-Forwarded-*`. By default, programs of this machine may name the client, as load
+ * balancers in front of the service do. Nothing else is trusted, because a page in a browser of this machine can send
+ * such headers too.
  */
 export class TrustedProxies {
   readonly #named: BlockList | undefined;
@@ -31,36 +31,36 @@ export class TrustedProxies {
   }
 
   /**
-   * The description of a request without its untrusted parts: everything that comes from others, and the addresses
-   * before the first that a trusted proxy vouches for.
+   * The description of a request without its untrusted parts: everything from untrusted senders, and the addresses
+   * before the first one that a trusted proxy confirms.
    */
   applyForwardedHeaders(request: IncomingMessage): ForwardedInfo | undefined {
     const { headers, socket } = request;
-    const given = Object.keys(headers).filter(isOfProxy);
-    if (given.length === 0) return undefined;
+    const input = Object.keys(headers).filter(isOfProxy);
+    if (input.length === 0) return undefined;
     const peer = socket.remoteAddress ?? "";
     if (!isIn(this.#named ?? loopback, peer)) {
-      for (const name of given) changeHeader(request, name);
+      for (const name of input) changeHeader(request, name);
       return undefined;
     }
-    if (this.#named === undefined || !forwarded.some((name) => given.includes(name))) return undefined;
-    const vouched = this.#findTrustedAddress(listOf(headers["x-forwarded-for"]));
+    if (this.#named === undefined || !forwarded.some((name) => input.includes(name))) return undefined;
+    const vouched = this.#findTrustedAddress(splitHeader(headers["x-forwarded-for"]));
     changeHeader(request, "x-forwarded-for", vouched.length === 0 ? undefined : vouched.join(", "));
-    const protocol = listOf(headers["x-forwarded-proto"])[0]?.toLowerCase();
+    const protocol = splitHeader(headers["x-forwarded-proto"])[0]?.toLowerCase();
     return {
-      host: listOf(headers["x-forwarded-host"])[0],
+      host: splitHeader(headers["x-forwarded-host"])[0],
       protocol: protocol === "http" || protocol === "https" ? protocol : undefined,
     };
   }
 
-  /** From the last one back to the first that is not a trusted proxy: earlier ones may be forged. */
+  /** From the last one back to the first that is not a trusted proxy, because earlier ones may be forged. */
   #findTrustedAddress(addresses: readonly string[]): readonly string[] {
     const last = addresses.findLastIndex((address) => !isIn(this.#named!, address));
     return addresses.slice(Math.max(0, last));
   }
 }
 
-/** Whether a string is an address, or a range of them. */
+/** Whether a string is an address or a range of addresses. */
 export function isRange(text: string): boolean {
   try {
     addRange(new BlockList(), text);
@@ -81,12 +81,10 @@ const loopback = new BlockList();
 addRange(loopback, "127.0.0.0/8");
 addRange(loopback, "::1");
 
-/**
- * Whether a program of this machine sends its own request: over loopback, by a name of loopback, and not as a proxy.
- */
+/** Whether a program of this machine sends its own request: over loopback, with a loopback name, and not as a proxy. */
 export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: ProxiedRequest): boolean {
-  const isHandedOn = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
-  return !isHandedOn && isIn(loopback, remoteAddress) && ownNames.has(new URL(origin).hostname);
+  const isForwarded = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
+  return !isForwarded && isIn(loopback, remoteAddress) && ownNames.has(new URL(origin).hostname);
 }
 
 const ownNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
@@ -97,13 +95,13 @@ interface ProxiedRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** Addresses of IPv4 count, however they are written. */
+/** Addresses of IPv4 count in any notation. */
 function isIn(list: BlockList, address: string): boolean {
   const version = isIP(address);
   return version !== 0 && list.check(address, version === 4 ? "ipv4" : "ipv6");
 }
 
-const listOf = (header: string | string[] | undefined): readonly string[] =>
+const splitHeader = (header: string | string[] | undefined): readonly string[] =>
   [header ?? []]
     .flat()
     .flatMap((value) => value.split(","))

@@ -17,13 +17,13 @@ const authenticateCluster: Authenticate<RouterContext, KeyHolder> = ({ headers }
 const authenticateClusterOrBearer: Authenticate<RouterContext, KeyHolder> = ({ headers }, call) =>
   findKeyHolder(headers["x-cluster-key"] ?? parseBearerToken(headers.authorization), call);
 
-function findKeyHolder(key: string | undefined, { world, finding }: AuthenticationCall<RouterContext>): KeyHolder {
+function findKeyHolder(key: string | undefined, { context, finding }: AuthenticationCall<RouterContext>): KeyHolder {
   if (key === undefined) {
-    if (world.settings.strict.has("keys")) fail("missing-cluster-key");
+    if (context.settings.strict.has("keys")) fail("missing-cluster-key");
     finding("no-cluster-key", "x-cluster-key is absent");
     return {};
   }
-  return { cluster: findClusterOfKey(key, world) ?? fail("invalid-cluster-key") };
+  return { cluster: findClusterOfKey(key, context) ?? fail("invalid-cluster-key") };
 }
 
 function findClusterOfKey(key: string, { clusters }: RouterContext): string | undefined {
@@ -34,8 +34,8 @@ function findClusterOfKey(key: string, { clusters }: RouterContext): string | un
 }
 
 /** The credentials of the billing provider (DECISIONS.md, R32). Every failure gets the same response. */
-const authenticateBilling: Authenticate<RouterContext, KeyHolder> = async ({ headers }, { world }) => {
-  const { billing } = await world.store.read(readApps);
+const authenticateBilling: Authenticate<RouterContext, KeyHolder> = async ({ headers }, { context }) => {
+  const { billing } = await context.store.read(readApps);
   const given = parseBasic(headers.authorization);
   const user = isEqualInConstantTime(given?.user ?? "", billing.username);
   const password = isEqualInConstantTime(given?.password ?? "", billing.password);

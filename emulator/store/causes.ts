@@ -40,9 +40,9 @@ export const causeEvictionBatch = 1_000;
 /** Drops expired causes (DECISIONS.md, C21), at most `limit`. Returns their number. */
 export async function purgeCauses(tx: Transaction, now: number, limit: number): Promise<number> {
   const oldest = await tx.list(causes, { limit });
-  const over = oldest.filter(({ at }) => at + maxRetentionMs <= now);
-  for (const { id } of over) tx.delete(causes, id);
-  return over.length;
+  const expired = oldest.filter(({ at }) => at + maxRetentionMs <= now);
+  for (const { id } of expired) tx.delete(causes, id);
+  return expired.length;
 }
 
 /** The highest number of a stored external cause, or 0. New ones continue after it. */

@@ -14,7 +14,7 @@ export const openMemoryStore = (options: {
 
 /** Uploaded bytes in memory. Earlier uploads are read from `earlier`. */
 export function createMemoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
-  const kept = new Map<string, Uint8Array>();
+  const blobs = new Map<string, Uint8Array>();
   return {
     async put(bytes, maxBytes) {
       const { pieces, measured } = measureBlob(bytes, maxBytes);
@@ -22,11 +22,11 @@ export function createMemoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
       // Copied, because a stream may reuse its buffer.
       for await (const piece of pieces) copies.push(Uint8Array.from(piece));
       const blob = measured();
-      kept.set(blob.sha256, Buffer.concat(copies));
+      blobs.set(blob.sha256, Buffer.concat(copies));
       return blob;
     },
     async open(sha256) {
-      const bytes = kept.get(sha256);
+      const bytes = blobs.get(sha256);
       return bytes ? yieldBytes(bytes) : earlier?.open(sha256);
     },
     // All bytes are held until the process ends.
@@ -40,24 +40,26 @@ async function* yieldBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> 
 
 /** Named documents in memory. */
 export function createMemorySnapshotStore(): SnapshotStore {
-  const kept = new Map<string, readonly Uint8Array[]>();
-  const findName = (name: string) => [...kept.keys()].find((other) => isSameName(name, other));
+  const documents = new Map<string, readonly Uint8Array[]>();
+  const findName = (name: string) => [...documents.keys()].find((other) => isSameName(name, other));
   return {
     async put(name, document) {
       const pieces: Uint8Array[] = [];
       for await (const piece of document) pieces.push(piece);
-      kept.delete(findName(name) ?? name);
-      kept.set(name, pieces);
+      documents.delete(findName(name) ?? name);
+      documents.set(name, pieces);
     },
     async open(name) {
-      const pieces = kept.get(name);
+      const pieces = documents.get(name);
       return pieces && splitAtLineEnds(yieldPieces(pieces));
     },
     async list() {
       const getSize = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
-      return [...kept].map(([name, pieces]) => ({ name, bytes: getSize(pieces), file: undefined })).sort(compareByName);
+      return [...documents]
+        .map(([name, pieces]) => ({ name, bytes: getSize(pieces), file: undefined }))
+        .sort(compareByName);
     },
-    remove: async (name) => kept.delete(name),
+    remove: async (name) => documents.delete(name),
   };
 }
 

@@ -97,7 +97,7 @@ export interface View {
   /** Replaces each item with the row that it refers to. Undefined without a key or a row. */
   getAll<Row extends object, Key extends RowKey, Thing>(
     from: Rows<Row, string, Key>,
-    things: readonly Thing[],
+    items: readonly Thing[],
     keyOf: (thing: Thing) => NoInfer<Key> | undefined,
   ): Promise<readonly (Row | undefined)[]>;
   list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<readonly Row[]>;
@@ -298,14 +298,11 @@ export class StoreChangedError extends StoreFailedError {}
 export class StateAccessError extends Error {
   override readonly name = "StateAccessError";
   /** Whether permissions are missing, or whether a retry may succeed. Undefined if neither applies. */
-  readonly trouble: "forbidden" | "temporary" | undefined;
+  readonly kind: "forbidden" | "temporary" | undefined;
 
-  constructor(
-    message: string,
-    options: { readonly cause?: unknown; readonly trouble?: StateAccessError["trouble"] } = {},
-  ) {
+  constructor(message: string, options: { readonly cause?: unknown; readonly kind?: StateAccessError["kind"] } = {}) {
     super(message, { cause: options.cause });
-    this.trouble = options.trouble;
+    this.kind = options.kind;
   }
 }
 

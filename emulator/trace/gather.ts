@@ -14,7 +14,7 @@ import {
   type WebhookEvent,
   webhookEvents,
 } from "../webhooks/deliveries.ts";
-import { type Subscription, subscriptions } from "../webhooks/subscriptions.ts";
+import { type Webhook, webhookRows } from "../webhooks/subscriptions.ts";
 
 /** The rows of a trace, including their causes if they are stored. */
 export interface TraceRows {
@@ -26,7 +26,7 @@ export interface TraceRows {
   readonly made: ReadonlyMap<number, readonly Attempt[]>;
   /** Scheduled entries, except deliveries, which have their own times. */
   readonly waiting: readonly ScheduledEntry[];
-  readonly subscriptions: ReadonlyMap<number, Subscription>;
+  readonly subscriptions: ReadonlyMap<number, Webhook>;
   /** Composite ids of the contracts of events, by event. */
   readonly contracts: ReadonlyMap<number, string>;
   /** The limit of rows was exceeded. */
@@ -149,7 +149,7 @@ class TraceGatherer {
     if (this.#size === 0) return undefined;
     const view = this.#view;
     const foundDeliveries = [...this.#deliveries.values()];
-    const receivers = await view.getAll(subscriptions, foundDeliveries, ({ webhook_id }) => webhook_id);
+    const receivers = await view.getAll(webhookRows, foundDeliveries, ({ webhook_id }) => webhook_id);
     const events = [...this.#events.values()];
     const made = new Map<number, readonly Attempt[]>();
     for (const row of foundDeliveries) {
@@ -333,10 +333,7 @@ export const explainEvent = (cause: string | null): string =>
   cause === null ? "the cause is not retained" : `caused by ${cause}`;
 
 /** The cause of a delivery, with a hint if nothing was sent because of its address. */
-export function explainDelivery(
-  { webhook_id, activity, outcome }: Delivery,
-  receiver: Subscription | undefined,
-): string {
+export function explainDelivery({ webhook_id, activity, outcome }: Delivery, receiver: Webhook | undefined): string {
   const mismatch = `webhook ${webhook_id} is subscribed to ${activity}`;
   if (outcome !== "skipped_not_allowed") return mismatch;
   const how = receiver ? `; svc emulator start --webhook-allow ${extractHost(receiver.url)} allows it` : "";
@@ -357,7 +354,7 @@ export function explainPlannedAttempt(
   due: number,
   { put_off }: Delivery,
   made: readonly Attempt[],
-  receiver: Subscription | undefined,
+  receiver: Webhook | undefined,
 ): string {
   const scheduled = made.filter(({ resend }) => !resend);
   const skipped =

@@ -9,7 +9,7 @@ import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
 import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.ts";
 import type { Settings } from "../world/settings.ts";
 import { type Delivery, getBody, getWebhookObserver, toAttemptName, type WebhookEvent } from "./deliveries.ts";
-import type { Subscription } from "./subscriptions.ts";
+import type { Webhook } from "./subscriptions.ts";
 
 /** All data of one attempt, read in one view. */
 export interface AttemptInput {
@@ -18,7 +18,7 @@ export interface AttemptInput {
   readonly number: number;
   readonly resend: boolean;
   readonly event: WebhookEvent;
-  readonly subscription: Subscription;
+  readonly webhook: Webhook;
   /** Base64, of the workspace. */
   readonly hmacKey: string;
   /** Its W3C trace, if receivers get it. */
@@ -41,7 +41,7 @@ export interface AttemptResult {
   /** Id of the clock advance that made it due. Undefined if the clock was not advanced. */
   readonly movedBy: string | undefined;
   readonly durationMs: number;
-  readonly posted: PostResult;
+  readonly postResult: PostResult;
 }
 
 /**
@@ -49,48 +49,51 @@ export interface AttemptResult {
  */
 export function createAttemptSender(
   sender: AttemptContext,
-): (sendable: AttemptInput, otherwise?: SendAttempt) => Promise<AttemptResult> {
+): (input: AttemptInput, sendWithFault?: SendAttempt) => Promise<AttemptResult> {
   const { clock, wall, settings, outgoing } = sender;
   const signed = new SignedEvents(settings.webhookJson);
-  const further = settings.webhookSchemes.map(findWebhookScheme);
+  const schemes = settings.webhookSchemes.map(findWebhookScheme);
 
-  return (sendable, otherwise) => {
-    const { subscription, event, delivery, number, hmacKey, trace } = sendable;
+  return (input, sendWithFault) => {
+    const { webhook, event, delivery, number, hmacKey, trace } = input;
     const at = clock.now();
     const movedBy = clock.movedBy?.id;
     const wallAt = Math.floor(wall.now());
-    const begun = wall.monotonicNow();
+    const started = wall.monotonicNow();
     const message = signed.sign(event, hmacKey);
-    const send = (given: OutgoingMessage) =>
+    const send = (outgoingMessage: OutgoingMessage) =>
       outgoing.post({
-        url: subscription.url,
+        url: webhook.url,
         headers: event.headers ?? {
-          ...(getWebhookObserver(clock)?.amendHeaders(event.activity, createPlainHeaders(subscription)) ??
-            createPlainHeaders(subscription)),
-          [contentHashHeader]: given === message ? message.hash : contentHash(given.hmacKey, given.body),
+          ...(getWebhookObserver(clock)?.amendHeaders(event.activity, createPlainHeaders(webhook)) ??
+            createPlainHeaders(webhook)),
+          [contentHashHeader]:
+            outgoingMessage === message ? message.hash : contentHash(outgoingMessage.hmacKey, outgoingMessage.body),
           // Receivers compare times with their own clock, even under --deterministic (DECISIONS.md, C17).
           ...Object.assign(
             {},
-            ...further.map(({ sign }) => sign({ key: given.hmacKey, body: given.body, id: delivery.id, at: wallAt })),
+            ...schemes.map(({ sign }) =>
+              sign({ key: outgoingMessage.hmacKey, body: outgoingMessage.body, id: delivery.id, at: wallAt }),
+            ),
           ),
           ...(trace !== undefined && traceHeaders(trace, toAttemptName(delivery.id, number))),
         },
-        body: given.sent ?? given.body,
+        body: outgoingMessage.sent ?? outgoingMessage.body,
       });
-    const sent = otherwise ? otherwise(message, send) : send(message);
-    return sent.then((posted) => ({
-      url: subscription.url,
+    const response = sendWithFault ? sendWithFault(message, send) : send(message);
+    return response.then((postResult) => ({
+      url: webhook.url,
       at,
       wallAt: settings.deterministic ? at : wallAt,
       movedBy,
       // A duration differs from run to run, and --deterministic requires the same bytes.
-      durationMs: settings.deterministic ? 0 : Math.round(wall.monotonicNow() - begun),
-      posted,
+      durationMs: settings.deterministic ? 0 : Math.round(wall.monotonicNow() - started),
+      postResult,
     }));
   };
 }
 
-const createPlainHeaders = ({ custom_headers }: Subscription): Record<string, string> => ({
+const createPlainHeaders = ({ custom_headers }: Webhook): Record<string, string> => ({
   ...custom_headers,
   "content-type": "application/json",
 });
@@ -104,7 +107,7 @@ const eventsKept = 256;
 
 /** An event for a thousand webhooks with six attempts each is signed once. */
 class SignedEvents {
-  readonly #kept = new Map<number, SignedMessage>();
+  readonly #messages = new Map<number, SignedMessage>();
   readonly #form: WebhookJsonForm;
 
   constructor(form: WebhookJsonForm) {
@@ -113,15 +116,15 @@ class SignedEvents {
 
   sign(event: WebhookEvent, hmacKey: string): SignedMessage {
     const { id, body: text } = event;
-    const known = this.#kept.get(id);
+    const known = this.#messages.get(id);
     // After a reset an id may belong to another event.
     if (known?.text === text && known.hmacKey === hmacKey) return known;
     const body = Buffer.from(getBody(event, this.#form));
     const fresh = { text, body, hmacKey, hash: contentHash(hmacKey, body) };
-    const [oldest] = this.#kept.keys();
+    const [oldest] = this.#messages.keys();
     // Only a part is dropped, because events that are still being delivered would be signed again.
-    if (oldest !== undefined && this.#kept.size >= eventsKept) this.#kept.delete(oldest);
-    this.#kept.set(id, fresh);
+    if (oldest !== undefined && this.#messages.size >= eventsKept) this.#messages.delete(oldest);
+    this.#messages.set(id, fresh);
     return fresh;
   }
 }

@@ -18,43 +18,43 @@ import type { DeliveryNotifier } from "./delivery-notifier.ts";
 import { purge, putAttempt, recordOutcome } from "./record.ts";
 
 import { getCapacity, getRetentionEnd } from "./retry-rule.ts";
-import { subscriptions } from "./subscriptions.ts";
+import { webhookRows } from "./subscriptions.ts";
 
 export interface DeliveryContext extends AttemptContext {
   readonly intervene?: FaultInterceptor | undefined;
-  readonly news?: DeliveryNotifier | undefined;
+  readonly notifier?: DeliveryNotifier | undefined;
 }
 
 /**
  * Job handlers for deliveries. The ref of an entry is the id of its delivery. `deliver` makes the next scheduled
  * attempt, `resend` an attempt outside the schedule (DECISIONS.md, C18).
  */
-export function createDeliveryJobHandlers(world: DeliveryContext): {
+export function createDeliveryJobHandlers(context: DeliveryContext): {
   readonly deliver: JobHandler;
   readonly resend: JobHandler;
 } {
-  const { clock, settings, outgoing, news } = world;
-  const attempt = createAttemptSender(world);
-  const heard = new WeakSet<AbortSignal>();
+  const { clock, settings, outgoing, notifier } = context;
+  const attempt = createAttemptSender(context);
+  const watchedSignals = new WeakSet<AbortSignal>();
 
   const createHandler = (resend: boolean): JobHandler => ({
     async prepare(view, entries) {
       const found = await readAttemptInputs(view, entries, resend);
-      return found.map((one, i) => runOf(entries[i]!, one, resend));
+      return found.map((item, i) => createRun(entries[i]!, item, resend));
     },
     readCapacities: readCapacities,
   });
 
-  function runOf(entry: ScheduledEntry, found: AttemptInput | Skip | "gone", resend: boolean): JobRun {
+  function createRun(entry: ScheduledEntry, found: AttemptInput | SkippedAttempt | "gone", resend: boolean): JobRun {
     if (found === "gone") return createCommitOnlyRun((tx) => forget(tx, entry));
     if ("skip" in found) return createCommitOnlyRun((tx) => record(tx, { entry, result: found, resend }));
-    const trouble = world.intervene?.(found);
-    if (trouble && "putOff" in trouble)
-      return createCommitOnlyRun((tx) => putOff(tx, entry, trouble.putOff, trouble, clock.now()));
+    const fault = context.intervene?.(found);
+    if (fault && "putOff" in fault)
+      return createCommitOnlyRun((tx) => putOff(tx, entry, fault.putOff, fault, clock.now()));
     return (signal) => {
       abortWith(signal);
-      return attempt(found, trouble?.send).then((result) => {
-        const ended = { entry, result, resend, interference: trouble };
+      return attempt(found, fault?.send).then((result) => {
+        const ended = { entry, result, resend, fault: fault };
         return (tx) => record(tx, ended);
       });
     };
@@ -64,19 +64,19 @@ export function createDeliveryJobHandlers(world: DeliveryContext): {
   async function readAttemptInputs(view: View, entries: readonly ScheduledEntry[], resend: boolean) {
     const rows = await view.getAll(deliveries, entries, ({ ref }) => Number(ref));
     const events = await view.getAll(webhookEvents, rows, (row) => row?.event_id);
-    const receivers = await view.getAll(subscriptions, rows, (row) => row?.webhook_id);
+    const receivers = await view.getAll(webhookRows, rows, (row) => row?.webhook_id);
     const owners = await view.getAll(workspaces, rows, (row) => row?.workspace_id);
     const traces = settings.traceWebhooks ? await readTraces(view, entries, events, resend) : [];
-    return entries.map((_, i): AttemptInput | Skip | "gone" => {
-      const [delivery, event, subscription, workspace] = [rows[i], events[i], receivers[i], owners[i]];
+    return entries.map((_, i): AttemptInput | SkippedAttempt | "gone" => {
+      const [delivery, event, webhook, workspace] = [rows[i], events[i], receivers[i], owners[i]];
       if (!delivery) return "gone";
-      if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
-      if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
+      if (!event || !webhook || !workspace) return { skip: "skipped_deleted" };
+      if (!resend && webhook.status !== "ACTIVE") return { skip: "skipped_disabled" };
       // The attempt was never made, so it does not count as a failure (DECISIONS.md, C16).
-      if (outgoing.forbidden(subscription.url)) return { skip: "skipped_not_allowed" };
+      if (outgoing.findForbiddenReason(webhook.url)) return { skip: "skipped_not_allowed" };
       const number = delivery.attempts + 1;
       const hmacKey = workspace.hmac_key;
-      return { delivery, number, resend, event, subscription, hmacKey, trace: traces[i] };
+      return { delivery, number, resend, event, webhook, hmacKey, trace: traces[i] };
     });
   }
 
@@ -91,9 +91,9 @@ export function createDeliveryJobHandlers(world: DeliveryContext): {
 
   /** One listener for all attempts, because the runner gives every entry the same signal. */
   function abortWith(signal: AbortSignal): void {
-    if (heard.has(signal)) return;
-    heard.add(signal);
-    signal.addEventListener("abort", () => outgoing.breakOff());
+    if (watchedSignals.has(signal)) return;
+    watchedSignals.add(signal);
+    signal.addEventListener("abort", () => outgoing.abort());
   }
 
   /** Records the outcome, in the transaction in which the entry leaves the queue. */
@@ -103,17 +103,20 @@ export function createDeliveryJobHandlers(world: DeliveryContext): {
   }
 
   /** Awaits nothing if there was no fault, because every delivery takes this path. */
-  function recordNow(tx: Transaction, { entry, result, resend, interference }: EndedRun): Promise<string> | string {
+  function recordNow(tx: Transaction, { entry, result, resend, fault }: EndedRun): Promise<string> | string {
     const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return forget(tx, entry);
-    if ("skip" in result) return skip(tx, { entry, delivery, outcome: result.skip, now: clock.now(), resend, news });
-    const subscription = tx.getSync(subscriptions, delivery.webhook_id);
-    const made = { entry, delivery, subscription, attempted: result, resend, interference, settings, news };
+    if ("skip" in result)
+      return skip(tx, { entry, delivery, outcome: result.skip, now: clock.now(), resend, notifier });
+    const webhook = tx.getSync(webhookRows, delivery.webhook_id);
+    const attemptRecord = { entry, delivery, webhook, attempted: result, resend, fault, settings, notifier };
     // The id of the scripted fault is stored with its effect.
-    if (interference)
-      return tx.withCause(interference.cause, () => putAttempt(tx, made)).then(() => recordOutcome(tx, made));
-    putAttempt(tx, made);
-    return recordOutcome(tx, made);
+    if (fault)
+      return tx
+        .withCause(fault.cause, () => putAttempt(tx, attemptRecord))
+        .then(() => recordOutcome(tx, attemptRecord));
+    putAttempt(tx, attemptRecord);
+    return recordOutcome(tx, attemptRecord);
   }
 
   return { deliver: createHandler(false), resend: createHandler(true) };
@@ -126,12 +129,12 @@ async function readTraces(
   events: readonly (WebhookEvent | undefined)[],
   resend: boolean,
 ): Promise<readonly string[]> {
-  const told = entries.map((entry, i) => ({ event: events[i], cause: resend ? entry.cause : events[i]?.cause }));
-  const reasons = await view.getAll(causes, told, ({ cause }) => cause ?? undefined);
-  return told.map(({ event }, i) => traceOfEvent(event, reasons[i]));
+  const origins = entries.map((entry, i) => ({ event: events[i], cause: resend ? entry.cause : events[i]?.cause }));
+  const reasons = await view.getAll(causes, origins, ({ cause }) => cause ?? undefined);
+  return origins.map(({ event }, i) => traceOfEvent(event, reasons[i]));
 }
 
-interface Skip {
+interface SkippedAttempt {
   readonly skip: Extract<Outcome, `skipped_${string}`>;
 }
 
@@ -145,9 +148,9 @@ function forget(tx: Transaction, entry: ScheduledEntry): string {
 /** The records to store. */
 interface EndedRun {
   readonly entry: ScheduledEntry;
-  readonly result: AttemptResult | Skip;
+  readonly result: AttemptResult | SkippedAttempt;
   readonly resend: boolean;
-  readonly interference?: AppliedFault | undefined;
+  readonly fault?: AppliedFault | undefined;
 }
 
 interface Skipped {
@@ -156,24 +159,24 @@ interface Skipped {
   readonly outcome: Outcome;
   readonly now: number;
   readonly resend: boolean;
-  readonly news: DeliveryNotifier | undefined;
+  readonly notifier: DeliveryNotifier | undefined;
 }
 
-function skip(tx: Transaction, { entry, delivery, outcome, now, resend, news }: Skipped): string {
+function skip(tx: Transaction, { entry, delivery, outcome, now, resend, notifier }: Skipped): string {
   dequeue(tx, entry);
   // A resend that cannot be sent leaves the delivery unchanged.
   if (resend) return outcome;
   const skipped = { ...delivery, outcome, next_attempt_at: null, keep_until: getRetentionEnd("other", now) };
   tx.put(deliveries, skipped);
-  news?.notify({ delivery: skipped, attempt: undefined, disabled: outcome === "skipped_disabled", at: now });
+  notifier?.notify({ delivery: skipped, attempt: undefined, disabled: outcome === "skipped_disabled", at: now });
   return outcome;
 }
 
 /** A disabled or deleted webhook sends nothing, so there is nothing to limit. */
 async function readCapacities(view: View, keys: readonly string[]): Promise<readonly number[]> {
-  const found = await view.getAll(subscriptions, keys, parseId);
-  return found.map((subscription) =>
-    subscription?.status === "ACTIVE" ? getCapacity(subscription.failure_count) : Number.POSITIVE_INFINITY,
+  const found = await view.getAll(webhookRows, keys, parseId);
+  return found.map((webhook) =>
+    webhook?.status === "ACTIVE" ? getCapacity(webhook.failure_count) : Number.POSITIVE_INFINITY,
   );
 }
 

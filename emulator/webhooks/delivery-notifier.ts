@@ -16,14 +16,14 @@ export interface DeliveryUpdate {
  * again.
  */
 export class DeliveryNotifier {
-  readonly #watchers = new Set<(told: DeliveryUpdate) => void>();
+  readonly #watchers = new Set<(update: DeliveryUpdate) => void>();
 
-  notify(told: DeliveryUpdate): void {
-    for (const each of this.#watchers) each(told);
+  notify(update: DeliveryUpdate): void {
+    for (const each of this.#watchers) each(update);
   }
 
   /** Calls the listener for each new outcome. The listener must be quick. Returns a function that removes it. */
-  watch(each: (told: DeliveryUpdate) => void): () => void {
+  watch(each: (update: DeliveryUpdate) => void): () => void {
     this.#watchers.add(each);
     return () => this.#watchers.delete(each);
   }

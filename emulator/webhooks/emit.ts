@@ -8,17 +8,17 @@ import { MaxBodyBytesExceededError, maxBodyBytes } from "../http/bodies/request-
 import type { Transaction } from "../store/port.ts";
 import { deliveries, getWebhookObserver, type WebhookEvent, webhookEvents } from "./deliveries.ts";
 import { getRetentionEnd } from "./retry-rule.ts";
-import { subscriptions, toConcurrencyKey, toSubscriptionKey } from "./subscriptions.ts";
+import { toActivityKey, toConcurrencyKey, webhookRows } from "./subscriptions.ts";
 
 /** The number of characters that each transaction has emitted. */
-const told = new WeakMap<Transaction, number>();
+const emittedLengths = new WeakMap<Transaction, number>();
 
 /**
  * Limited, because notifications for many signatories, each with all parties, grow with the square of the request size.
  */
 function countTold(tx: Transaction, body: string): void {
-  const length = (told.get(tx) ?? 0) + body.length;
-  told.set(tx, length);
+  const length = (emittedLengths.get(tx) ?? 0) + body.length;
+  emittedLengths.set(tx, length);
   if (length > maxBodyBytes) throw new MaxBodyBytesExceededError("its payload exceeds the size limit of a request");
 }
 
@@ -44,7 +44,7 @@ export async function emit(
   countTold(tx, body);
   const subscribed = observer?.isSilent(activity)
     ? []
-    : await tx.list(subscriptions, { by: "wants", equals: toSubscriptionKey(workspace_id, activity) });
+    : await tx.list(webhookRows, { by: "wants", equals: toActivityKey(workspace_id, activity) });
   const wanting = only === undefined ? subscribed : subscribed.filter(({ id }) => id === only);
   // Stored even without webhooks, because a client may wait for the activity.
   const event: WebhookEvent = {

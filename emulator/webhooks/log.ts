@@ -16,7 +16,7 @@ import {
 } from "./deliveries.ts";
 import { purge } from "./record.ts";
 import { getRetentionEnd } from "./retry-rule.ts";
-import { type Subscription, toConcurrencyKey } from "./subscriptions.ts";
+import { toConcurrencyKey, type Webhook } from "./subscriptions.ts";
 
 /** Filter of the log. A record must match all given fields. */
 export interface DeliveryFilter {
@@ -104,7 +104,7 @@ interface ForeignDelivery {
 /** Adds it to the log without any effects. Returns its row. */
 export function recordForeignDelivery(
   tx: Transaction,
-  { id: webhook_id, workspace_id, url }: Subscription,
+  { id: webhook_id, workspace_id, url }: Webhook,
   { activity, label, headers, body, status, error = null, duration_ms, response_body = null }: ForeignDelivery,
   now: number,
 ): Delivery {
@@ -176,11 +176,11 @@ function findNarrowestSlice(filter: DeliveryFilter): {
   slice: Slice<(typeof indexes)[number][1]>;
   rest: readonly Criterion[];
 } {
-  const given = Object.entries(filter).filter((criterion): criterion is [...Criterion] => criterion[1] !== undefined);
+  const input = Object.entries(filter).filter((criterion): criterion is [...Criterion] => criterion[1] !== undefined);
   const index = indexes.find(([name]) => filter[name] !== undefined);
-  if (!index) return { slice: {}, rest: given };
+  if (!index) return { slice: {}, rest: input };
   const [by, equals] = [index[1], filter[index[0]]!];
-  return { slice: { by, equals }, rest: given.filter(([name]) => name !== index[0]) };
+  return { slice: { by, equals }, rest: input.filter(([name]) => name !== index[0]) };
 }
 
 const withAttempts = (view: View, rows: readonly Delivery[]): Promise<LoggedDelivery[]> =>

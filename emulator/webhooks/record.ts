@@ -17,67 +17,63 @@ import {
   webhookEvents,
 } from "./deliveries.ts";
 import type { DeliveryNotifier } from "./delivery-notifier.ts";
-import { failuresUntilDisabled, getRetentionEnd, retryScheduleOf } from "./retry-rule.ts";
-import { type Subscription, type SubscriptionStatus, subscriptions } from "./subscriptions.ts";
+import { failuresUntilDisabled, getRetentionEnd, getRetrySchedule } from "./retry-rule.ts";
+import { type Webhook, type WebhookStatus, webhookRows } from "./subscriptions.ts";
 
 interface AttemptRecord {
   readonly entry: ScheduledEntry;
   readonly delivery: Delivery;
   /** Undefined if it was deleted meanwhile. */
-  readonly subscription: Subscription | undefined;
+  readonly webhook: Webhook | undefined;
   readonly attempted: AttemptResult;
   readonly resend: boolean;
-  readonly interference: AppliedFault | undefined;
+  readonly fault: AppliedFault | undefined;
   readonly settings: Pick<Settings, "retrySchedule" | "workerTick">;
-  readonly news: DeliveryNotifier | undefined;
+  readonly notifier: DeliveryNotifier | undefined;
 }
 
 /**
  * Records the effects of an attempt: the webhook's counter, the delivery's outcome, and the next time or the end of the
  * entry. Returns the delivery's outcome.
  */
-export function recordOutcome(tx: Transaction, made: AttemptRecord): string {
-  const { entry, delivery, subscription, attempted, resend, news } = made;
-  const ok = isSuccess(attempted.posted);
-  const disabled = subscription !== undefined && count(tx, subscription, made) !== "ACTIVE";
+export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): string {
+  const { entry, delivery, webhook, attempted, resend, notifier } = attemptRecord;
+  const ok = isSuccess(attempted.postResult);
+  const disabled = webhook !== undefined && count(tx, webhook, attemptRecord) !== "ACTIVE";
 
   // If a resend has already ended the delivery, or if this is a resend, only a success changes it.
   const ended = resend || delivery.outcome === "delivered";
-  const whole = applyAttempt(
+  const updated = applyAttempt(
     delivery,
-    ok ? createSuccessChange(attempted.at) : ended ? {} : createFailureChange(tx, made),
+    ok ? createSuccessChange(attempted.at) : ended ? {} : createFailureChange(tx, attemptRecord),
   );
-  tx.put(deliveries, whole);
-  news?.notify({ delivery: whole, attempt: attempted, disabled, at: attempted.at });
+  tx.put(deliveries, updated);
+  notifier?.notify({ delivery: updated, attempt: attempted, disabled, at: attempted.at });
 
-  if (!resend && whole.next_attempt_at !== null) enqueue(tx, { ...entry, due: whole.next_attempt_at });
+  if (!resend && updated.next_attempt_at !== null) enqueue(tx, { ...entry, due: updated.next_attempt_at });
   else dequeue(tx, entry);
   if (resend && ok) endSchedule(tx, delivery);
-  return whole.outcome;
+  return updated.outcome;
 }
 
 /** Counts per webhook, over all its deliveries (DECISIONS.md, C18). Returns its status after that. */
-function count(
-  tx: Transaction,
-  subscription: Subscription,
-  { delivery, attempted }: AttemptRecord,
-): SubscriptionStatus {
-  const failure_count = isSuccess(attempted.posted) ? 0 : subscription.failure_count + 1;
-  if (failure_count === subscription.failure_count) return subscription.status;
-  const counted = { ...subscription, failure_count };
-  if (subscription.status !== "ACTIVE" || failure_count < failuresUntilDisabled) {
-    tx.put(subscriptions, counted);
-    return subscription.status;
+function count(tx: Transaction, webhook: Webhook, { delivery, attempted }: AttemptRecord): WebhookStatus {
+  const failure_count = isSuccess(attempted.postResult) ? 0 : webhook.failure_count + 1;
+  if (failure_count === webhook.failure_count) return webhook.status;
+  const counted = { ...webhook, failure_count };
+  if (webhook.status !== "ACTIVE" || failure_count < failuresUntilDisabled) {
+    tx.put(webhookRows, counted);
+    return webhook.status;
   }
   const disabled = { at: attempted.at, by: toAttemptName(delivery.id, delivery.attempts + 1) };
-  tx.put(subscriptions, { ...counted, status: "DISABLED_BY_ERROR", disabled });
+  tx.put(webhookRows, { ...counted, status: "DISABLED_BY_ERROR", disabled });
   return "DISABLED_BY_ERROR";
 }
 
-type Change = Partial<Pick<Delivery, "outcome" | "failures" | "next_attempt_at" | "keep_until">>;
+type DeliveryChange = Partial<Pick<Delivery, "outcome" | "failures" | "next_attempt_at" | "keep_until">>;
 
 /** Fields are listed one by one, because spreading a frozen row is much slower in Node 20. */
-function applyAttempt(row: Delivery, change: Change): Delivery {
+function applyAttempt(row: Delivery, change: DeliveryChange): Delivery {
   return {
     id: row.id,
     event_id: row.event_id,
@@ -97,21 +93,24 @@ function applyAttempt(row: Delivery, change: Change): Delivery {
   };
 }
 
-function createSuccessChange(at: number): Change {
+function createSuccessChange(at: number): DeliveryChange {
   return { outcome: "delivered", next_attempt_at: null, keep_until: getRetentionEnd("delivered", at) };
 }
 
-function createFailureChange(tx: Transaction, { delivery, attempted: { at }, settings }: AttemptRecord): Change {
+function createFailureChange(
+  tx: Transaction,
+  { delivery, attempted: { at }, settings }: AttemptRecord,
+): DeliveryChange {
   const failures = delivery.failures + 1;
-  const schedule = retryScheduleOf(tx.getSync(workspaces, delivery.workspace_id), settings);
+  const schedule = getRetrySchedule(tx.getSync(workspaces, delivery.workspace_id), settings);
   const next = computeNextAttempt(schedule, failures, at, settings.workerTick);
   if (next !== undefined) return { outcome: "retrying", failures, next_attempt_at: next };
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: getRetentionEnd("other", at) };
 }
 
 /** Records the attempt itself. */
-export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend, interference }: AttemptRecord): void {
-  const { url, at, wallAt, movedBy, durationMs, posted } = attempted;
+export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend, fault }: AttemptRecord): void {
+  const { url, at, wallAt, movedBy, durationMs, postResult } = attempted;
   tx.put(attempts, {
     delivery_id: delivery.id,
     number: delivery.attempts + 1,
@@ -121,12 +120,12 @@ export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend
     wall_at: wallAt,
     cause: entry.cause,
     moved_by: movedBy ?? null,
-    fault: interference ? toAttemptFault(interference) : delivery.put_off,
+    fault: fault ? toAttemptFault(fault) : delivery.put_off,
     url,
-    status: "status" in posted ? posted.status : null,
-    error: "error" in posted ? posted.error : null,
+    status: "status" in postResult ? postResult.status : null,
+    error: "error" in postResult ? postResult.error : null,
     duration_ms: durationMs,
-    response_body: "status" in posted ? posted.body.toString("utf8") : null,
+    response_body: "status" in postResult ? postResult.body.toString("utf8") : null,
   });
 }
 
@@ -141,16 +140,16 @@ export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
  * in the queue, because mode auto would jump to it. Returns the number of dropped records.
  */
 export async function purge(tx: Transaction, now: number, limit = 50): Promise<number> {
-  const over = await tx.list(deliveries, { by: "keep_until", to: now, limit });
-  for (const delivery of over) {
+  const expired = await tx.list(deliveries, { by: "keep_until", to: now, limit });
+  for (const delivery of expired) {
     const { id, event_id } = delivery;
     for (const key of listAttemptKeys(delivery)) tx.delete(attempts, key);
     tx.delete(deliveries, id);
-    const others = await tx.count(deliveries, { by: "event", equals: event_id });
-    if (others === 0) tx.delete(webhookEvents, event_id);
+    const remaining = await tx.count(deliveries, { by: "event", equals: event_id });
+    if (remaining === 0) tx.delete(webhookEvents, event_id);
   }
-  const unheard = await tx.list(webhookEvents, { by: "keep_until", to: now, limit });
-  for (const { id } of unheard) tx.delete(webhookEvents, id);
+  const unsentEvents = await tx.list(webhookEvents, { by: "keep_until", to: now, limit });
+  for (const { id } of unsentEvents) tx.delete(webhookEvents, id);
   const emails = await purgeEmails(tx, now, limit);
-  return over.length + unheard.length + emails + (await purgeCauses(tx, now, limit));
+  return expired.length + unsentEvents.length + emails + (await purgeCauses(tx, now, limit));
 }

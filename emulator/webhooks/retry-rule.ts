@@ -6,7 +6,7 @@ import type { Workspace } from "../world/workspaces.ts";
 export { failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
 
 /** The retry schedule of a workspace. Undefined if the workspace was removed. */
-export const retryScheduleOf = (
+export const getRetrySchedule = (
   workspace: Pick<Workspace, "retry_schedule"> | undefined,
   { retrySchedule }: Pick<Settings, "retrySchedule">,
 ): RetrySchedule => workspace?.retry_schedule ?? retrySchedule;

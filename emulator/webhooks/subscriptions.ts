@@ -5,11 +5,11 @@ import { defineRows, type Transaction } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
 /** DECISIONS.md, F20. `DISABLED_BY_ERROR` is set automatically after six failures (DECISIONS.md, C18). */
-export const SubscriptionStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);
-export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
+export const WebhookStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);
+export type WebhookStatus = z.infer<typeof WebhookStatus>;
 
 /** A webhook of a workspace: its URL and its activities. */
-export const Subscription = z.strictObject({
+export const Webhook = z.strictObject({
   id: z.int(),
   workspace_id: z.int(),
   cluster_id: z.string(),
@@ -18,7 +18,7 @@ export const Subscription = z.strictObject({
   url: z.string(),
   only_for_activities: z.array(z.enum(activities)),
   custom_headers: dictionary(z.string()),
-  status: SubscriptionStatus,
+  status: WebhookStatus,
   /** Attempts without a 2xx response since the last one, over all its deliveries (DECISIONS.md, C18). */
   failure_count: z.int(),
   /** When the status was set, and its cause (`request:12`, `attempt:3.6`). Null while it is active, or if unknown. */
@@ -28,21 +28,21 @@ export const Subscription = z.strictObject({
   /** Virtual milliseconds. */
   created_at: storedTime(z.int()),
 });
-export type Subscription = z.infer<typeof Subscription>;
+export type Webhook = z.infer<typeof Webhook>;
 
-export const subscriptions = defineRows<Subscription, "workspace" | "wants">({
+export const webhookRows = defineRows<Webhook, "workspace" | "wants">({
   name: "webhook_subscriptions",
-  schema: Subscription,
+  schema: Webhook,
   key: (row) => row.id,
   numbers: { webhook: (row) => row.id },
   indexes: {
     workspace: (row) => row.workspace_id,
-    wants: (row) => row.only_for_activities.map((activity) => toSubscriptionKey(row.workspace_id, activity)),
+    wants: (row) => row.only_for_activities.map((activity) => toActivityKey(row.workspace_id, activity)),
   },
 });
 
 /** Finds the webhooks of a workspace that subscribe to an activity. */
-export const toSubscriptionKey = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
+export const toActivityKey = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
 
 /** The attempts of a webhook share a capacity of `6 − counter` in the schedule (DECISIONS.md, C18). */
 export const toConcurrencyKey = (webhookId: number): string => `webhook:${webhookId}`;
@@ -57,13 +57,13 @@ export async function switchSubscription(
   id: number,
   on: boolean,
   at: number,
-): Promise<Subscription | undefined> {
-  const row = await tx.get(subscriptions, id);
+): Promise<Webhook | undefined> {
+  const row = await tx.get(webhookRows, id);
   if (!row || (!on && row.status === "DISABLED_BY_USER")) return row;
-  const changed: Subscription = on
+  const changed: Webhook = on
     ? { ...row, status: "ACTIVE", failure_count: 0, disabled: null }
     : { ...row, status: "DISABLED_BY_USER", disabled: { at, by: tx.cause?.id ?? null } };
-  tx.put(subscriptions, changed);
+  tx.put(webhookRows, changed);
   return changed;
 }
 
@@ -94,7 +94,7 @@ export function applyAmendments(
 ): object {
   if (!overrides && !additions && !removals) return body;
   const copy = structuredClone(body);
-  const at = (path: string) => placeOf(copy, path, conflicts);
+  const at = (path: string) => findPlace(copy, path, conflicts);
   for (const [path, value] of Object.entries(overrides ?? {})) {
     const { parent, step } = at(path);
     known(parent, step, path, conflicts);
@@ -116,10 +116,10 @@ export function applyAmendments(
   return copy;
 }
 
-function placeOf(body: object, path: string, conflicts: Conflicts): { parent: Parent; step: string } {
+function findPlace(body: object, path: string, conflicts: Conflicts): { parent: Parent; step: string } {
   const steps = path.split(".");
   const step = steps.pop()!;
-  const parent = steps.reduce<unknown>((at, one) => known(at, one, path, conflicts), body);
+  const parent = steps.reduce<unknown>((at, item) => known(at, item, path, conflicts), body);
   if (typeof parent !== "object" || parent === null) conflicts.onMissing(path, []);
   return { parent: parent as Parent, step };
 }

@@ -66,11 +66,11 @@ export async function readApps(view: View): Promise<Apps> {
  */
 export function resolveFrontEnd(
   { index_url_allow }: Apps["crm_b"],
-  wanted: string | null | undefined,
+  requestedUrl: string | null | undefined,
 ): URL | "refused" | undefined {
-  if (wanted === undefined || wanted === null || wanted === "") return undefined;
-  if (!URL.canParse(wanted)) return "refused";
-  const url = new URL(wanted);
+  if (requestedUrl === undefined || requestedUrl === null || requestedUrl === "") return undefined;
+  if (!URL.canParse(requestedUrl)) return "refused";
+  const url = new URL(requestedUrl);
   const origins = index_url_allow.flatMap((text) => (URL.canParse(text) ? [new URL(text).origin] : []));
   // Every URL of a scheme without hosts has the origin "null".
   return /^https?:$/.test(url.protocol) && origins.includes(url.origin) ? url : "refused";

@@ -59,9 +59,9 @@ export class ControlTokens {
   }
 
   /** Finds the row of a token and records its use. Undefined if there is none. */
-  async use(given: string): Promise<ControlToken | undefined> {
+  async use(secret: string): Promise<ControlToken | undefined> {
     // Found by an index of hashes. A client cannot choose any part of a hash, so the time reveals nothing.
-    const equals = hashOf(given);
+    const equals = hashToken(secret);
     const found = await this.#store.read(async (view) => {
       const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
       return row && (await isOfWorkspace(view, row)) ? row : undefined;
@@ -97,14 +97,14 @@ export class ControlTokens {
     return this.#runExclusive(async () => {
       // Not drawn from the ids of --deterministic, which clients can compute.
       const token = `svc_${createRandomIds().token(32)}`;
-      const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
+      const row = { name, role, hash: hashToken(token), created_at: this.#wall.now(), last_used_at: null };
       const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
-      const made = await store.transaction("tokens.create", async (tx) => {
+      const created = await store.transaction("tokens.create", async (tx) => {
         if (name === localToken || (await tx.get(controlTokens, name))) return false;
         tx.put(controlTokens, { ...row, ...bound });
         return true;
       });
-      return made ? token : undefined;
+      return created ? token : undefined;
     });
   }
 
@@ -168,7 +168,7 @@ export async function dropTokens(tx: TokenStore): Promise<void> {
   for (const { name } of await tx.list(controlTokens)) tx.delete(controlTokens, name);
 }
 
-const hashOf = (token: string): string => hash("sha256", token).toString("base64");
+const hashToken = (token: string): string => hash("sha256", token).toString("base64");
 
 /**
  * The cookie of a person who signed in at a cluster. All clusters share the router's host name and therefore the
@@ -178,7 +178,7 @@ const name = "svc_session";
 
 /** The value of a cookie in a `cookie` header (RFC 6265, 4.2); undefined if there is none. */
 export function findCookie(name: string, cookies = ""): string | undefined {
-  const found = cookies.split(/;\s*/).find((one) => one.startsWith(`${name}=`));
+  const found = cookies.split(/;\s*/).find((item) => item.startsWith(`${name}=`));
   return found?.slice(name.length + 1) || undefined;
 }
 

@@ -60,20 +60,20 @@ const maxEvents = 100;
 /** Stores an e-mail instead of sending it. */
 export function sendEmail(
   tx: Transaction,
-  given: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
+  fields: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
 ): Email {
   // Fields are listed one by one, because spreading is slower, and contracts are sent to many people.
   const email = {
     id: tx.next("email"),
-    cluster_id: given.cluster_id ?? null,
-    workspace_id: given.workspace_id ?? null,
-    contract_id: given.contract_id ?? null,
-    purpose: given.purpose,
-    recipient: given.recipient,
-    mode: given.mode ?? "to",
-    path: given.path ?? null,
-    token: given.token ?? null,
-    sent_at: given.sent_at,
+    cluster_id: fields.cluster_id ?? null,
+    workspace_id: fields.workspace_id ?? null,
+    contract_id: fields.contract_id ?? null,
+    purpose: fields.purpose,
+    recipient: fields.recipient,
+    mode: fields.mode ?? "to",
+    path: fields.path ?? null,
+    token: fields.token ?? null,
+    sent_at: fields.sent_at,
     events: [],
   };
   tx.put(emails, email);
@@ -98,9 +98,9 @@ export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): v
  * C21).
  */
 export async function purgeEmails(tx: Transaction, now: number, limit = 50): Promise<number> {
-  const over = await tx.list(emails, { by: "sent", to: now - maxRetentionMs, limit });
-  for (const { id } of over) tx.delete(emails, id);
-  return over.length;
+  const expired = await tx.list(emails, { by: "sent", to: now - maxRetentionMs, limit });
+  for (const { id } of expired) tx.delete(emails, id);
+  return expired.length;
 }
 
 /** The Metadata of an event about its e-mail. */

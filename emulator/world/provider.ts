@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createRandomIds, createSeededIds, type Ids } from "../../src/base/ids.ts";
 import { isObject } from "../../src/base/object.ts";
-import { stringAt } from "../http/bodies/fields.ts";
+import { findString } from "../http/bodies/fields.ts";
 import { defineRows, type Store, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 
@@ -99,7 +99,7 @@ export function* findCustomerIds(event: unknown): Generator<string> {
     if (Array.isArray(value)) {
       for (const element of value) level.push(element);
     } else if (isObject(value)) {
-      const ids = [stringAt(value, "customer_id"), stringAt(value, "customer", "id")];
+      const ids = [findString(value, "customer_id"), findString(value, "customer", "id")];
       yield* ids.filter((id) => id !== undefined);
       for (const member of Object.values(value)) level.push(member);
     }
@@ -118,7 +118,7 @@ export interface RenewableIds extends Ids {
   /** Position of the sequence. Undefined if ids are random. */
   place(): IdPosition | undefined;
   /** Continues after that position, for a state that was stored there. */
-  moveTo(place: IdPosition | undefined): void;
+  moveTo(position: IdPosition | undefined): void;
 }
 
 /** The number of a sequence, 0 at the first start, and the number of bytes drawn. */
@@ -136,13 +136,14 @@ export function createRenewableIds(seed: string | undefined): RenewableIds {
       moveTo() {},
     };
   }
-  const begin = (sequence: number, drawn = 0) => createSeededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
+  const begin = (sequence: number, drawnBytes = 0) =>
+    createSeededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawnBytes);
   let sequence = 0;
   let ids = begin(0);
-  const moveTo = (place: IdPosition | undefined) => {
-    if (place === undefined) return;
-    sequence = place.sequence;
-    ids = begin(place.sequence, place.drawn);
+  const moveTo = (position: IdPosition | undefined) => {
+    if (position === undefined) return;
+    sequence = position.sequence;
+    ids = begin(position.sequence, position.drawn);
   };
   return {
     uuid: () => ids.uuid(),

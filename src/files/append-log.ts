@@ -34,7 +34,7 @@ interface Options<Failure extends Error> {
    * Makes data durable that the lines of a group refer to, before they are written. Called in the turn in which the
    * group is closed.
    */
-  readonly ahead?: () => Promise<void>;
+  readonly prepare?: () => Promise<void>;
   /**
    * Fails if the file does not end with the last durable line, at `length`. In that case nothing is written or
    * truncated.
@@ -54,7 +54,7 @@ export class AppendLog<Failure extends Error> {
   /** The number of bytes that are known to be durable. */
   #length: number;
   /** Numbers of the last added line and of the last durable line. */
-  #added: LogPosition;
+  #lastAdded: LogPosition;
   #durable: LogPosition;
   #queue: (Batch | Rotation)[] = [];
   #flushing: Promise<void> | undefined;
@@ -67,7 +67,7 @@ export class AppendLog<Failure extends Error> {
     this.#options = options;
     this.#file = file;
     this.#length = length;
-    this.#added = position;
+    this.#lastAdded = position;
     this.#durable = position;
   }
 
@@ -90,26 +90,26 @@ export class AppendLog<Failure extends Error> {
 
   /** Number of the last added line. */
   get position(): LogPosition {
-    return this.#added;
+    return this.#lastAdded;
   }
 
   /** The number of added lines that are not known to be durable. */
   get waiting(): number {
-    return this.#added.number - this.#durable.number;
+    return this.#lastAdded.number - this.#durable.number;
   }
 
   /** Adds a line. Resolves when it and all lines before it are durable. Rejects with the failure. */
   append(json: string): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
-    const number = this.#added.number + 1;
+    const number = this.#lastAdded.number + 1;
     const last = this.#queue.at(-1);
-    const batch = last && "lines" in last ? last : createBatch(number, this.#added);
+    const batch = last && "lines" in last ? last : createBatch(number, this.#lastAdded);
     if (batch !== last) this.#queue.push(batch);
     this.#newest = batch.durable;
-    const { bytes, checksum } = logLine(json, { number, group: batch.group, before: this.#added.checksum });
-    this.#added = { number, checksum };
+    const { bytes, checksum } = logLine(json, { number, group: batch.group, before: this.#lastAdded.checksum });
+    this.#lastAdded = { number, checksum };
     batch.lines.push(bytes);
-    batch.end = this.#added;
+    batch.end = this.#lastAdded;
     this.#flushing ??= this.#flush();
     return batch.durable;
   }
@@ -132,7 +132,7 @@ export class AppendLog<Failure extends Error> {
     const failure = this.#options.createError(reason, cause);
     this.#failure = failure;
     this.#intact = intact && this.#queue.every((step) => "lines" in step);
-    this.#added = this.#durable;
+    this.#lastAdded = this.#durable;
     this.#newest = Promise.resolve();
     this.#options.onFailure?.(failure);
     for (const step of this.#queue.splice(0)) {
@@ -186,7 +186,7 @@ export class AppendLog<Failure extends Error> {
       return;
     }
     try {
-      if (this.#options.ahead) await this.#options.ahead();
+      if (this.#options.prepare) await this.#options.prepare();
       await this.#file.write(bytes, this.#length);
       written = true;
       await this.#file.datasync();

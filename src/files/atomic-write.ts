@@ -64,7 +64,7 @@ export async function createFileAtomic(
   } finally {
     await disk.remove(aside);
   }
-  await syncFolderOf(path, writing);
+  await syncFolder(path, writing);
   return true;
 }
 
@@ -102,7 +102,7 @@ export async function commitTempFile(aside: string, path: string, writing: Atomi
     throw error;
   }
   onPlaced?.();
-  await syncFolderOf(path, writing);
+  await syncFolder(path, writing);
 }
 
 async function fill(file: DiskFile, content: FileContent, writing: AtomicWriteOptions): Promise<void> {
@@ -118,7 +118,7 @@ function toPieces(content: FileContent): Iterable<Uint8Array> | AsyncIterable<Ui
   return content instanceof Uint8Array ? [content] : content;
 }
 
-async function syncFolderOf(path: string, writing: AtomicWriteOptions): Promise<void> {
+async function syncFolder(path: string, writing: AtomicWriteOptions): Promise<void> {
   const { disk = systemDisk, durable = true } = writing;
   if (durable) await withReportedError(disk.syncFolder(dirname(path)), writing);
 }

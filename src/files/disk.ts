@@ -154,6 +154,6 @@ export function describeFsError(error: unknown): string | undefined {
 }
 
 const isOfFile = ({ path, syscall = "" }: FsError): boolean =>
-  path === undefined ? callsOfOpenFiles.test(syscall) : !syscall.startsWith("spawn");
+  path === undefined ? openFileCalls.test(syscall) : !syscall.startsWith("spawn");
 
-const callsOfOpenFiles = /^(?:write|f?datasync|fsync|ftruncate|read)$/;
+const openFileCalls = /^(?:write|f?datasync|fsync|ftruncate|read)$/;

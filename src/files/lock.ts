@@ -211,8 +211,8 @@ export async function findOriginal(file: string, { path, id }: LockHolder): Prom
   if (typeof path !== "string" || !isAbsolute(path) || path === resolve(file)) return undefined;
   const original = await readLock(path).catch(() => undefined);
   if (original?.id !== id) return undefined;
-  const [one, other] = await Promise.all([file, path].map((each) => lstat(each).catch(() => undefined)));
-  return one && other && (one.ino !== other.ino || one.dev !== other.dev) ? path : undefined;
+  const [item, other] = await Promise.all([file, path].map((each) => lstat(each).catch(() => undefined)));
+  return item && other && (item.ino !== other.ino || item.dev !== other.dev) ? path : undefined;
 }
 
 /** Whether a name next to a lock belongs to it: the name of a socket, of an heir's claim, or of an unfinished lock. */

@@ -38,8 +38,8 @@ async function look(): Promise<Machine> {
 /** A comparable string of all fields, which decides whether a foreign pid identifies a process here. */
 export async function fingerprintMachine(): Promise<string> {
   const { machine, machine_id, boot, pid_namespace } = await identifyMachine();
-  const whole = JSON.stringify([machine, machine_id, boot, pid_namespace]);
-  return createHash("sha256").update(whole).digest("hex").slice(0, 16);
+  const comparable = JSON.stringify([machine, machine_id, boot, pid_namespace]);
+  return createHash("sha256").update(comparable).digest("hex").slice(0, 16);
 }
 
 /** Whether a URL leads to an address of this machine. */

@@ -8,11 +8,11 @@ import { dirname, resolve } from "node:path";
  */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const absolute = resolve(path);
-  const made = await makeOne(absolute).catch((error: unknown) => {
+  const created = await makeOne(absolute).catch((error: unknown) => {
     if (isMissing(error) && dirname(absolute) !== absolute) return "missing" as const;
     throw error;
   });
-  if (made !== "missing") return made ? absolute : undefined;
+  if (created !== "missing") return created ? absolute : undefined;
   const topmost = await makeFolder(dirname(absolute));
   return (await makeOne(absolute)) ? (topmost ?? absolute) : topmost;
 }

@@ -32,7 +32,7 @@ export interface LogVisitor {
    */
   visitFirst(json: string): LogPosition | undefined;
   /** Visits the JSON text of each further line, with its position. */
-  visitLine(json: string, place: LogPosition): void;
+  visitLine(json: string, position: LogPosition): void;
 }
 
 /** End of a log file. */
@@ -70,7 +70,7 @@ class LogReader {
   #length = 0;
   #position: LogPosition | undefined;
   /** The number of the first incomplete line. */
-  #broken: number | undefined;
+  #firstBrokenLine: number | undefined;
   damage: LogEnd["damage"];
 
   constructor(taker: LogVisitor) {
@@ -79,19 +79,19 @@ class LogReader {
 
   get end(): LogEnd {
     const { damage } = this;
-    return { length: this.#length, torn: this.#broken !== undefined, position: this.#position, damage };
+    return { length: this.#length, torn: this.#firstBrokenLine !== undefined, position: this.#position, damage };
   }
 
   /** Processes one line without its newline, which ends at that byte of the file. */
   feed(bytes: Buffer, isWhole: boolean, end: number): void {
     this.#lines += 1;
-    if (this.#broken !== undefined) this.#inspectAfterBreak(bytes);
+    if (this.#firstBrokenLine !== undefined) this.#inspectAfterBreak(bytes);
     else if (!isWhole || !this.#take(bytes)) this.#break(bytes, isWhole);
     else if (!this.damage) this.#length = end;
   }
 
   #break(bytes: Buffer, isWhole: boolean): void {
-    this.#broken = this.#lines;
+    this.#firstBrokenLine = this.#lines;
     // No JSON text contains a zero.
     if (isWhole && !bytes.includes(0)) this.damage = { line: this.#lines, reason: checksumWrong };
   }
@@ -128,8 +128,8 @@ class LogReader {
   /** Lines after an incomplete one are damage if they were written after it was durable. */
   #inspectAfterBreak(bytes: Buffer): void {
     // The first line is durable before a second one is written.
-    const isLater = this.#broken === 1 || (parseLine(bytes)?.group ?? 0) > (this.#position?.number ?? 0) + 1;
-    if (isLater) this.damage = { line: this.#broken!, reason: checksumWrong };
+    const isLater = this.#firstBrokenLine === 1 || (parseLine(bytes)?.group ?? 0) > (this.#position?.number ?? 0) + 1;
+    if (isLater) this.damage = { line: this.#firstBrokenLine!, reason: checksumWrong };
   }
 }
 
@@ -146,10 +146,10 @@ interface SavedTail {
  * callers never got a success, but users who miss data should be able to check.
  */
 async function saveTail(disk: Disk, path: string, length: number): Promise<SavedTail> {
-  const kept = await freeName(disk, path, "torn");
+  const savedPath = await freeName(disk, path, "torn");
   const from = await disk.open(path, "read");
   try {
-    const to = await disk.create(kept);
+    const to = await disk.create(savedPath);
     const size = await from.size();
     try {
       for (let at = length; at < size; ) {
@@ -163,8 +163,8 @@ async function saveTail(disk: Disk, path: string, length: number): Promise<Saved
     } finally {
       await to.close();
     }
-    await disk.syncFolder(dirname(kept));
-    return { path: kept, bytes: size - length };
+    await disk.syncFolder(dirname(savedPath));
+    return { path: savedPath, bytes: size - length };
   } finally {
     await from.close();
   }
@@ -172,8 +172,8 @@ async function saveTail(disk: Disk, path: string, length: number): Promise<Saved
 
 /** Saves the rest if it is a torn write. Returns a sentence about it. */
 export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
-  const kept = await saveTail(disk, path, length);
-  return `${path} ends with an incomplete write (${pluralize(kept.bytes, "byte")}). It is ignored, and saved in ${kept.path}`;
+  const savedPath = await saveTail(disk, path, length);
+  return `${path} ends with an incomplete write (${pluralize(savedPath.bytes, "byte")}). It is ignored, and saved in ${savedPath.path}`;
 }
 
 /** Whether `saveTornTail` created this name for a file of that name. */

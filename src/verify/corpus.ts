@@ -107,10 +107,10 @@ async function readExchange(folder: string, file: string, sha256?: string): Prom
   const text = await readPlain(folder, file, `${folder} is cut: ${file} is missing`);
   if (sha256 !== undefined && computeDigest(text) !== sha256)
     throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
-  return { ...parseIn(folder, file, () => parseExchange(text)), file };
+  return { ...parseFile(folder, file, () => parseExchange(text)), file };
 }
 
-function parseIn<Result>(folder: string, file: string, parse: () => Result): Result {
+function parseFile<Result>(folder: string, file: string, parse: () => Result): Result {
   try {
     return parse();
   } catch (cause) {
@@ -153,14 +153,14 @@ export class CorpusWriter {
   }
 
   /** Creates the folder, or continues the corpus in it. `joins` is true if another recorder is writing to it. */
-  static async open(folder: string, joins = false): Promise<CorpusWriter> {
+  static async open(folder: string, isShared = false): Promise<CorpusWriter> {
     await makeFolder(folder);
     const isNew = await createFileAtomic(join(folder, indexName), `${JSON.stringify(header)}\n`);
     if (isNew) return new CorpusWriter(folder, 0);
     const { entries, isEnded } = await readIndex(folder);
     if (isEnded) throw new CorpusError(`${folder} holds a corpus that is complete: choose another folder`);
     const writer = new CorpusWriter(folder, entries.length);
-    if (!joins) await writer.#addUnlisted(new Set(entries.map(({ file }) => file)));
+    if (!isShared) await writer.#addUnlisted(new Set(entries.map(({ file }) => file)));
     return writer;
   }
 
@@ -171,9 +171,9 @@ export class CorpusWriter {
 
   /** Stores a sanitized exchange. Returns the name of its file. */
   add(exchange: RecordedExchange): Promise<string> {
-    const added = this.#last.then(() => this.#add(exchange));
-    this.#last = added.catch(() => {});
-    return added;
+    const written = this.#last.then(() => this.#add(exchange));
+    this.#last = written.catch(() => {});
+    return written;
   }
 
   async #add(exchange: RecordedExchange): Promise<string> {
@@ -217,8 +217,8 @@ export async function reindexCorpus(folder: string): Promise<void> {
   const lines: string[] = [];
   for (const file of files) {
     const text = await readPlain(folder, file, `${file} is missing`);
-    const measured = isParsable(text) ? text : parseIn(folder, file, () => measureExchange(text));
-    parseIn(folder, file, () => parseExchange(measured));
+    const measured = isParsable(text) ? text : parseFile(folder, file, () => measureExchange(text));
+    parseFile(folder, file, () => parseExchange(measured));
     if (measured !== text) await writeFileAtomic(join(folder, file), measured);
     lines.push(formatEntry({ file, sha256: computeDigest(measured) }));
   }

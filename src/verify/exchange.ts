@@ -36,7 +36,7 @@ const exchangeVersion = 1;
 
 /** The value of a header, by its lower-case name. */
 export const getHeader = ({ headers }: Pick<Message, "headers">, name: string): string | undefined =>
-  headers.find(([one]) => one.toLowerCase() === name)?.[1];
+  headers.find(([item]) => item.toLowerCase() === name)?.[1];
 
 /** The document of a message. Undefined if its body is not JSON. */
 export const parseBody = ({ body }: Pick<Message, "body">): unknown => tryParseJson(body.toString("utf8"));
@@ -100,7 +100,7 @@ function formatBody(body: Buffer): BodyText {
 }
 
 const hasControls = (text: string): boolean =>
-  [...text].some((one) => one < " " && one !== "\n" && one !== "\r" && one !== "\t");
+  [...text].some((item) => item < " " && item !== "\n" && item !== "\r" && item !== "\t");
 
 /** A file of a corpus is not an exchange. The message states the problem without the name of the file. */
 export class ExchangeFormatError extends Error {
@@ -119,7 +119,7 @@ export function parseExchange(text: string): RecordedExchange {
   if (version === undefined) throw new ExchangeFormatError("it does not begin with svc-exchange");
   if (version !== String(exchangeVersion))
     throw new ExchangeFormatError(`its format is version ${version.slice(0, 20)}, and this svc reads version 1`);
-  const callee = callees.find((one) => one === metadata.get("callee"));
+  const callee = callees.find((item) => item === metadata.get("callee"));
   if (callee === undefined) throw new ExchangeFormatError("its callee is missing or unknown");
   const at = Date.parse(metadata.get("at") ?? "");
   const durationMs = Number(metadata.get("duration-ms"));

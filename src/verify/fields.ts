@@ -46,14 +46,14 @@ export const isIdentifier = (name: string, value: string): boolean =>
   identifierKey.test(name) && identifier.test(value) && !isRandomLooking(value) && !/\d{4}/.test(value);
 
 /** Whether a value under this name is a secret. */
-export function isSecretValue(name: string, value: string, place: FieldPlace): boolean {
+export function isSecretValue(name: string, value: string, position: FieldPlace): boolean {
   if (value === "" || /^(?:true|false|null)$/.test(value)) return false;
   const plain = normalizeName(name);
   if (ownSecret.test(plain)) return true;
   if (harmless.test(plain) || !isSecretName(plain)) return false;
   const isDeclared = getVocabulary().values.has(value) || /^[A-Z]{2,3}$/.test(value);
   if (isDeclared || isoTime.test(value) || mediaType.test(value)) return false;
-  if (plain === "code" && place !== "error") return true;
+  if (plain === "code" && position !== "error") return true;
   if (isIdentifier(name, value)) return false;
   return !ambiguous.test(plain) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
 }
@@ -115,9 +115,9 @@ export function editFields(
     const rest = text.slice(start, start + longestValue);
     const length = rest.search(end);
     const value = length < 0 ? rest : rest.slice(0, length);
-    const made = value === "" ? undefined : edit(name, value, isPair ? "parameter" : "error");
-    if (made === undefined) continue;
-    out += text.slice(at, start) + made;
+    const replacement = value === "" ? undefined : edit(name, value, isPair ? "parameter" : "error");
+    if (replacement === undefined) continue;
+    out += text.slice(at, start) + replacement;
     at = start + value.length;
     sign.lastIndex = at;
   }
@@ -168,8 +168,8 @@ export const editMarkup = (text: string, edits: MarkupEdits): string =>
     ) => {
       if (between !== undefined) return edits.editText(between);
       if (name === undefined) return editAttributes(tag!, edits);
-      const made = edits.editElement(name.replace(/^.*:/, ""), section ?? content ?? "");
-      const shown = section === undefined ? made : `<![CDATA[${made}]]>`;
+      const replacement = edits.editElement(name.replace(/^.*:/, ""), section ?? content ?? "");
+      const shown = section === undefined ? replacement : `<![CDATA[${replacement}]]>`;
       return `<${name}${editAttributes(attributes ?? "", edits)}>${shown}${end}`;
     },
   );

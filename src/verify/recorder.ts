@@ -27,8 +27,8 @@ export class Recorder {
   }
 
   /** `key` is the key of the stand-ins. Undefined for one that is lost with this object. */
-  static async open(folder: string, key?: Buffer, joins = false): Promise<Recorder> {
-    return new Recorder(await CorpusWriter.open(folder, joins), key);
+  static async open(folder: string, key?: Buffer, isShared = false): Promise<Recorder> {
+    return new Recorder(await CorpusWriter.open(folder, isShared), key);
   }
 
   get count(): number {
@@ -69,9 +69,9 @@ const operations = services.map((callee) => ({
  */
 function findOperation(method: string, target: string): { operation: Operation; callee: Callee } | undefined {
   const path = target.split("?")[0]!;
-  for (const one of [method, "GET", "POST", "PUT", "PATCH", "DELETE"])
+  for (const item of [method, "GET", "POST", "PUT", "PATCH", "DELETE"])
     for (const { callee, declared } of operations) {
-      const operation = findOperationAt(declared, one, path);
+      const operation = findOperationAt(declared, item, path);
       if (operation) return { operation, callee };
     }
   return undefined;

@@ -73,7 +73,7 @@ export function buildReport(
 ): VerifyReport {
   const differences = collectDifferences(replayed, accepted);
   const claims = reportClaims(replayed, differences);
-  const countClaims = (verdict: ClaimVerdict) => claims.filter((one) => one.verdict === verdict).length;
+  const countClaims = (verdict: ClaimVerdict) => claims.filter((item) => item.verdict === verdict).length;
   return {
     exchanges: replayed.length + undeclared,
     compared: replayed.filter(({ incomparable }) => incomparable === undefined).length,
@@ -84,7 +84,7 @@ export function buildReport(
       unseen: countClaims("unseen"),
       "not comparable": countClaims("not comparable"),
     },
-    drift: differences.filter((one) => one.accepted === null).length,
+    drift: differences.filter((item) => item.accepted === null).length,
     differences,
     claims,
   };
@@ -142,15 +142,15 @@ function reportClaims(
   const others = new Map(replayed.map(({ claim }) => [claim.name, claim]));
   const all = [...declared, ...[...others.values()].filter(({ name }) => !known.has(name))];
   const byClaim = new Map<string, ReplayedExchange[]>();
-  for (const one of replayed) byClaim.set(one.claim.name, [...(byClaim.get(one.claim.name) ?? []), one]);
+  for (const item of replayed) byClaim.set(item.claim.name, [...(byClaim.get(item.claim.name) ?? []), item]);
   return all.map(({ name, basis, decisions }) => {
     const own = byClaim.get(name) ?? [];
-    const refuting = differences.filter((one) => one.claim === name);
+    const refuting = differences.filter((item) => item.claim === name);
     const compared = own.filter(({ incomparable }) => incomparable === undefined);
     const verdict: ClaimVerdict =
       own.length === 0
         ? "unseen"
-        : refuting.some((one) => one.accepted === null)
+        : refuting.some((item) => item.accepted === null)
           ? "refuted"
           : compared.length === 0 && refuting.length === 0
             ? "not comparable"
@@ -162,7 +162,7 @@ function reportClaims(
       basis: describeBasis(basis),
       decisions,
       exchanges: own.length,
-      at: own.length === 0 ? null : new Date(Math.max(...own.map((one) => one.at))).toISOString(),
+      at: own.length === 0 ? null : new Date(Math.max(...own.map((item) => item.at))).toISOString(),
       differences: refuting.map(({ id }) => id),
       reasons,
     };

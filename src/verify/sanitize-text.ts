@@ -55,8 +55,8 @@ export class TextSanitizer {
   }
 
   /** Sanitizes the value of a field of this name. */
-  sanitizeNamed(name: string, value: string, kind: TextKind = "value", place: FieldPlace = placeOf(kind)): string {
-    const hidden = this.#sanitizeHidden(name, value, place);
+  sanitizeNamed(name: string, value: string, kind: TextKind = "value", position: FieldPlace = getPlace(kind)): string {
+    const hidden = this.#sanitizeHidden(name, value, position);
     if (hidden !== undefined) return hidden;
     if (value === "" || this.#isPublic(value)) return value;
     if (isIdentifier(name, value) || (constantKey.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value))) return value;
@@ -70,11 +70,11 @@ export class TextSanitizer {
 
   /** Replaces the whole value if its name shows that it is secret. Undefined otherwise. */
   hide(name: string, value: string, kind: TextKind): string | undefined {
-    return this.#sanitizeHidden(name, value, placeOf(kind));
+    return this.#sanitizeHidden(name, value, getPlace(kind));
   }
 
-  #sanitizeHidden(name: string, value: string, place: FieldPlace): string | undefined {
-    if (isSecretValue(name, value, place)) return this.replaceSecret(value);
+  #sanitizeHidden(name: string, value: string, position: FieldPlace): string | undefined {
+    if (isSecretValue(name, value, position)) return this.replaceSecret(value);
     const kind = findPersonalKind(name, value);
     if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.createPhone(value.replace(/\D/g, ""));
     if (kind === "date") return this.#standIns.createDate(value);
@@ -118,14 +118,14 @@ export class TextSanitizer {
       .replace(/[\ue000\ue001]/g, "")
       .replace(urlPattern, (url) => setAside(this.sanitizeUrl(url)));
     const marked = [...s.secrets].reduce(
-      (text, [secret, made]) =>
-        secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, setAside(made)) : text,
+      (text, [secret, standIn]) =>
+        secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, setAside(standIn)) : text,
       withoutUrls,
     );
-    const plain = editFields(marked, (name, inner, place) => {
-      if (/^\ue000\d+\ue001$/.test(inner) || (place === "error" && kind === "wording" && isSentence(name, inner)))
+    const plain = editFields(marked, (name, inner, position) => {
+      if (/^\ue000\d+\ue001$/.test(inner) || (position === "error" && kind === "wording" && isSentence(name, inner)))
         return undefined;
-      const hidden = this.#sanitizeHidden(name, inner, place);
+      const hidden = this.#sanitizeHidden(name, inner, position);
       return hidden === undefined ? undefined : setAside(hidden);
     })
       .replace(jwtPattern, (jwt) => setAside(this.#sanitizeJwt(jwt)))
@@ -209,8 +209,8 @@ export class TextSanitizer {
   #sanitizeSegment(segment: string): string {
     if (this.#vocabulary.segments.has(segment) || segment === "") return segment;
     const plain = decodePart(segment);
-    const made = this.#standIns.secrets.get(plain) ?? this.sanitizeText(plain, "value");
-    return made === plain ? segment : encodeURIComponent(made).replaceAll("%40", "@");
+    const sanitized = this.#standIns.secrets.get(plain) ?? this.sanitizeText(plain, "value");
+    return sanitized === plain ? segment : encodeURIComponent(sanitized).replaceAll("%40", "@");
   }
 
   /** Sanitizes `name=value&…`, the form of queries and forms. */
@@ -226,12 +226,12 @@ export class TextSanitizer {
         const bare = decodePart(name)
           .replace(/^.*[?]/, "")
           .replace(/\[[^[\]]{0,40}\]$/, "");
-        const made = this.sanitizeParameter(bare, value);
+        const sanitized = this.sanitizeParameter(bare, value);
         const shownName =
           name.includes("@") || name.includes("%40")
             ? encodeURIComponent(this.sanitizeText(decodePart(name), "value"))
             : name;
-        return `${shownName}=${made === value ? pair.slice(equals + 1) : encodeURIComponent(made)}`;
+        return `${shownName}=${sanitized === value ? pair.slice(equals + 1) : encodeURIComponent(sanitized)}`;
       })
       .join("&");
   }
@@ -244,11 +244,11 @@ export class TextSanitizer {
           return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value)
             ? this.#sanitizeKey(value)
             : this.sanitizeText(value, "value");
-        const names = path.filter((one) => one !== "");
+        const names = path.filter((item) => item !== "");
         return this.sanitizeNamed(names.at(-1) ?? "", value, kind);
       },
       editNumber: ({ path, text: number }) => {
-        const name = path.filter((one) => one !== "").at(-1) ?? "";
+        const name = path.filter((item) => item !== "").at(-1) ?? "";
         const kind = findPersonalKind(name, number);
         const isHidden = kind !== undefined || isOwnSecret(name) || numericSecret.test(name);
         return isHidden ? this.#standIns.createNumber(number, kind === "coordinate") : number;
@@ -280,14 +280,14 @@ export class TextSanitizer {
     if (!isText)
       return createStandInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.createToken(original);
     const colon = /^([^\s:]+):(\S+)$/.exec(text);
-    const made = colon
+    const sanitized = colon
       ? `${this.#standIns.createToken(colon[1]!)}:${this.#standIns.createToken(colon[2]!)}`
       : this.sanitizeText(text, "value");
-    return made === text ? original : Buffer.from(made).toString(encoding);
+    return sanitized === text ? original : Buffer.from(sanitized).toString(encoding);
   }
 }
 
-const placeOf = (kind: TextKind): FieldPlace => (kind === "wording" ? "error" : "field");
+const getPlace = (kind: TextKind): FieldPlace => (kind === "wording" ? "error" : "field");
 
 const isSentenceStart = (text: string, at: number): boolean =>
   /(?:^|[.!?:"'“(])\s{0,3}$/.test(text.slice(Math.max(0, at - 4), at)) || at === 0;

@@ -37,14 +37,14 @@ export class ExchangeSanitizer {
 
   #sanitizeMessage(message: Message, kind: TextKind): Message {
     const headers = message.headers.filter(([name]) => !dropped.test(name.toLowerCase()));
-    const made = headers.map(([name, value]): [string, string] => [
+    const sanitized = headers.map(([name, value]): [string, string] => [
       name,
       this.#sanitizeHeader(name.toLowerCase(), value),
     ]);
     const body = this.#sanitizeBody(decodeContent(message), getHeader(message, "content-type") ?? "", kind);
     const hashBody = () => createHash("md5").update(body).digest("base64");
     return {
-      headers: made.map(([name, value]) => [name, name.toLowerCase() === "content-md5" ? hashBody() : value]),
+      headers: sanitized.map(([name, value]) => [name, name.toLowerCase() === "content-md5" ? hashBody() : value]),
       body,
     };
   }
@@ -89,8 +89,8 @@ export class ExchangeSanitizer {
     if (scheme === undefined || rest === undefined) return this.#text.replaceSecret(value);
     if (/=/.test(rest) && !/^[\w+/=-]+$/.test(rest))
       return `${scheme} ${rest.replace(credentialPattern, (_, name: string, quoted?: string, plain?: string) => {
-        const made = this.#sanitizeCredential(name, quoted ?? plain ?? "");
-        return `${name}=${quoted === undefined ? made : `"${made}"`}`;
+        const sanitized = this.#sanitizeCredential(name, quoted ?? plain ?? "");
+        return `${name}=${quoted === undefined ? sanitized : `"${sanitized}"`}`;
       })}`;
     const pair = scheme.toLowerCase() === "basic" ? Buffer.from(rest, "base64").toString() : "";
     const colon = pair.indexOf(":");
@@ -146,10 +146,10 @@ export class ExchangeSanitizer {
     const lines = text.split("\n");
     const isLineOfJson = (line: string) => /^[[{]/.test(line) && tryParseJson(line) !== undefined;
     if (!lines.some(isLineOfJson)) return Buffer.from(this.#sanitizeMarkup(text, kind));
-    const made = lines.map((line) =>
+    const sanitized = lines.map((line) =>
       isLineOfJson(line) ? this.#text.sanitizeJson(line, kind) : this.#sanitizeMarkup(line, kind),
     );
-    return Buffer.from(made.join("\n"));
+    return Buffer.from(sanitized.join("\n"));
   }
 
   /** Sanitizes a page, XML or plain text: keeps the tags, and replaces values in attributes and texts. */
@@ -224,8 +224,8 @@ function sanitizeMultipart(body: Buffer, boundary: string, edits: MultipartEdits
     );
     const text = content.toString("utf8");
     const isText = Buffer.from(text).equals(content);
-    const made = isFile || !isText ? edits.editFile(content) : Buffer.from(edits.editValue(name, text));
-    return Buffer.concat([Buffer.from(`--${boundary}\r\n${shown}\r\n\r\n`), made, Buffer.from("\r\n")]);
+    const edited = isFile || !isText ? edits.editFile(content) : Buffer.from(edits.editValue(name, text));
+    return Buffer.concat([Buffer.from(`--${boundary}\r\n${shown}\r\n\r\n`), edited, Buffer.from("\r\n")]);
   });
   return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
 }
@@ -238,9 +238,10 @@ export function splitMultipart(body: Buffer, boundary: string): Part[] {
   while (at >= 0) {
     const next = body.indexOf(mark, at + mark.length);
     if (next < 0) break;
-    const whole = body.subarray(at + mark.length + 2, next - 2);
-    const split = whole.indexOf("\r\n\r\n");
-    if (split >= 0) parts.push({ head: whole.subarray(0, split).toString("utf8"), body: whole.subarray(split + 4) });
+    const partBytes = body.subarray(at + mark.length + 2, next - 2);
+    const split = partBytes.indexOf("\r\n\r\n");
+    if (split >= 0)
+      parts.push({ head: partBytes.subarray(0, split).toString("utf8"), body: partBytes.subarray(split + 4) });
     at = next;
   }
   return parts;

@@ -49,7 +49,7 @@ const nameField = /(?:^|_)(?:name|first_name|last_name|full_name|display_name)$/
 
 /** Possible secrets and personal data in the files of a corpus. */
 export const scanCorpus = ({ exchanges }: Corpus): Suspicion[] =>
-  exchanges.flatMap((one) => new ExchangeScan(one).run());
+  exchanges.flatMap((item) => new ExchangeScan(item).run());
 
 class ExchangeScan {
   readonly #exchange: CorpusExchange;
@@ -73,10 +73,10 @@ class ExchangeScan {
     return this.#found;
   }
 
-  #add(place: string, kind: Suspicion["kind"], text: string): void {
+  #add(position: string, kind: Suspicion["kind"], text: string): void {
     const { file } = this.#exchange;
-    if (!this.#found.some((one) => one.place === place && one.kind === kind))
-      this.#found.push({ file, place, kind, shown: shorten(text) });
+    if (!this.#found.some((item) => item.place === position && item.kind === kind))
+      this.#found.push({ file, place: position, kind, shown: shorten(text) });
   }
 
   #scanTarget(target: string): void {
@@ -85,7 +85,7 @@ class ExchangeScan {
     for (const [name, value] of new URLSearchParams(query)) this.#scanNamed(`query ${name}`, name, value, "parameter");
   }
 
-  #scanHeader(place: string, name: string, value: string): void {
+  #scanHeader(position: string, name: string, value: string): void {
     if (/^(?:content-type|date|x-svc-|accept|content-security-policy|access-control-)/.test(name)) return;
     if (name === "authorization") {
       const rest = value.replace(/^\w+\s+/, "");
@@ -95,53 +95,53 @@ class ExchangeScan {
         !(inner.includes(":") && inner.split(":").every(isStandInToken)) &&
         !isHarmlessJwt(rest)
       )
-        this.#add(place, "secret", rest);
+        this.#add(position, "secret", rest);
       return;
     }
     const realm = name === "www-authenticate" ? /realm="?([^",]+)/.exec(value)?.[1] : undefined;
-    if (realm !== undefined && !isKnownRealm(realm) && !isStandInToken(realm)) this.#add(place, "secret", realm);
-    this.#scanNamed(place, name, value, "parameter");
+    if (realm !== undefined && !isKnownRealm(realm) && !isStandInToken(realm)) this.#add(position, "secret", realm);
+    this.#scanNamed(position, name, value, "parameter");
   }
 
-  #scanBody(place: string, message: Message, errorOrField: FieldPlace): void {
+  #scanBody(position: string, message: Message, errorOrField: FieldPlace): void {
     const { body } = message;
     const type = getHeader(message, "content-type") ?? "";
     const boundary = findBoundary(type);
     if (boundary !== undefined) {
       for (const { head, body: content } of splitMultipart(body, boundary)) {
         const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
-        this.#scanText(place, head);
-        if (/\bfilename\*?=/i.test(head)) this.#scanContent(place, content, errorOrField);
-        else this.#scanNamed(`${place} ${name}`, name, content.toString("utf8"), "parameter");
+        this.#scanText(position, head);
+        if (/\bfilename\*?=/i.test(head)) this.#scanContent(position, content, errorOrField);
+        else this.#scanNamed(`${position} ${name}`, name, content.toString("utf8"), "parameter");
       }
     } else if (/x-www-form-urlencoded/i.test(type)) {
       for (const [name, value] of new URLSearchParams(body.toString("utf8"))) {
-        this.#scanText(`${place} key`, name);
-        this.#scanNamed(`${place} ${name}`, name, value, "parameter");
+        this.#scanText(`${position} key`, name);
+        this.#scanNamed(`${position} ${name}`, name, value, "parameter");
       }
-    } else this.#scanContent(place, body, errorOrField);
+    } else this.#scanContent(position, body, errorOrField);
   }
 
-  #scanContent(place: string, body: Buffer, errorOrField: FieldPlace): void {
+  #scanContent(position: string, body: Buffer, errorOrField: FieldPlace): void {
     if (body.length === 0 || isStandInFile(body)) return;
     const text = body.toString("utf8");
     if (!Buffer.from(text).equals(body)) {
       // A form may contain a binary file, but stand-ins are never binary.
-      this.#add(place, "file", text);
+      this.#add(position, "file", text);
       return;
     }
     if (tryParseJson(text) === undefined) {
       editMarkup(text, {
         editText: (part) => {
-          for (const line of part.split("\n")) this.#scanText(place, decodePart(line), errorOrField);
+          for (const line of part.split("\n")) this.#scanText(position, decodePart(line), errorOrField);
           return part;
         },
         editElement: (name, value) => {
-          this.#scanNamed(`${place} ${name}`, name, value, errorOrField);
+          this.#scanNamed(`${position} ${name}`, name, value, errorOrField);
           return value;
         },
         editAttribute: (name, value) => {
-          this.#scanNamed(`${place} ${name}`, name, value, errorOrField);
+          this.#scanNamed(`${position} ${name}`, name, value, errorOrField);
           return value;
         },
       });
@@ -150,32 +150,32 @@ class ExchangeScan {
     editJson(text, {
       editString: ({ isKey, path, value }) => {
         // Only the end of a path is shown, because hostile JSON may be nested a hundred thousand times.
-        const keys = path.slice(-20).filter((one) => one !== "");
-        if (isKey) this.#scanText(`${place} key`, value);
-        else this.#scanNamed(`${place} ${keys.join(".")}`, keys.at(-1) ?? "", value, errorOrField);
+        const keys = path.slice(-20).filter((item) => item !== "");
+        if (isKey) this.#scanText(`${position} key`, value);
+        else this.#scanNamed(`${position} ${keys.join(".")}`, keys.at(-1) ?? "", value, errorOrField);
         return value;
       },
       editNumber: ({ path, text: number }) => {
-        const name = path.filter((one) => one !== "").at(-1) ?? "";
+        const name = path.filter((item) => item !== "").at(-1) ?? "";
         const kind = findPersonalKind(name, number);
         if ((kind !== undefined || isOwnSecret(name)) && !isStandInNumber(number, kind === "coordinate"))
-          this.#add(`${place} ${name}`, isOwnSecret(name) ? "secret" : kindOf[kind!], number);
+          this.#add(`${position} ${name}`, isOwnSecret(name) ? "secret" : kindOf[kind!], number);
         return number;
       },
     });
   }
 
-  #scanNamed(place: string, name: string, value: string, of: FieldPlace): void {
+  #scanNamed(position: string, name: string, value: string, of: FieldPlace): void {
     if (value === "") return;
-    this.#scanHidden(place, name, value, of);
-    if (nameField.test(name) && !this.#isNameless(value)) this.#add(place, "name", value);
-    this.#scanText(place, value, of);
+    this.#scanHidden(position, name, value, of);
+    if (nameField.test(name) && !this.#isNameless(value)) this.#add(position, "name", value);
+    this.#scanText(position, value, of);
   }
 
   /** Checks a value by its name. */
-  #scanHidden(place: string, name: string, value: string, of: FieldPlace): void {
+  #scanHidden(position: string, name: string, value: string, of: FieldPlace): void {
     if (isSecretValue(name, value, of)) {
-      if (!hasOnlyStandIns(value)) this.#add(place, "secret", value);
+      if (!hasOnlyStandIns(value)) this.#add(position, "secret", value);
       return;
     }
     const kind = findPersonalKind(name, value);
@@ -185,7 +185,7 @@ class ExchangeScan {
         : kind === "date"
           ? isStandInDate(value)
           : isStandInNumber(value, kind === "coordinate");
-    if (kind !== undefined && !isStandIn) this.#add(place, kindOf[kind], value);
+    if (kind !== undefined && !isStandIn) this.#add(position, kindOf[kind], value);
   }
 
   /** Whether a name consists of stand-ins, declared values, or lower-case words. */
@@ -197,18 +197,18 @@ class ExchangeScan {
     );
   }
 
-  #scanText(place: string, text: string, around: FieldPlace = "field"): void {
+  #scanText(position: string, text: string, around: FieldPlace = "field"): void {
     editFields(text, (name, value, of) => {
       if (around !== "error" || of === "parameter" || !isSentence(name, value))
-        this.#scanHidden(`${place} ${name}`, name, value, of);
+        this.#scanHidden(`${position} ${name}`, name, value, of);
       return undefined;
     });
     for (const { 0: email, index } of text.matchAll(emailPattern))
       if (!isStandInEmail(email) && !(isStandInToken(email) && text.slice(0, index).endsWith("://")))
-        this.#add(place, "e-mail address", email);
-    for (const [jwt] of text.matchAll(jwtPattern)) if (!isHarmlessJwt(jwt)) this.#add(place, "JSON Web Token", jwt);
+        this.#add(position, "e-mail address", email);
+    for (const [jwt] of text.matchAll(jwtPattern)) if (!isHarmlessJwt(jwt)) this.#add(position, "JSON Web Token", jwt);
     for (const [phone] of text.matchAll(/(?<![\w.:/-])\+\d[\d ()./-]{6,24}\d(?![\w:-])/g))
-      if (!isStandInPhone(phone)) this.#add(place, "phone number", phone);
+      if (!isStandInPhone(phone)) this.#add(position, "phone number", phone);
     for (const { 0: long, index } of text.matchAll(/[A-Za-z0-9+_~-]{16,}/g)) {
       const isParameterName = /[?&]$/.test(text.slice(0, index)) && text[index + long.length] === "=";
       if (
@@ -220,7 +220,7 @@ class ExchangeScan {
         isBase64OfStandIns(long)
       )
         continue;
-      this.#add(place, "token", long);
+      this.#add(position, "token", long);
     }
   }
 }

@@ -17,7 +17,7 @@ export class StandIns {
   /** Hashes of known e-mail addresses. */
   readonly #hashes = new Map<string, string>();
   /** Tokens and numbers that this object created. A secret may have the same prefix. */
-  readonly #made = new Set<string>();
+  readonly #created = new Set<string>();
 
   constructor(key: Buffer = randomBytes(32)) {
     this.#key = key;
@@ -44,9 +44,9 @@ export class StandIns {
   createEmail(address: string): string {
     const lower = address.trim().toLowerCase();
     const [local = "", domain = ""] = lower.split("@");
-    const made = `qx${this.#createLetters("local", `${local}@${domain}`, 9)}@qx${this.#createLetters("domain", domain, 7)}.example`;
-    this.#hashes.set(hashEmail(address), hashEmail(made));
-    return made;
+    const standIn = `qx${this.#createLetters("local", `${local}@${domain}`, 9)}@qx${this.#createLetters("domain", domain, 7)}.example`;
+    this.#hashes.set(hashEmail(address), hashEmail(standIn));
+    return standIn;
   }
 
   createHost(name: string): string {
@@ -59,9 +59,9 @@ export class StandIns {
   }
 
   createDigits(digits: string): string {
-    const made = this.#deriveDigits(digits);
-    this.#made.add(made);
-    return made;
+    const standIn = this.#deriveDigits(digits);
+    this.#created.add(standIn);
+    return standIn;
   }
 
   #deriveDigits(digits: string): string {
@@ -72,13 +72,13 @@ export class StandIns {
 
   /** A number of the same form that starts with 5. A coordinate stays a coordinate. */
   createNumber(text: string, isCoordinate = false): string {
-    const made = [...this.#createDigest("number", text), ...this.#createDigest("numbers", text)]
+    const created = [...this.#createDigest("number", text), ...this.#createDigest("numbers", text)]
       .map((byte) => byte % 10)
       .join("");
     let at = 0;
     return text.replace(/\d+/g, (group) => {
       const start = at > 0 ? "" : isCoordinate ? (group.length > 2 ? "155" : "55") : group.length >= 7 ? "555" : "5";
-      const digits = start + made.slice(at + start.length, at + group.length);
+      const digits = start + created.slice(at + start.length, at + group.length);
       at += group.length;
       return digits.padEnd(group.length, "5").slice(0, group.length);
     });
@@ -105,15 +105,15 @@ export class StandIns {
     if (known !== undefined) return known;
     const stored = this.secrets.get(value);
     if (stored !== undefined) return stored;
-    const made = this.#deriveToken(value);
-    this.#made.add(made);
-    if (value.length >= 6) this.secrets.set(value, made);
-    return made;
+    const standIn = this.#deriveToken(value);
+    this.#created.add(standIn);
+    if (value.length >= 6) this.secrets.set(value, standIn);
+    return standIn;
   }
 
   /** Whether this object created a token or a number. */
   isOwn(text: string): boolean {
-    return this.#made.has(text);
+    return this.#created.has(text);
   }
 
   #deriveToken(value: string): string {
@@ -153,12 +153,12 @@ const createBlankPdf = (mark: string): string => {
     "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] >>",
   ];
   let text = `%PDF-1.4\n% ${mark}\n`;
-  const places = objects.map((object, at) => {
-    const place = text.length;
+  const positions = objects.map((object, at) => {
+    const position = text.length;
     text += `${at + 1} 0 obj\n${object}\nendobj\n`;
-    return place;
+    return position;
   });
-  const table = places.map((place) => `${String(place).padStart(10, "0")} 00000 n \n`).join("");
+  const table = positions.map((position) => `${String(position).padStart(10, "0")} 00000 n \n`).join("");
   const start = text.length;
   return `${text}xref\n0 4\n0000000000 65535 f \n${table}trailer\n<< /Size 4 /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`;
 };

@@ -33,24 +33,24 @@ const errorWords =
   "without wrong yet you your zero content-type bearer basic oauth true false yes";
 
 const wordPattern = /\p{L}+/gu;
-let made: Vocabulary | undefined;
+let cached: Vocabulary | undefined;
 
 /** Read from the declarations once. */
 export function getVocabulary(): Vocabulary {
-  made ??= readVocabulary();
-  return made;
+  cached ??= readVocabulary();
+  return cached;
 }
 
 function readVocabulary(): Vocabulary {
   const values = new Set<string>(activities);
   const texts: string[] = [errorWords];
   const walk = (node: unknown): void => {
-    if (Array.isArray(node)) for (const one of node) walk(one);
+    if (Array.isArray(node)) for (const item of node) walk(item);
     if (Array.isArray(node) || typeof node !== "object" || node === null) return;
     for (const [key, value] of Object.entries(node)) {
       if (key === "examples" || key === "example" || key === "description") continue;
       if (key === "enum" || key === "const")
-        for (const one of [value].flat()) if (typeof one === "string") values.add(one);
+        for (const item of [value].flat()) if (typeof item === "string") values.add(item);
       if (key === "properties") texts.push(...Object.keys(value as object));
       walk(value);
     }
@@ -62,6 +62,6 @@ function readVocabulary(): Vocabulary {
   }
   for (const { summary } of registry) texts.push(summary);
   const words = texts.join(" ").toLowerCase().replaceAll("_", " ").match(wordPattern) ?? [];
-  const segments = registry.flatMap(({ path }) => path.split("/").filter((one) => !one.includes("{")));
+  const segments = registry.flatMap(({ path }) => path.split("/").filter((item) => !item.includes("{")));
   return { values, words: new Set(words), segments: new Set(segments) };
 }

@@ -13,7 +13,7 @@ import { movedWall } from "../support/walls/moved-wall.ts";
 
 const wall = movedWall();
 
-/** What becomes of an attempt: `held`, or the life of who has it. A lock that was had is released. */
+/** The result of an attempt: `held`, or whether the holder lives. An acquired lock is released. */
 async function attempt(file: string): Promise<string> {
   const taken = await acquireLock(file, { wall });
   if (isLockConflict(taken)) return taken.life;
@@ -21,7 +21,7 @@ async function attempt(file: string): Promise<string> {
   return "held";
 }
 
-/** A holder that has left a lock without a socket, as on a disk that has none. */
+/** A holder that has left a lock without a socket, as on a disk without socket support. */
 const leftBy = async (pid: number): Promise<LockHolder> => ({ id: "left", pid, ...(await identifyMachine()) });
 
 describe("the lock of a process", () => {
@@ -80,7 +80,7 @@ describe("the lock of a process", () => {
   const zombies = process.platform === "linux" ? false : "only the kernel of Linux tells here that a process has ended";
   it("is free when its holder has ended, even as a zombie", { skip: zombies }, async (t) => {
     const file = join(await testFolder(t), "lock");
-    // The shell becomes a program that never waits for the child which it has inherited.
+    // The shell becomes a program that never waits for its inherited child.
     const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -120,7 +120,7 @@ describe("the lock of a process", () => {
     assert.equal(await holder.take(), "held");
     const told = JSON.parse(await readFile(file, "utf8")) as LockHolder;
     assert.equal(process.platform === "linux" ? typeof told.socket : "string", "string");
-    // Of another namespace, so that its pid proves nothing.
+    // From another namespace, so that its pid proves nothing.
     await writeFile(file, JSON.stringify({ ...told, pid_namespace: "pid:[1]" }));
     assert.equal(await attempt(file), process.platform === "linux" ? "alive" : "elsewhere");
     await holder.kill();

@@ -7,7 +7,7 @@ interface Ban {
   readonly instead: string;
 }
 
-/** What would make time or ids depend on the machine, or the meaning of a name on the language. */
+/** Calls that make time or ids depend on the machine, or names on the language. */
 export const bans: readonly Ban[] = [
   {
     what: "Date.now()",
@@ -65,7 +65,7 @@ export const bans: readonly Ban[] = [
   },
   {
     what: "a table by name that inherits names",
-    // A copy of another object has the names of that one.
+    // A copy of another object has the same names.
     pattern: /^\s*(?:export )?(?:const|let|readonly) #?\w+: (?:Readonly<)?Record<string, .*> = \{(?! \.\.\.)/,
     home: ["src/base/object.ts"],
     instead: "lookupTable, a Map, or Object.create(null): constructor names something in every other object",
@@ -75,7 +75,7 @@ export const bans: readonly Ban[] = [
 /** Every banned call outside its home, with line and remedy. */
 export const bannedCalls = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) => {
-    // Comments become blanks of as many lines, so that the numbers stay right.
+    // Replaces comments with the same number of empty lines, to preserve line numbers.
     const lines = withoutComments(
       text.replace(/\/\*[\s\S]*?\*\//g, (all) => "\n".repeat(all.split("\n").length - 1)),
     ).split("\n");

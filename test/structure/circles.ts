@@ -1,7 +1,7 @@
 import type { Import } from "./imports.ts";
 
 /**
- * Files that import one another in a circle, type imports included: each group in the order of its paths. By Tarjan's
+ * Files that import one another in a circle, type imports included. Each group is sorted by path. Uses Tarjan's
  * strongly connected components.
  */
 export function circlesIn(imports: readonly Import[]): string[][] {

@@ -56,7 +56,7 @@ describe("references to decisions", () => {
     ]));
 
   it("are all valid", () => {
-    // The page itself names its rows, and this test shows what it refuses.
+    // The page itself names its rows, and this test contains invalid examples.
     const all = [...sources, ...rootFiles, ...documents, ...tests].filter(
       ({ path }) => path !== decisions && !path.startsWith("test/structure/citations"),
     );

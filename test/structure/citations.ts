@@ -14,10 +14,7 @@ export const rowsOf = (page: string): Set<string> =>
 export const citedRows = (text: string): string[] =>
   [...text.matchAll(cited)].flatMap(([, found]) => found!.match(new RegExp(reference, "g"))!);
 
-/**
- * References that lead nowhere: to a row that the page of decisions does not have, to a row without its page (“C18”), and
- * to a page that is not in the project.
- */
+/** Invalid references: to a missing row, to a row without its page (“C18”), and to a missing page. */
 export const deadReferences = (
   files: readonly SourceFile[],
   rows: ReadonlySet<string>,
@@ -37,7 +34,7 @@ export const deadReferences = (
     return [...unknown, ...bare, ...pages];
   });
 
-/** A page by its path, from the root or from the file that names it, or by its name alone. */
+/** Finds a page by its path, from the root or from the file that names it, or by its name alone. */
 const isPage = (page: string, from: string, paths: readonly string[]): boolean =>
   paths.includes(posix.join(posix.dirname(from), page)) ||
   paths.some((path) => path === page || (!page.includes("/") && path.endsWith(`/${page}`)));

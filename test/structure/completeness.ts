@@ -5,7 +5,7 @@ import type { SourceFile } from "./repository.ts";
 export const withoutCommand = (operations: readonly Operation[], commands: readonly string[]): string[] =>
   operations.flatMap(({ id, cli }) => ("by" in cli && !commands.includes(cli.by) ? [`${id} needs svc ${cli.by}`] : []));
 
-/** Operations that no test mentions: by id, by command, or by a path that fits. */
+/** Operations that no test mentions by id, by command, or by a matching path. */
 export const untested = (operations: readonly Operation[], tests: readonly SourceFile[]): string[] => {
   const text = tests.map(({ text }) => text).join("\n");
   return operations
@@ -25,7 +25,7 @@ export const untested = (operations: readonly Operation[], tests: readonly Sourc
     .map(({ id }) => id);
 };
 
-/** A path as tests write it: with a value, or with `${…}`, in each place of a name. */
+/** A path in a test has a value, or `${…}`, in the position of each parameter. */
 function pathPattern(path: string): RegExp {
   // Tests reach the control plane from its own base URL.
   const parts = path
@@ -35,12 +35,12 @@ function pathPattern(path: string): RegExp {
   return new RegExp(`["'\`/}]${parts.join("(?:\\$\\{[^}]*\\}|[^\"'`/\\s]+)")}["'\`?]`);
 }
 
-/** In the folder of a run: what its emulators refused, a line for each operation or service with a failure. */
+/** A file in the folder of a run: one line for each operation or service and failure that its emulators returned. */
 export const answeredFile = "answered.txt";
 
 /**
- * What is declared and was never answered, as `<operation> <failure>`, or `<service> <failure>` where all operations of
- * a service declare it. `answered`: the lines of that file.
+ * Declared failures that were never returned, as `<operation> <failure>`, or `<service> <failure>` if all operations of
+ * a service declare it. `answered` has the lines of that file.
  */
 export function unanswered(operations: readonly Operation[], answered: ReadonlySet<string>): string[] {
   const services = new Map(operations.map(({ service }) => [service.name, service]));

@@ -122,7 +122,7 @@ describe("the pages", () => {
   });
 
   it("contain only decisions that a source cites", () => {
-    // Facts, manners of the command line and rules of the emulator as a whole hold at many places.
+    // Facts, conventions of the command line and general rules of the emulator apply in many files.
     const rows = [...rowsOf(page("emulator/DECISIONS.md"))].filter((row) => /^[RCP]/.test(row));
     const cited = new Set(sources.flatMap(({ text }) => citedRows(text)));
     assert.deepEqual(

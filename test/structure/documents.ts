@@ -1,12 +1,12 @@
 import { posix } from "node:path";
 import type { SourceFile } from "./repository.ts";
 
-/** Paths that a page names, in links or as code, and that do not exist. `<…>` stands for any name. */
+/** Missing paths that a page names, in links or as code. `<…>` matches any name. */
 export const deadPaths = (pages: readonly SourceFile[], paths: readonly string[]): string[] =>
   pages.flatMap(({ path, text }) => {
     const folder = posix.dirname(path);
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link]) => posix.join(folder, link!));
-    // As code, paths are given from the root of the project.
+    // As code, paths start at the root of the project.
     const named = [...text.matchAll(/`((?:src|emulator|fixtures|test|bin|\.ci)\/[\w./-]*)`/g)].map(([, name]) =>
       posix.normalize(name!).replace(/\/$/, ""),
     );
@@ -22,14 +22,14 @@ export const firstCommands = (text: string): string[] =>
     ?.split("\n")
     .filter((line) => line !== "") ?? [];
 
-/** Commands that a text shows as code and that the tree does not hold. */
+/** Commands that a text shows as code and that do not exist. */
 export const deadCommands = (files: readonly SourceFile[], commands: readonly string[]): string[] =>
   files.flatMap(({ path, text }) =>
     [...text.matchAll(/(?:[`$]\s*|npx |&& |^)svc((?: [a-z][a-z-]*)+)/gm)]
       .map(([, words]) => words!.trim())
-      // What follows a command's own words is its arguments.
+      // The words after the name of a command are its arguments.
       .filter((shown) => !commands.some((command) => `${shown} `.startsWith(`${command} `)))
-      // A group by itself prints its help.
+      // A group without a command prints its help.
       .filter((shown) => !commands.some((command) => command.startsWith(`${shown} `)))
       .map((shown) => `${path} shows svc ${shown}`),
   );

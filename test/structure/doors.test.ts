@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { strictChecks } from "../../src/api/strict-checks.ts";
 import { shippedBundle } from "../support/shipped.ts";
 
-/** Names that stand at run time, as published types declare them. */
+/** The run-time names that published types declare. */
 const valuesIn = (types: string): string[] =>
   [...types.matchAll(/^export (?:declare )?(?:abstract )?(?:class|const|function) (\w+)/gm)].map(([, name]) => name!);
 

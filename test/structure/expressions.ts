@@ -2,7 +2,7 @@ import { ts } from "@ts-morph/common";
 import { checkSync } from "recheck";
 import type { SourceFile } from "./repository.ts";
 
-/** A regular expression that stands in a file. */
+/** A regular expression in a file. */
 export interface Expression {
   readonly source: string;
   readonly flags: string;
@@ -12,7 +12,7 @@ export interface Expression {
 
 export interface Expressions {
   readonly literals: readonly Expression[];
-  /** Where an expression is put together while the program runs, so that nobody can look at it here. */
+  /** The position of an expression that is created at run time, which cannot be checked. */
   readonly made: readonly string[];
 }
 
@@ -39,12 +39,12 @@ export function expressionsIn(files: readonly SourceFile[]): Expressions {
 }
 
 /**
- * More than any of ours needs by far; what is not checked in time counts as slow. Attacks are counted in steps alone: by
- * default one that takes a second counts as slow, too, and on a busy machine each does.
+ * More than any expression of the project needs; an unfinished check counts as slow. Attacks are limited by steps only,
+ * because a limit in seconds would depend on the load of the machine.
  */
 const limits = { timeout: 60_000, attackTimeout: null, incubationTimeout: null };
 
-/** Those that a text exists for which takes more time than its length warrants, or of which that is not certain. */
+/** The expressions that may take more than linear time for some text. */
 export function slowOnes(literals: readonly Expression[]): string[] {
   const results = new Map<string, string>();
   return literals.flatMap(({ source, flags, at }) => {

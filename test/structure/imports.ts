@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { type SourceFile, withoutComments } from "./repository.ts";
 
-/** One import of a file: `target` is a path of the project, or the name of a package or built-in module. */
+/** One import of a file. `target` is a path of the project, or the name of a package or built-in module. */
 export interface Import {
   readonly from: string;
   readonly target: string;
@@ -11,7 +11,7 @@ export interface Import {
 const statics = /(?:^|[\n;])\s*(import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s*)?["']([^"']+)["']/g;
 const dynamics = /\bimport\(\s*["']([^"']+)["']\s*\)/g;
 
-/** The imports of a file, re-exports among them. */
+/** The imports of a file, including re-exports. */
 export function importsOf({ path, text }: SourceFile): Import[] {
   const code = withoutComments(text);
   const resolve = (name: string) => (name.startsWith(".") ? posix.join(posix.dirname(path), name) : name);
@@ -29,7 +29,7 @@ export function importsOf({ path, text }: SourceFile): Import[] {
   ];
 }
 
-/** `@scope/name/deep` and `name/deep` without what is deep; undefined for files of ours and built-ins. */
+/** The package name in `@scope/name/deep` or `name/deep`. Undefined for files of the project and built-in modules. */
 export function packageOf(target: string, ourFolders: readonly string[]): string | undefined {
   if (target.startsWith("node:") || ourFolders.some((folder) => target.startsWith(`${folder}/`))) return undefined;
   return target

@@ -2,19 +2,19 @@ import { type Import, packageOf } from "./imports.ts";
 
 interface Layer {
   readonly path: string;
-  /** Layers whose files it may import, itself aside. */
+  /** Layers whose files it may import, in addition to itself. */
   readonly mayImport: readonly string[];
-  /** The same as ARCHITECTURE.md prints it, if that is shorter. */
+  /** A shorter form for ARCHITECTURE.md. */
   readonly shown?: readonly string[];
   /** Files or layers that only a dynamic import may reach. */
   readonly lazily?: readonly string[];
-  /** Layers of which it may name types, and has no code. */
+  /** Layers of which it may import types but no code. */
   readonly typesOf?: readonly string[];
-  /** It runs in a browser, which has no module of Node. */
+  /** It runs in a browser, without Node modules. */
   readonly inBrowser?: true;
-  /** Whether it may touch disk, network or processes. */
+  /** Whether it may access disk, network or processes. */
   readonly io: boolean;
-  /** What ARCHITECTURE.md says is to be found here and nowhere else. */
+  /** The responsibility of the layer, as ARCHITECTURE.md states it. */
   readonly homeOf: string;
 }
 
@@ -23,9 +23,9 @@ interface Part {
   readonly name: string;
   /** Its imports, if they are fewer than those of the parts after it. */
   readonly only?: readonly string[];
-  /** Parts before it that it must not import. */
+  /** Earlier parts that it must not import. */
   readonly not?: readonly string[];
-  /** What it may import besides. */
+  /** Additional imports. */
   readonly also?: readonly string[];
   readonly lazily?: readonly string[];
   readonly io: boolean;
@@ -123,7 +123,7 @@ export const layers: readonly Layer[] = [
   },
   {
     path: "src/console",
-    // Declared tables, and what is told of webhooks: neither needs a schema library.
+    // Declared tables and webhook payloads: neither needs a schema library.
     mayImport: [
       "src/base",
       "src/schemes",
@@ -154,7 +154,7 @@ export const layers: readonly Layer[] = [
   { path: "bin", mayImport: ["src/cli"], lazily: ["dist"], io: true, homeOf: "the process" },
 ];
 
-/** Packages with a home: their code is imported there alone (types may be named anywhere). */
+/** Packages with a home: only that file imports their code (types may be imported anywhere). */
 export const homes: Readonly<Record<string, readonly string[]>> = {
   zod: ["src/api", "emulator", "src/cli/commands", "src/verify"],
   fastify: ["emulator/http"],
@@ -184,11 +184,11 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
 const ioModules =
   /^node:(fs|net|http|https|http2|tls|dgram|dns|child_process|cluster|worker_threads|readline|repl|process|os)(\/|$)/;
 
-/** The layer of a path: the longest that holds it. A file may be a layer of its own. */
+/** The layer of a path: the longest matching one. A file may be a layer of its own. */
 export const layerOf = (path: string): Layer | undefined =>
   layers.filter((layer) => `${path}/`.startsWith(`${layer.path}/`)).sort((a, b) => b.path.length - a.path.length)[0];
 
-/** Imports that the table does not allow, each in words. */
+/** Imports that the table does not allow, each as a message. */
 export const forbiddenImports = (imports: readonly Import[]): string[] =>
   imports.flatMap((one) => {
     const why = refusal(one);
@@ -218,7 +218,7 @@ function refusal({ from, target, kind }: Import): string | undefined {
   return `${layer.path} knows nothing of ${other}`;
 }
 
-/** A folder of a layer, and no layer of its own. */
+/** A folder of a layer that is not a layer itself. */
 const isFolderWithin = (place: string): boolean => layers.every(({ path }) => path !== place);
 
 /** The table as ARCHITECTURE.md prints it. */

@@ -6,7 +6,7 @@ interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** What `npm ci` refuses a lock file over: optional packages of other platforms that are named but not locked. */
+/** The reason why `npm ci` rejects a lock file: optional packages of other platforms that are named but not locked. */
 function unlocked(packages: Readonly<Record<string, Locked>>): string[] {
   return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(

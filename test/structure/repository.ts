@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** One text file of the project; the path is relative to its root, with forward slashes. */
+/** One text file of the project. The path is relative to its root, with forward slashes. */
 export interface SourceFile {
   readonly path: string;
   readonly text: string;
@@ -20,16 +20,16 @@ function* walk(folder: string): Generator<string> {
   }
 }
 
-/** Every path of the project, without what is installed or built. */
+/** Every path of the project, without installed or built files. */
 export const allPaths: readonly string[] = [...walk("")].sort();
 
 const read = (path: string): SourceFile => ({ path, text: readFileSync(join(root, path), "utf8") });
 
-/** The files below a folder, by the end of their names. */
+/** The files in a folder with one of these extensions. */
 export const filesIn = (folder: string, ending = ".ts"): SourceFile[] =>
   allPaths.filter((path) => path.startsWith(`${folder}/`) && path.endsWith(ending)).map(read);
 
-/** What ships: the code of the command line, the emulator, the console and the binary. */
+/** The published code: the command line, the emulator, the console and the binary. */
 export const sources: readonly SourceFile[] = [
   ...filesIn("src"),
   ...filesIn("src/console", ".tsx"),
@@ -39,22 +39,22 @@ export const sources: readonly SourceFile[] = [
 
 export const tests: readonly SourceFile[] = filesIn("test");
 
-/** The pages that people write. */
+/** The hand-written pages. */
 export const documents: readonly SourceFile[] = allPaths
   .filter((path) => path.endsWith(".md") && path !== "docs/reference.md")
   .map(read);
 
-/** The text without comments, so that prose about a call is no call. */
+/** The text without comments, so that calls in prose do not count. */
 export const withoutComments = (text: string): string =>
-  // A slash pair within a URL follows a colon; one that opens a comment follows a blank or nothing.
+  // A double slash within a URL follows a colon; one that starts a comment follows a blank or nothing.
   text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
 
-/** What builds and licenses the project, beside its folders. */
+/** Files that build and license the project, outside its folders. */
 export const rootFiles: readonly SourceFile[] = allPaths.filter((path) => /^[^/]+\.ts$/.test(path)).map(read);
 
 const comment = /\/\*[\s\S]*?\*\/|(?:^|(?<=\s))\/\/.*$/;
 const parenthesised = /\((?:[\w-]+\.md, )?[A-Z]\d{1,2}(?:(?:, | and )[A-Z]\d{1,2})*\)/;
 
-/** Comments, and whatever in strings stands in parentheses as a reference does. */
+/** Comments, and references in parentheses within strings. */
 export const proseOf = (text: string): string =>
   [...text.matchAll(new RegExp(`${comment.source}|${parenthesised.source}`, "gm"))].map(([found]) => found).join("\n");

@@ -5,7 +5,7 @@ import { drawersIn, sizesOf } from "./sizes.ts";
 
 const lines = (path: string, count: number) => ({ path, text: "x\n".repeat(count) });
 
-/** Longer than 400 lines, and why that is better than two files. */
+/** Files of more than 400 lines, with the reason why they are not split. */
 const longWithReason: Readonly<Record<string, string>> = {
   "src/api/emulator/failures.ts": "A table: the declared failures of the control plane.",
   "emulator/published.d.ts": "The package publishes it as it is, in one file.",
@@ -53,7 +53,7 @@ describe("the names of files", () => {
         "CONTRIBUTING.md",
         "LICENSE",
         "README.md",
-        // The place in which GitHub looks for the action of a repository.
+        // The path at which GitHub expects the action of a repository.
         "action.yml",
         "bin",
         "biome.json",

@@ -5,10 +5,10 @@ import { allCommands } from "../support/cli/all-commands.ts";
 import { documents, filesIn, sources, tests } from "./repository.ts";
 import { badSummaries, retired, strayMarks, unclearHelp, unclearMessages, vendorWords } from "./words.ts";
 
-// Spelt backwards, so that the rule does not find its own example.
+// Spelled backwards, so that the rule does not find its own example.
 const vendor = [..."kcals"].reverse().join("");
 
-/** Files that hold what third parties put on the wire or what names their clients, and why. */
+/** Files with names of third parties on the wire or of their clients, and the reasons. */
 const wireConstants: Readonly<Record<string, string>> = {
   "emulator/world/apps.ts": "The issuer of chat_b's tokens, and the channels of its keys, are those of real senders.",
   "emulator/router/apps/chat-b.ts": "Tokens of the desktop emulator have these issuers.",
@@ -20,7 +20,7 @@ const wireConstants: Readonly<Record<string, string>> = {
   "test/support/identity/issuer.ts": "Stands in for the issuer of real senders.",
 };
 
-/** Folders whose messages people read. */
+/** Folders with user-facing messages. */
 const spoken = [
   "src/cli/",
   "src/console/",
@@ -83,7 +83,7 @@ describe("the words of the project", () => {
     assert.deepEqual(
       retired(
         [...sources, ...documents, ...tests].filter(
-          // The glossary, this test and its list show what they reject.
+          // The glossary, this test and its list contain the words that they reject.
           ({ path }) => path !== "CONTRIBUTING.md" && !path.startsWith("test/structure/words"),
         ),
       ),

@@ -4,8 +4,8 @@ import type { CommandDeclaration } from "../../src/derive/command-spec.ts";
 import type { SourceFile } from "./repository.ts";
 
 /**
- * Vendor names, hashed so that this list is not the one place that spells them. chat_a, chat_b, crm_a, crm_b,
- * billing and mailer stand for them.
+ * Vendor names, hashed so that this list does not contain them. chat_a, chat_b, crm_a, crm_b, billing and mailer
+ * replace them.
  */
 const vendors = new Set([
   "877c3aec832cd410",
@@ -31,7 +31,7 @@ const isVendor = (word: string): boolean => vendors.has(createHash("sha256").upd
 
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[a-z]+/g) ?? [];
 
-/** Every vendor name in a path or a text. Imports of third-party clients, which tests need, are passed over. */
+/** Every vendor name in a path or a text. Imports of third-party clients, which tests need, are skipped. */
 export const vendorWords = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) =>
     [path, ...text.replace(/(?:from|import\(|import)\s*["'][^"'.][^"']*["']/g, "").split("\n")].flatMap((line, at) =>
@@ -41,10 +41,7 @@ export const vendorWords = (files: readonly SourceFile[]): string[] =>
     ),
   );
 
-/**
- * Names of types and functions that said nothing to anybody but their author, or one thing here and another there; beside
- * each what is said instead.
- */
+/** Names of types and functions that were unclear or had several meanings, with their replacements. */
 const retiredNames: Readonly<Record<string, string>> = {
   AnswerTo: "OutputOf",
   Asked: "a noun, such as SignInRequest",
@@ -65,7 +62,7 @@ const retiredNames: Readonly<Record<string, string>> = {
   said: "a message or a reply",
 };
 
-/** Words that the field has others for, in names, in comments and in prose. */
+/** Words with a standard term in names, comments and prose. */
 const retiredWords: Readonly<Record<string, string>> = {
   deed: "action",
   deeds: "actions",
@@ -83,12 +80,12 @@ const retiredWords: Readonly<Record<string, string>> = {
   rooms: "capacities",
 };
 
-/** Types whose word means one thing, and that may be declared only where that thing is. */
+/** Types with a single meaning, which may be declared only in their home. */
 const homes: Readonly<Record<string, { readonly means: string; readonly at: RegExp }>> = {
   Verdict: { means: "whether a signature holds", at: /^src\/schemes\// },
 };
 
-/** Where a word stands nevertheless. */
+/** Files that may use a retired word. */
 const excused: Readonly<Record<string, readonly string[]>> = {
   // The field of version 1 of an entry, which its migration reads.
   "emulator/clock/schedule.ts": ["lane"],
@@ -96,14 +93,14 @@ const excused: Readonly<Record<string, readonly string[]>> = {
   "src/api/emulator/activities.ts": ["happening"],
 };
 
-/** The words of a name: `deliveryLanes` and `delivery-lanes` hold `lanes`, all in small letters. */
+/** The words of a name: `deliveryLanes` and `delivery-lanes` contain `lanes`. All are in lower case. */
 const partsOf = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.map(toLower) ?? [];
 const toLower = (word: string): string => word.toLowerCase();
 
-/** What a file declares; whatever is used was declared somewhere. */
+/** The names that a file declares. Every used name is declared somewhere. */
 const declaration = /(?<![{,] )\b(?:const|let|function\*?|class|interface|type) ([A-Za-z]\w*)/g;
 
-/** Every word that is not to come back, in paths, names and prose, with the one to take instead. */
+/** Every retired word in paths, names and prose, with its replacement. */
 export const retired = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) => {
     const names = [path, ...new Set(text.match(/[A-Za-z]+/g))];
@@ -120,11 +117,11 @@ export const retired = (files: readonly SourceFile[]): string[] =>
     ];
   });
 
-/** Clauses that stand for a subject, and idioms that the glossary of CONTRIBUTING.md replaces, in texts that people read. */
+/** Clauses used as a subject, and idioms that the glossary of CONTRIBUTING.md replaces, in user-facing texts. */
 const unclear =
   /\b(?:whoever|nobody|somebody|heed|mend|anew|amid|so many|so long|left out|of before|passed over|put off|for ever|in the place of|cannot both be given|cannot go with|goes with|means nothing)\b/i;
 
-/** Help that holds such a word: the summary, the description, arguments, options and titles of a command. */
+/** Help that contains a retired word: the summary, the description, arguments, options and titles of a command. */
 export const unclearHelp = (commands: readonly CommandDeclaration[]): string[] =>
   commands.flatMap((command) => {
     const { words, summary, description = "", positionals, flags, examples } = command;
@@ -135,11 +132,11 @@ export const unclearHelp = (commands: readonly CommandDeclaration[]): string[] =
     });
   });
 
-/** The same in messages, which have words of their own: programs neither know nor tell, and an error names its subject. */
+/** Additional words for messages, because an error names its subject. */
 const unclearInMessages =
   /\b(?:whoever|nobody|somebody|anybody|heed(?:s|ed)?|mend(?:s|ed)?|hasten|lacks?|tells?|told|twin|anew|amid|beside|left out|of before|passed over|put off|for ever|in the place of|so many|so long|it did not come|came near|goes on|takes back|cannot both be given|cannot go with|goes with|means nothing|(?<!there )is no (?!longer))\b/i;
 
-/** String literals, templates and texts of JSX that have at least three words, with their lines. */
+/** String literals, templates and JSX texts with at least three words, with their lines. */
 function messagesIn({ path, text }: SourceFile): { readonly words: string; readonly line: number }[] {
   const kind = path.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind);
@@ -162,7 +159,7 @@ function messagesIn({ path, text }: SourceFile): { readonly words: string; reado
   return found;
 }
 
-/** Messages, hints, notes and texts of pages that hold such a word. */
+/** Messages, hints, notes and page texts with a retired word. */
 export const unclearMessages = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) =>
     messagesIn(file).flatMap(({ words, line }) => {
@@ -173,11 +170,11 @@ export const unclearMessages = (files: readonly SourceFile[]): string[] =>
 
 const maxSummary = 60;
 
-/** Verbs that other words look like, or that end in s. */
+/** Verbs that resemble other words, or that end in s. */
 const isImperative = (word: string): boolean =>
   /^[A-Z][a-z]+$/.test(word) && (!/(?:s|ed|ing|tion)$/.test(word) || ["Process", "Pass"].includes(word));
 
-/** Summaries that are too long, end in a full stop, or begin with anything but a verb, as far as its form shows. */
+/** Summaries that are too long, end in a full stop, or do not start with a verb. */
 export const badSummaries = (commands: readonly CommandDeclaration[]): string[] =>
   commands.flatMap(({ words, summary }) => {
     const [first = ""] = summary.split(/[\s,]/);
@@ -194,7 +191,7 @@ const machine = [
   { what: "an unfinished thought", pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/ },
 ];
 
-/** What belongs to one machine or one afternoon. */
+/** Paths and dates of one machine or one day. */
 export const strayMarks = (files: readonly SourceFile[]): string[] =>
   files.flatMap(({ path, text }) =>
     text

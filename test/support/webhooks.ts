@@ -9,7 +9,7 @@ import type { Store } from "../../emulator/store/port.ts";
 import { createDeliveryJobHandlers } from "../../emulator/webhooks/deliver.ts";
 import { emit } from "../../emulator/webhooks/emit.ts";
 import { listDeliveries } from "../../emulator/webhooks/log.ts";
-import { type Subscription, subscriptions } from "../../emulator/webhooks/subscriptions.ts";
+import { type Webhook, webhookRows } from "../../emulator/webhooks/subscriptions.ts";
 import { defaultSettings, type Settings } from "../../emulator/world/settings.ts";
 import { workspaces } from "../../emulator/world/workspaces.ts";
 import type { Activity } from "../../src/api/activities.ts";
@@ -25,12 +25,12 @@ export interface Post {
   readonly clock: VirtualClock;
   readonly runner: Runner;
   /** A subscription of workspace 1 to three activities, unless told otherwise. */
-  subscribe(url: string, more?: Partial<Subscription>): Promise<number>;
+  subscribe(url: string, more?: Partial<Webhook>): Promise<number>;
   /** Something happens to a contract, in a transaction of its own; several at once in one transaction. */
   happen(...activities: readonly Activity[]): Promise<void>;
   /** Every delivery, oldest first, in few words: webhook, outcome and attempts as `+minutes status-or-error`. */
   story(): Promise<readonly { webhook: number; outcome: string; attempts: readonly string[] }[]>;
-  subscription(id: number): Promise<Pick<Subscription, "status" | "failure_count"> | undefined>;
+  subscription(id: number): Promise<Pick<Webhook, "status" | "failure_count"> | undefined>;
   close(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
     subscribe: (url, more) =>
       store.transaction("subscribe", (tx) => {
         const id = tx.next("webhook");
-        tx.put(subscriptions, { ...subscriptionOf(id, url), ...more });
+        tx.put(webhookRows, { ...subscriptionOf(id, url), ...more });
         return id;
       }),
     happen: (...activities) =>
@@ -99,7 +99,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
       }));
     },
     subscription: async (id) => {
-      const row = await store.read((view) => view.get(subscriptions, id));
+      const row = await store.read((view) => view.get(webhookRows, id));
       return row && { status: row.status, failure_count: row.failure_count };
     },
   };
@@ -129,7 +129,7 @@ const workspace = {
 };
 
 /** A subscription of workspace 1 that nothing has happened to. */
-export const subscriptionOf = (id: number, url: string): Subscription => ({
+export const subscriptionOf = (id: number, url: string): Webhook => ({
   id,
   url,
   workspace_id: 1,

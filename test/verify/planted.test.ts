@@ -47,7 +47,7 @@ describe("a service with 20 planted differences", () => {
   it("is imitated by an emulator with --observed", async (t) => {
     const folder = await recordPlanted(t);
     const lines: string[] = [];
-    // The emulator that observes is recorded in its turn: its differences are those of the service.
+    // The emulator with --observed is recorded too: it has the same differences as the service.
     const observing = await emulator(t, {
       observed: folder,
       log: (line) => lines.push(line),
@@ -98,7 +98,7 @@ describe("a service with other messages for a wrong method", () => {
 });
 
 describe("a service that contradicts the specification", () => {
-  /** Records a contract whose webhook fails once, and is sent again after 25 minutes, not 5. */
+  /** Records a contract whose webhook fails once and is resent after 25 minutes, not 5. */
   async function recordContradictions(t: TestContext): Promise<string> {
     const folder = `${await testFolder(t)}/corpus`;
     const service = await emulator(t);

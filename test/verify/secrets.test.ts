@@ -25,7 +25,7 @@ const multipart = Buffer.from(
   ].join(""),
 );
 
-/** Everything that must be in no file: forty secrets and people. */
+/** Forty secrets and people that must not be in any file. */
 const planted = [
   ["Zelda", "Fitzgerald", "zelda.fitzgerald@acme.com", "+49 30 1234567", "hunter2-in-header"],
   [
@@ -139,7 +139,7 @@ describe("40 planted secrets and people", () => {
     await recorder.close();
     const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")));
     const all = texts.join("\n");
-    // What base64 and percent-encoding hold is looked at, too.
+    // Includes the content of base64 and percent-encoding.
     const inner = [...all.matchAll(/[A-Za-z0-9+/_-]{12,}/g)].map(([text]) => Buffer.from(text, "base64").toString());
     const shown = [all, decodeURIComponent(all.replace(/%(?![0-9A-F]{2})/gi, "%25")), ...inner]
       .join("\n")
@@ -177,7 +177,7 @@ const sends = (type: string, body: string) => exchange({ headers: [["content-typ
 const returns = (status: number, type: string, body: string) =>
   exchange({ method: "GET" }, { status, headers: [["content-type", type]], body: Buffer.from(body) });
 
-/** The only file of a corpus with this exchange, and what a scan finds in it. */
+/** The only file of a corpus with this exchange, and the findings of its scan. */
 async function recorded(t: TestContext, [request, response]: readonly [RecordedRequest, RecordedResponse]) {
   const folder = join(await testFolder(t), "corpus");
   const recorder = await Recorder.open(folder);
@@ -187,7 +187,7 @@ async function recorded(t: TestContext, [request, response]: readonly [RecordedR
   return { text: decodeURIComponent(await readFile(join(folder, file), "utf8")), found };
 }
 
-/** What a scan finds where nothing was replaced. */
+/** The findings of a scan of an unsanitized file. */
 const scanned = ([request, response]: readonly [RecordedRequest, RecordedResponse]) =>
   scanCorpus({
     folder: "",
@@ -203,7 +203,7 @@ const form = (name: string, value: string) =>
     `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n--${boundary}--\r\n`,
   );
 
-/** A secret by the name of its field, and where a scan finds it. */
+/** A secret by the name of its field, and the position at which a scan finds it. */
 const namedSecrets: Readonly<
   Record<string, readonly [readonly [RecordedRequest, RecordedResponse], secret: string, place: string]>
 > = {

@@ -12,7 +12,7 @@ describe("a thousand requests", () => {
   it("with other ids and at another time show no differences", async (t) => {
     const folder = `${await testFolder(t)}/corpus`;
     const service = await emulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
-    // The service has been in use: its ids are others than those of a fresh emulator.
+    // The service has been in use, so its ids differ from those of a fresh emulator.
     await useService(service, 7);
     const session = await recordSession(t, service, folder);
     await lookAround(session);

@@ -5,7 +5,7 @@ import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { decodeFileBase64 } from "../../../src/base/hmac.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
 import type { Handlers, ReportFinding } from "../../http/handler.ts";
-import { attachmentDisposition, reply } from "../../http/reply.ts";
+import { createAttachmentHeader, reply } from "../../http/reply.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
 import { requireInScope } from "../contracts/access.ts";
@@ -162,7 +162,7 @@ export const documentHandlers = {
 async function createAttachment(document: ContractDocument, blobs: Blobs) {
   return reply(200, await readDocument(blobs, document), {
     "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
-    ...attachmentDisposition(document.file_name),
+    ...createAttachmentHeader(document.file_name),
   });
 }
 

@@ -1,7 +1,7 @@
 import { isOneOf } from "../../../src/base/object.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { allowExternalFormAction, createPage, type Html, hiddenFields, html } from "../../http/page.ts";
+import { allowExternalFormAction, createPage, type Html, html, renderHiddenFields } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
@@ -131,7 +131,7 @@ ${workspace}, ${cluster_id}</li>`,
   );
   const content = html`<p>${clientName} requests your identity.</p>
 <ul>${links}</ul>
-<form method="get">${hiddenFields(kept)}
+<form method="get">${renderHiddenFields(kept)}
 <p><label>Another user:
 <input name="svc_user" type="email" placeholder="e-mail address" value="${login_hint}" required></label></p>
 <p><button>Sign in</button></p></form>`;

@@ -1,8 +1,16 @@
 import type { ContractStatus } from "../../../src/api/contracts/lifecycle.ts";
 import { pluralize } from "../../../src/base/text.ts";
 import type { ReportFinding } from "../../http/handler.ts";
-import { allowFraming, createPage, definitionList, errorBanner, Html, hiddenFields, html } from "../../http/page.ts";
-import { attachmentDisposition, inlineDisposition, Passthrough } from "../../http/reply.ts";
+import {
+  allowFraming,
+  createPage,
+  Html,
+  html,
+  renderDefinitionList,
+  renderErrorBanner,
+  renderHiddenFields,
+} from "../../http/page.ts";
+import { createAttachmentHeader, createInlineHeader, Passthrough } from "../../http/reply.ts";
 import type { ClusterContext } from "../context.ts";
 import { type Contract, formatCompositeId, formatReferenceId, type Signatory } from "../contracts/rows.ts";
 import { createContractSheet, getLatestDocument, readDocument } from "../documents/contract-pdf.ts";
@@ -31,7 +39,7 @@ export function renderPersonPage(
   const confirmation = problem ? undefined : describeCompletedAction(about.contract, to.person, hasTurn, done);
   const turn = hasTurn ? html`It is your turn to ${joinAsList(listWorks(to), "and")}` : "It is not your turn";
   const content = html`<p>You are <strong>${isolateName(to.person.name)}</strong>.</p>
-${errorBanner(problem?.words)}${confirmation && html`<p role="status">${confirmation}</p>`}
+${renderErrorBanner(problem?.words)}${confirmation && html`<p role="status">${confirmation}</p>`}
 ${renderFacts(about, hasTurn || confirmation ? describePendingActions(about) : undefined)}
 ${hasTurn || !confirmation ? html`<h2>${turn}</h2>` : undefined}
 ${hasTurn || confirmation ? undefined : html`<p>${describePendingActions(about)}</p>`}
@@ -51,7 +59,7 @@ export function renderProblemPage(status: number, title: string, words: string, 
 }
 
 const renderFacts = ({ contract, parties, document }: ContractView, next: Html | undefined): Html =>
-  definitionList({
+  renderDefinitionList({
     Contract: `${formatCompositeId(contract)} (${formatReferenceId(contract)})`,
     Between: parties.length === 0 ? "None yet" : joinAsList(parties.map(isolateName), "and"),
     Status: `${statusWords[contract.status]} (${contract.status})`,
@@ -92,7 +100,7 @@ function renderState({ action, sent_at }: Signatory, { status }: Contract): Html
 /** Forms for a person whose turn it is: one for each kind of action, and one for a comment. */
 export function renderForms({ actions, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
   const works = new Set(actions.map(({ work }) => work));
-  const hidden = hiddenFields({ form_token: token });
+  const hidden = renderHiddenFields({ form_token: token });
   const getTypedText = (act: string) => (typed.act === act ? typed.text : undefined);
   const renderForm = (content: Html): Html => html`<form method="post">${hidden}${content}</form>`;
   const formsOf: Readonly<Record<PendingAction["work"], () => readonly Html[]>> = {
@@ -147,7 +155,7 @@ export async function createDocumentResponse(
   const headers = {
     "content-type": content_type,
     "content-length": String("blob" in document ? document.blob.size : document.bytes.length),
-    ...(content_type === pdfType ? inlineDisposition(file_name) : attachmentDisposition(file_name)),
+    ...(content_type === pdfType ? createInlineHeader(file_name) : createAttachmentHeader(file_name)),
     "cache-control": "no-store",
     "referrer-policy": "same-origin",
   };

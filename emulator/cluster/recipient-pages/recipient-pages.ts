@@ -1,4 +1,4 @@
-import { queryOf } from "../../http/bodies/fields.ts";
+import { getQuery } from "../../http/bodies/fields.ts";
 import { isCrossSite } from "../../http/guard.ts";
 import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
@@ -26,7 +26,7 @@ export async function handleRecipientPage(
   const { method, target } = request;
   const [, composite, document] = contractPath.exec(parseRequestTarget(target).path) ?? [];
   if (composite === undefined) return undefined;
-  const link = { cluster: context.cluster.id, composite, query: new URLSearchParams(queryOf(target)) };
+  const link = { cluster: context.cluster.id, composite, query: new URLSearchParams(getQuery(target)) };
   const found = await context.store.read((view) => openLink(view, link));
   if (typeof found === "string") return renderMissing(found, link);
 

@@ -4,7 +4,7 @@ import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
 import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
 import type { Call, Handlers } from "../../http/handler.ts";
-import { attachmentDisposition, reply } from "../../http/reply.ts";
+import { createAttachmentHeader, reply } from "../../http/reply.ts";
 import { BlobTooLargeError } from "../../store/blobs.ts";
 import { StoreFailedError, type View } from "../../store/port.ts";
 import type { Workspace } from "../../world/workspaces.ts";
@@ -47,7 +47,7 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
       ...cors,
       "content-type": object.content_type,
       "content-length": String(object.blob.size),
-      ...attachmentDisposition(object.filename),
+      ...createAttachmentHeader(object.filename),
       etag: `"${object.blob.md5}"`,
     });
   },

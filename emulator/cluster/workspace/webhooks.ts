@@ -4,7 +4,7 @@ import { findForbiddenUrlReason } from "../../http/outgoing/receiver-rules.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { listLatestDeliveries, resend } from "../../webhooks/log.ts";
-import { type Subscription, subscriptions } from "../../webhooks/subscriptions.ts";
+import { type Webhook, webhookRows } from "../../webhooks/subscriptions.ts";
 import type { Settings } from "../../world/settings.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { requireContractNumber } from "../contracts/rows.ts";
@@ -22,7 +22,7 @@ export const webhookHandlers = {
       finding("own-receiver", `${new URL(body.url).origin} is this emulator, which receives no webhooks`);
     }
     return store.transaction("webhooks.create", async (tx) => {
-      const row: Subscription = {
+      const row: Webhook = {
         id: tx.next("webhook"),
         workspace_id: caller.workspace.id,
         cluster_id: cluster.id,
@@ -37,7 +37,7 @@ export const webhookHandlers = {
         created_by: caller.user.id,
         created_at: clock.now(),
       };
-      tx.put(subscriptions, row);
+      tx.put(webhookRows, row);
       return toSubscriptionRecord(tx, row);
     });
   },
@@ -48,10 +48,10 @@ export const webhookHandlers = {
   "webhooks.delete": ({ params }, { store, caller, fail }) => {
     requireDeveloperSettings(caller, fail);
     return store.transaction("webhooks.delete", async (tx) => {
-      const row = await tx.get(subscriptions, params.webhook_id);
+      const row = await tx.get(webhookRows, params.webhook_id);
       if (row?.workspace_id !== caller.workspace.id) return fail("webhook-not-found");
       // Waiting deliveries become skipped_deleted when they are due (DECISIONS.md, C18).
-      tx.delete(subscriptions, row.id);
+      tx.delete(webhookRows, row.id);
       return reply(204, undefined);
     });
   },
@@ -68,7 +68,7 @@ export const webhookHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-async function toSubscriptionRecord(view: View, row: Subscription): Promise<ResultOf<typeof createWebhook>> {
+async function toSubscriptionRecord(view: View, row: Webhook): Promise<ResultOf<typeof createWebhook>> {
   return {
     id: row.id,
     title: row.title,

@@ -30,7 +30,7 @@ export interface OpenedState {
   /** Context of a state that several processes share. Undefined if this process owns it. */
   readonly leadership?: Leadership | undefined;
   /** Other fields of the document next to the state. Undefined if it did not start with a document. */
-  readonly kept: SnapshotHead | undefined;
+  readonly snapshotHead: SnapshotHead | undefined;
 }
 
 interface OpenStateOptions {
@@ -80,10 +80,10 @@ async function initializeState(parts: StateParts, { seed, ids, wall, report }: O
     const findNamedBlobs = async () =>
       new Set([...(await findReferencedBlobs(store)), ...(await findBlobsOfSnapshots(parts.snapshotStore))]);
     await collect(() => parts.collect?.(findNamedBlobs, wall), report);
-    return { ...parts, clusters: known, kept: undefined };
+    return { ...parts, clusters: known, snapshotHead: undefined };
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
-  return { ...parts, clusters: await readClusters(store), kept: undefined };
+  return { ...parts, clusters: await readClusters(store), snapshotHead: undefined };
 }
 
 /**
@@ -92,7 +92,7 @@ async function initializeState(parts: StateParts, { seed, ids, wall, report }: O
  */
 async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise<OpenedState> {
   const { file, ids, wall } = opening;
-  const { store: copy, kept } = await origin.load(wall);
+  const { store: copy, snapshotHead } = await origin.load(wall);
   const clusters = await readClusters(copy);
   if (clusters.length === 0) {
     const message = "The initial state has no clusters";
@@ -124,8 +124,8 @@ async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise
     }
     await store.takeOver(copy);
   }
-  ids.moveTo(kept?.beside.ids ?? (await ids.startSequence(store)));
-  return { ...parts, clusters, kept };
+  ids.moveTo(snapshotHead?.beside.ids ?? (await ids.startSequence(store)));
+  return { ...parts, clusters, snapshotHead };
 }
 
 /** Whether a file holds a state that is not empty. Fails with StateFormatError if it is damaged. */

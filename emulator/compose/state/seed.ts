@@ -107,12 +107,12 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
     });
   });
 
-  for (const given of seed.workspaces) {
+  for (const workspaceSeed of seed.workspaces) {
     const workspace = {
-      ...given,
-      client_id: given.client_id ?? ids.uuid(),
-      client_secret: given.client_secret ?? generateSecret(),
-      hmac_key: given.hmac_key ?? ids.bytes(64).toString("base64"),
+      ...workspaceSeed,
+      client_id: workspaceSeed.client_id ?? ids.uuid(),
+      client_secret: workspaceSeed.client_secret ?? generateSecret(),
+      hmac_key: workspaceSeed.hmac_key ?? ids.bytes(64).toString("base64"),
     };
     tx.put(workspaces, workspace);
     tx.map(mappingTables.cluster_clients, workspace.cluster_id, [workspace.client_id]);
@@ -168,12 +168,12 @@ export const seedSchema = (): object => ({
   description: "Initial state: svc emulator start --seed FILE",
 });
 
-let made: StandardSet | undefined;
+let cachedSet: StandardSet | undefined;
 
 /** Contents of a new workspace: those of the first workspace of the demo seed, whichever seed is in use. */
 export function getStandardSet(): StandardSet {
-  made ??= setOfDemo();
-  return made;
+  cachedSet ??= setOfDemo();
+  return cachedSet;
 }
 
 function setOfDemo(): StandardSet {

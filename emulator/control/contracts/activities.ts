@@ -11,7 +11,7 @@ import { buildEmailEventData } from "../../cluster/emails.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
 import { createAmendedDocument, type DomainEvent, emit, SYSTEM } from "../../webhooks/emit.ts";
-import { applyAmendments, subscriptions } from "../../webhooks/subscriptions.ts";
+import { applyAmendments, webhookRows } from "../../webhooks/subscriptions.ts";
 import { type Template, templates, users, workspaces } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../context.ts";
 import { requireContractById } from "./contracts.ts";
@@ -42,7 +42,7 @@ export const activityHandlers = {
 async function buildEvent(view: Transaction, body: FireRequest, at: number, fail: Fail<RejectionCode>) {
   const activity = body.activity as Activity;
   const { webhook: id } = body;
-  const webhook = id === undefined ? undefined : await view.get(subscriptions, id);
+  const webhook = id === undefined ? undefined : await view.get(webhookRows, id);
   if (id !== undefined && !webhook) fail("no-such-webhook", { id });
   const workspaceId = webhook?.workspace_id;
   const contract =
@@ -128,7 +128,7 @@ async function findTemplate(
   activity: Activity,
   workspaceId: number | undefined,
 ): Promise<Template | undefined> {
-  const subscribed = (await view.list(subscriptions)).filter((one) => one.only_for_activities.includes(activity));
+  const subscribed = (await view.list(webhookRows)).filter((one) => one.only_for_activities.includes(activity));
   const matching = (await view.list(templates)).filter(
     (one) => isBlank(one) && (workspaceId === undefined || one.workspace_id === workspaceId),
   );

@@ -47,8 +47,8 @@ export class Counters {
 
   #countAttempt({ delivery, attempt }: DeliveryUpdate): void {
     if (attempt) {
-      const { posted } = attempt;
-      const result = "status" in posted ? statusClasses[toStatusClass(posted.status)]! : "error";
+      const { postResult } = attempt;
+      const result = "status" in postResult ? statusClasses[toStatusClass(postResult.status)]! : "error";
       this.attempts.set(result, (this.attempts.get(result) ?? 0) + 1);
     }
     this.outcomes.set(delivery.outcome, (this.outcomes.get(delivery.outcome) ?? 0) + 1);

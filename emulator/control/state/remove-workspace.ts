@@ -17,7 +17,7 @@ import { mappingTables } from "../../router/mapping/tables.ts";
 import type { AnyRows, Rows, Store, Transaction } from "../../store/port.ts";
 import { attempts, deliveries, listAttemptKeys, webhookEvents } from "../../webhooks/deliveries.ts";
 import { endSchedule } from "../../webhooks/record.ts";
-import { subscriptions } from "../../webhooks/subscriptions.ts";
+import { webhookRows } from "../../webhooks/subscriptions.ts";
 import { controlTokens } from "../../world/control-tokens.ts";
 import { emails } from "../../world/emails.ts";
 import * as world from "../../world/workspaces.ts";
@@ -44,7 +44,7 @@ export const rowsOfWorkspace = {
     installations,
     contracts,
     counterparties,
-    subscriptions,
+    webhookRows,
     emails,
     controlTokens,
   ],
@@ -91,7 +91,7 @@ export async function removeWorkspace(
       contract_id: new Set(workspaceContracts.map((contract) => contract.id)),
       user_id: people,
     };
-    const webhooks = await tx.count(subscriptions, { by: "workspace", equals: id });
+    const webhooks = await tx.count(webhookRows, { by: "workspace", equals: id });
     for (const field of ["contract_id", "user_id", "workspace_id"] as const) {
       for (const one of rowsOfWorkspace[field]) await drop(tx, one, field, ids[field]);
     }

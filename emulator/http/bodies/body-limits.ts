@@ -1,6 +1,6 @@
 /**
- * Limits on the parts of one body (DECISIONS.md, E11). Within 64 MiB there is room for more values than the memory of a
- * process, and each name of a member costs microseconds, in which no other request is served.
+ * Limits on the parts of one body (DECISIONS.md, E11). A body of 64 MiB can hold more values than fit in memory, and
+ * each name of a member blocks other requests for microseconds.
  */
 export const bodyLimits = { values: 5_000_000, members: 1_000_000, fields: 10_000, parts: 1_000 } as const;
 
@@ -11,9 +11,9 @@ const colon = 0x3a;
 const openings = new Uint8Array(256);
 for (const bracket of "[{") openings[bracket.charCodeAt(0)] = 1;
 
-/** Describes the limit that a JSON text exceeds; undefined for nearly every one. */
-export function exceededBodyLimit(text: string): string | undefined {
-  // Each value or member needs two characters at least.
+/** Describes the limit that a JSON text exceeds. Undefined if it exceeds none. */
+export function findExceededLimit(text: string): string | undefined {
+  // Each value or member needs at least two characters.
   if (text.length < 2 * bodyLimits.members) return undefined;
   let values = 1;
   let members = 0;
@@ -28,7 +28,7 @@ export function exceededBodyLimit(text: string): string | undefined {
   return undefined;
 }
 
-/** The index of the quote that ends the string which begins at this one; the end of the text where none does. */
+/** The index of the quote that ends the string which starts here, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at;
@@ -38,7 +38,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Whether a form has more fields than are read. */
+/** Whether a form has more fields than the limit. */
 export const exceedsFieldLimit = (text: string): boolean =>
   isMoreThan(bodyLimits.fields, (from) => text.indexOf("&", from));
 

@@ -5,19 +5,19 @@ import { StacklessError } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import type { ReportFinding } from "../handler.ts";
 import { bodyLimits, exceedsFieldLimit } from "./body-limits.ts";
-import { type Fields, findRepeatedField, lastValues, parseFields, parseOrderedFields } from "./form.ts";
+import { type Fields, findRepeatedField, parseFields, parseOrderedFields, pickLastValues } from "./form.ts";
 import { type DecodedBody, type JsonPosition, locatePosition, parseJson } from "./json.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
 
-/** Why a body could not be read, for the dialect to put into words. */
+/** The reason why a body could not be decoded, for the message of the dialect. */
 export type DecodeProblem =
   | ({ readonly why: "json"; readonly message: string } & JsonPosition)
   | { readonly why: "encoding" }
   | { readonly why: "limit"; readonly message: string }
   | { readonly why: "media-type"; readonly type: string }
   | { readonly why: "repeated"; readonly name: string }
-  /** In the words of the service's framework. */
+  /** The message of the service's framework. */
   | { readonly why: "multipart"; readonly message: string };
 
 export class UnreadableBodyError extends StacklessError {
@@ -37,71 +37,75 @@ export type DecodeBody = (
   finding: ReportFinding,
 ) => DecodedBody | Promise<DecodedBody>;
 
-const nothing: DecodedBody = { value: undefined, source: () => null, length: 0 };
-const plain = (value: unknown, length: number): DecodedBody => ({ value, source: () => value, length });
+const emptyBody: DecodedBody = { value: undefined, getSource: () => null, length: 0 };
+const createBody = (value: unknown, length: number): DecodedBody => ({ value, getSource: () => value, length });
 
-/** The last value of each name counts; all of them are quoted. */
-function form(fields: () => readonly (readonly [string, unknown])[], value: object, length: number): DecodedBody {
-  const source = () => {
+/** The last value of each name counts. Errors quote all of them. */
+function createFormBody(
+  fields: () => readonly (readonly [string, unknown])[],
+  value: object,
+  length: number,
+): DecodedBody {
+  const getSource = () => {
     const all = new Map<string, unknown[]>();
     for (const [name, each] of fields()) all.set(name, [...(all.get(name) ?? []), each]);
     return new Map([...all].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
   };
-  return { value, source, length, isForm: true };
+  return { value, getSource, length, isForm: true };
 }
 
-/** The decoder for a kind of body in a dialect; undefined if the handler gets the bytes or nothing. */
-export function decoderFor(
+/** Creates the decoder for a kind of body in a dialect. Undefined if the handler gets the bytes or nothing. */
+export function createDecoder(
   body: RequestBody | undefined,
   dialect: Service["dialect"],
   strictBodies: boolean,
 ): DecodeBody | undefined {
   if (body === undefined || body.kind === "raw" || body.kind === "stream") return undefined;
-  // Callers that may send longer documents than usual may send more complex ones.
+  // Clients that may send longer documents than usual may also send more complex ones.
   const mayBeHeavy = body.kind === "json" && body.maxBytes !== undefined;
-  const json = dialect === "fastapi" ? jsonOrText : jsonOnly(mayBeHeavy);
+  const json = dialect === "fastapi" ? decodeJsonOrText : createJsonDecoder(mayBeHeavy);
   if (body.kind === "json") return json;
-  if (body.kind === "form") return formFields;
+  if (body.kind === "form") return decodeForm;
   const { formIsStandard } = body;
   if (strictBodies && !formIsStandard) return json;
   return (bytes, type, finding) => {
     if (!isFormType(type)) return json(bytes, type, finding);
     if (!formIsStandard) finding("form-body", "the specification declares only JSON");
-    const sent = fieldsOf(bytes.toString("utf8"));
+    const sent = parseFormFields(bytes.toString("utf8"));
     const name = findRepeatedField(sent);
     if (name !== undefined) throw new UnreadableBodyError({ why: "repeated", name });
-    return form(() => parseOrderedFields(bytes.toString("utf8")), lastValues(sent), bytes.length);
+    return createFormBody(() => parseOrderedFields(bytes.toString("utf8")), pickLastValues(sent), bytes.length);
   };
 }
 
-/** FastAPI: a body that is not sent as JSON reaches validation as one string (DECISIONS.md, P13). */
-const jsonOrText: DecodeBody = (bytes, type) => {
-  if (bytes.length === 0) return nothing;
+/** FastAPI validates a body that is not sent as JSON as one string (DECISIONS.md, P13). */
+const decodeJsonOrText: DecodeBody = (bytes, type) => {
+  if (bytes.length === 0) return emptyBody;
   if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);
-  return plain(readText(bytes, decodeUtf8), bytes.length);
+  return createBody(readText(bytes, decodeUtf8), bytes.length);
 };
 
-/** Others reject a body that is not sent as JSON. */
-const jsonOnly =
+/** Other services reject a body that is not sent as JSON. */
+const createJsonDecoder =
   (mayBeHeavy: boolean): DecodeBody =>
   (bytes, type) => {
-    if (bytes.length === 0) return nothing;
+    if (bytes.length === 0) return emptyBody;
     if (!isJsonType(type)) throw new UnreadableBodyError({ why: "media-type", type: type ?? "" });
     return readJson(bytes, decodeUtf8, mayBeHeavy);
   };
 
-/** A form model sees an empty form where none was sent. */
-const formFields: DecodeBody = (bytes, type) => {
+/** Without a form, a form model gets an empty one. */
+const decodeForm: DecodeBody = (bytes, type) => {
   if (isFormType(type)) {
-    // Starlette reads letters that are not escaped byte by byte.
+    // Starlette reads unescaped letters byte by byte.
     const text = bytes.toString("latin1");
-    return form(() => parseOrderedFields(text), lastValues(fieldsOf(text)), bytes.length);
+    return createFormBody(() => parseOrderedFields(text), pickLastValues(parseFormFields(text)), bytes.length);
   }
-  const parts = isMultipartType(type) ? partsOf(bytes, type ?? "") : [];
-  return form(() => parts, lookupTable(Object.fromEntries(parts)), bytes.length);
+  const parts = isMultipartType(type) ? parseParts(bytes, type ?? "") : [];
+  return createFormBody(() => parts, lookupTable(Object.fromEntries(parts)), bytes.length);
 };
 
-function partsOf(bytes: Buffer, type: string) {
+function parseParts(bytes: Buffer, type: string) {
   try {
     return parseMultipart(bytes, type);
   } catch (error) {
@@ -110,7 +114,7 @@ function partsOf(bytes: Buffer, type: string) {
   }
 }
 
-function fieldsOf(text: string): Fields {
+function parseFormFields(text: string): Fields {
   if (exceedsFieldLimit(text)) {
     throw new UnreadableBodyError({ why: "limit", message: `of more than ${bodyLimits.fields} fields` });
   }
@@ -139,7 +143,7 @@ function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, mayBeHeavy =
   }
 }
 
-/** The bytes are not text in the encoding they claim or show; `at` is the first bad byte, where known. */
+/** The bytes are not valid in their declared or detected encoding. `at` is the first invalid byte, if known. */
 class EncodingError extends Error {
   override readonly name = "EncodingError";
 }
@@ -149,7 +153,7 @@ class EncodingError extends Error {
  * bytes among the first four. Fails with EncodingError.
  */
 function decodeJsonBytes(bytes: Buffer): string {
-  // All of the other encodings show a zero or a byte above 0xEE among the first two bytes.
+  // All other encodings have a zero or a byte above 0xEE among the first two bytes.
   const [first = 0x20, second = 0x20] = bytes;
   if (first !== 0 && second !== 0 && first < 0xef) return decodeUtf8(bytes);
   const { encoding, mark } = detectEncoding(bytes);
@@ -158,7 +162,7 @@ function decodeJsonBytes(bytes: Buffer): string {
   return encoding.startsWith("utf-32") ? decodeUtf32(body, encoding === "utf-32le") : decodeUtf16(body, encoding);
 }
 
-/** UTF-8 or nothing: Buffer.toString would put U+FFFD instead of wrong bytes. */
+/** Strict UTF-8: Buffer.toString would replace invalid bytes with U+FFFD. */
 function decodeUtf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new EncodingError("not UTF-8");
   return bytes.toString("utf8");
@@ -199,7 +203,7 @@ function decodeUtf16(bytes: Buffer, encoding: Encoding): string {
 
 function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
   if (bytes.length % 4 !== 0) throw new EncodingError("not utf-32");
-  // A copy of its own begins where numbers may begin.
+  // A copy, because the view needs an aligned offset.
   const copy = new Uint8Array(bytes);
   const view = new DataView(copy.buffer);
   const units = new Uint16Array(bytes.length / 2);
@@ -215,8 +219,8 @@ function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
   return Buffer.from(units.buffer, 0, end * 2).toString("utf16le");
 }
 
-/** `application` and `json` of `Application/JSON; charset=utf-8`; undefined when it is not a type at all. */
-function mediaType(header: string | undefined): { readonly type: string; readonly subtype: string } | undefined {
+/** `application` and `json` of `Application/JSON; charset=utf-8`. Undefined if it is not a media type. */
+function parseMediaType(header: string | undefined): { readonly type: string; readonly subtype: string } | undefined {
   const [type, subtype, ...rest] = (header ?? "").split(";", 1)[0]!.trim().toLowerCase().split("/");
   return type && subtype && rest.length === 0 ? { type, subtype } : undefined;
 }
@@ -224,24 +228,27 @@ function mediaType(header: string | undefined): { readonly type: string; readonl
 /** Whether FastAPI reads a body of this type as JSON: `application/json` and `application/*+json`. */
 function isJsonType(header: string | undefined): boolean {
   if (header === "application/json") return true;
-  const media = mediaType(header);
+  const media = parseMediaType(header);
   return media?.type === "application" && (media.subtype === "json" || media.subtype.endsWith("+json"));
 }
 
 function isFormType(header: string | undefined): boolean {
-  const media = mediaType(header);
+  const media = parseMediaType(header);
   return media?.type === "application" && media.subtype === "x-www-form-urlencoded";
 }
 
 export function isMultipartType(header: string | undefined): boolean {
-  const media = mediaType(header);
+  const media = parseMediaType(header);
   return media?.type === "multipart" && media.subtype === "form-data";
 }
 
-/** More came than is read. */
+/** The body is larger than the limit. */
 export class BodyTooLargeError extends Error {}
 
-/** Bytes that may come in pieces, in one; rejects with BodyTooLargeError, and reads no further, once they are more than `maxBytes`. */
+/**
+ * Concatenates bytes that may arrive in pieces. Rejects with BodyTooLargeError and stops reading once they exceed
+ * `maxBytes`.
+ */
 export async function concatBody(
   body: Uint8Array | AsyncIterable<Uint8Array>,
   maxBytes = Number.POSITIVE_INFINITY,

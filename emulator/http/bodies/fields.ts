@@ -1,12 +1,12 @@
 import { isObject, tryParseJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
-import { exceededBodyLimit, exceedsFieldLimit } from "./body-limits.ts";
+import { exceedsFieldLimit, findExceededLimit } from "./body-limits.ts";
 import { isMultipartType } from "./decode.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 
 type RequestParts = Pick<ReceivedRequest, "headers" | "body">;
 
-/** The body as a form, when its type says so and it is one that can be read. */
+/** The body as a form, if it has the type of a form and is valid. */
 export function parseForm({ headers, body }: RequestParts): URLSearchParams | undefined {
   const type = headers["content-type"] ?? "";
   if (!/^\s*application\/x-www-form-urlencoded\b/i.test(type)) return undefined;
@@ -14,8 +14,8 @@ export function parseForm({ headers, body }: RequestParts): URLSearchParams | un
   return exceedsFieldLimit(text) ? undefined : new URLSearchParams(text);
 }
 
-/** The text fields of a form of either type, the last of each name; none of a body that cannot be read as one. */
-export function formFields({ headers, body }: RequestParts): Readonly<Record<string, string | undefined>> {
+/** The text fields of a form of either type, the last of each name. Empty if the body is not a valid form. */
+export function readFormFields({ headers, body }: RequestParts): Readonly<Record<string, string | undefined>> {
   const type = headers["content-type"] ?? "";
   if (!isMultipartType(type)) return Object.fromEntries(parseForm({ headers, body }) ?? []);
   try {
@@ -27,17 +27,17 @@ export function formFields({ headers, body }: RequestParts): Readonly<Record<str
   }
 }
 
-/** A JSON object, whatever the type of the body says; undefined if it is not one, or too large to be read. */
+/** A JSON object, whatever the content type. Undefined if it is not one, or is too large. */
 export function parseJsonObject(
   body: Buffer | string | null | undefined,
 ): Readonly<Record<string, unknown>> | undefined {
   const text = String(body ?? "").replace(/^\uFEFF/, "");
-  const value = exceededBodyLimit(text) === undefined ? tryParseJson(text) : undefined;
+  const value = findExceededLimit(text) === undefined ? tryParseJson(text) : undefined;
   return isObject(value) ? value : undefined;
 }
 
-/** The text of a member, however deep; numbers count, since ids are often printed so. */
-export function stringAt(value: unknown, ...path: readonly string[]): string | undefined {
+/** The string at a path, at any depth. Numbers count, because ids are often numbers. */
+export function findString(value: unknown, ...path: readonly string[]): string | undefined {
   let at = value;
   for (const name of path) {
     if (typeof at !== "object" || at === null) return undefined;
@@ -48,7 +48,7 @@ export function stringAt(value: unknown, ...path: readonly string[]): string | u
 }
 
 /** The query of a target, without its question mark. */
-export const queryOf = (target: string): string => {
+export const getQuery = (target: string): string => {
   const mark = target.indexOf("?");
   return mark < 0 ? "" : target.slice(mark + 1);
 };

@@ -1,6 +1,6 @@
 import querystring from "node:querystring";
 
-/** Fields of a query or a form: the decoded value, or all of them where a name is repeated. */
+/** Fields of a query or a form: the decoded value, or all values if a name is repeated. */
 export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
@@ -13,28 +13,28 @@ export const parseFields = (text: string): Fields =>
     ...(/^\p{ASCII}*$/u.test(text) ? {} : keeping),
   }) as unknown as Fields;
 
-/** Escapes are decoded, and other letters left as they are: an invalid escape must not change those. */
+/** Decodes escapes and leaves other characters unchanged, because an invalid escape must not change them. */
 const keeping = {
   decodeURIComponent: (text: string) => text.replace(/\p{ASCII}+/gu, (escaped) => querystring.unescape(escaped)),
 };
 
-/** The fields of a form one by one, in the order of the wire: of an object, names that look like numbers come first. */
+/** The fields of a form as a list in wire order. An object would put names that look like numbers first. */
 export const parseOrderedFields = (text: string): readonly (readonly [string, string])[] =>
   text.split("&").flatMap((field) => Object.entries(parseFields(field)) as [string, string][]);
 
 /** The last value of each name, as a form model sees it. A null prototype keeps `__proto__` an ordinary name. */
-export function lastValues(fields: Fields): Record<string, string | undefined> {
+export function pickLastValues(fields: Fields): Record<string, string | undefined> {
   const out: Record<string, string | undefined> = Object.create(null);
-  for (const name of Object.keys(fields)) out[name] = lastOf(fields[name]);
+  for (const name of Object.keys(fields)) out[name] = getLast(fields[name]);
   return out;
 }
 
-export const lastOf = (value: string | readonly string[] | undefined): string | undefined =>
+export const getLast = (value: string | readonly string[] | undefined): string | undefined =>
   typeof value === "object" ? value[value.length - 1] : value;
 
 /**
- * The parameters of OAuth and OpenID Connect that have one meaning. `audience` and `resource` may come several times
- * (RFC 8693, 2.1; RFC 8707, 2); unknown parameters are ignored, however often they come (RFC 6749, 3.1).
+ * The parameters of OAuth and OpenID Connect that must not be repeated. `audience` and `resource` may be (RFC 8693,
+ * 2.1; RFC 8707, 2); unknown parameters are ignored, however often they occur (RFC 6749, 3.1).
  */
 const single: ReadonlySet<string> = new Set([
   ...[
@@ -52,6 +52,6 @@ const single: ReadonlySet<string> = new Set([
   ...["subject_token", "subject_token_type", "requested_token_type", "actor_token", "actor_token_type"],
 ]);
 
-/** The first parameter of an OAuth request that came more than once, which none must (RFC 6749, 3.1 and 3.2). */
+/** Finds the first repeated parameter of an OAuth request, which is invalid (RFC 6749, 3.1 and 3.2). */
 export const findRepeatedField = (fields: Fields): string | undefined =>
   Object.keys(fields).find((name) => typeof fields[name] === "object" && single.has(name));

@@ -1,48 +1,48 @@
 import { restoreExactNumbers } from "../../../src/base/json.ts";
-import { exceededBodyLimit } from "./body-limits.ts";
+import { findExceededLimit } from "./body-limits.ts";
 import { JsonLimitError, parsePlainJson, parsePythonJson } from "./python-json.ts";
 
-/** A decoded body: its value, and what of it an error message quotes. */
+/** A decoded body: its value, and the source that an error message quotes. */
 export interface DecodedBody {
   readonly value: unknown;
-  /** The document with its numbers as written; made only when something is to be quoted. */
-  readonly source: () => unknown;
-  /** The document with those numbers as written that a double would change; undefined if there are none. */
-  readonly exact?: () => unknown;
-  /** Its length as a string. */
+  /** Returns the document with its numbers as written. Created only if something is quoted. */
+  readonly getSource: () => unknown;
+  /** Returns the document with numbers that a double would change as written. Undefined if there are none. */
+  readonly getExact?: () => unknown;
+  /** The length of its text. */
   readonly length: number;
-  /** Whether its fields came as a form. */
+  /** Whether it was sent as a form. */
   readonly isForm?: boolean;
 }
 
-/** In a longer document, numbers are quoted as JavaScript writes them: as written they weigh ten times as much. */
+/** In longer documents, numbers are quoted as JavaScript writes them, because exact ones take ten times the memory. */
 const maxExactLength = 1_000_000;
 
 /**
- * Parses JSON text. V8 does the work; the exact parser looks only at what V8 rejects (for CPython's words, or because
- * it is NaN) and at what may break one of Python's limits. Fails with JsonSyntaxError or JsonLimitError. `mayBeHeavy`:
- * from a caller that may send more than usual.
+ * Parses JSON text. V8 parses it; the exact parser runs only for text that V8 rejects (for CPython's message, or
+ * because it contains NaN) and for text that may exceed one of Python's limits. Fails with JsonSyntaxError or
+ * JsonLimitError. `mayBeHeavy` is true for a client that may send more than usual.
  */
 export function parseJson(text: string, mayBeHeavy = false): DecodedBody {
-  const heavy = mayBeHeavy ? undefined : exceededBodyLimit(text);
+  const heavy = mayBeHeavy ? undefined : findExceededLimit(text);
   if (heavy !== undefined) throw new JsonLimitError(heavy);
-  const value = parsed(text);
+  const value = parseValue(text);
   const { length } = text;
-  const source = () => (length > maxExactLength ? value : parsePythonJson(text));
-  return { value, source, exact: () => exactly(text, value), length };
+  const getSource = () => (length > maxExactLength ? value : parsePythonJson(text));
+  return { value, getSource, getExact: () => parseExactly(text, value), length };
 }
 
-function exactly(text: string, value: unknown): unknown {
+function parseExactly(text: string, value: unknown): unknown {
   try {
     const exact = restoreExactNumbers(text, value);
     return exact === value ? undefined : exact;
   } catch {
-    // Python reads more than JSON is, such as NaN.
+    // Python accepts more than JSON, such as NaN.
     return undefined;
   }
 }
 
-function parsed(text: string): unknown {
+function parseValue(text: string): unknown {
   if (mayBreakLimits(text)) return parsePlainJson(text);
   try {
     return JSON.parse(text);
@@ -54,14 +54,14 @@ function parsed(text: string): unknown {
 const depthToLookAt = 1_000;
 const digitsToLookAt = 4_301;
 
-/** False for nearly every document, at the price of a few native searches. */
+/** False for nearly every document, after a few native searches. */
 function mayBreakLimits(text: string): boolean {
   return text.length > depthToLookAt && (hasMany(text, "[") || hasMany(text, "{") || hasLongNumber(text));
 }
 
 function hasMany(text: string, bracket: string): boolean {
   let at = -1;
-  // Half the depth is enough: the other half could be of the other bracket.
+  // Half the depth is enough, because the other half could consist of the other bracket.
   for (let count = 0; count < depthToLookAt / 2; count += 1) {
     at = text.indexOf(bracket, at + 1);
     if (at < 0) return false;
@@ -86,7 +86,7 @@ function isDeep(text: string): boolean {
   return false;
 }
 
-/** A run of 4,301 digits covers an index that is a multiple of 4,300, so only those are looked at. */
+/** A run of 4,301 digits covers an index that is a multiple of 4,300, so only those are checked. */
 function hasLongNumber(text: string): boolean {
   for (let probe = digitsToLookAt - 1; probe < text.length; probe += digitsToLookAt - 1) {
     if (!isDigit(text, probe)) continue;
@@ -104,14 +104,14 @@ const isDigit = (text: string, at: number): boolean => {
   return code >= 0x30 && code <= 0x39;
 };
 
-/** A place in a document as Python names it: all in code points, `line` and `column` from 1. */
+/** A position in a document as Python counts it: in code points, with `line` and `column` from 1. */
 export interface JsonPosition {
   readonly at: number;
   readonly line: number;
   readonly column: number;
 }
 
-/** The place of an index in UTF-16 units. One pass and no copies, however long the document is. */
+/** The position of an index in UTF-16 units, in one pass without copies. */
 export function locatePosition(text: string, index: number): JsonPosition {
   let at = 0;
   let line = 1;

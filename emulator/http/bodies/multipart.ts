@@ -2,13 +2,13 @@ import { isUtf8 } from "node:buffer";
 import { StacklessError } from "../../../src/base/errors.ts";
 import { bodyLimits } from "./body-limits.ts";
 
-/** A part that names a file, as an error of pydantic quotes it, but for the inside of Starlette. */
+/** A file part, as an error of pydantic quotes it, without Starlette's internals. */
 export interface FilePart {
   readonly filename: string;
   readonly size: number;
 }
 
-/** A multipart body that cannot be taken apart, in Starlette's words. */
+/** An invalid multipart body, with Starlette's message. */
 export class MultipartError extends StacklessError {
   override readonly name = "MultipartError";
 }
@@ -24,18 +24,18 @@ const maxHeaderBytes = 4_096 + 128;
 const largestField = 1_024 * 1_024;
 
 /**
- * The parts of a `multipart/form-data` body, as python-multipart and Starlette see them: a part without an end does not
- * count. Fails with MultipartError.
+ * The parts of a `multipart/form-data` body, as python-multipart and Starlette see them. A part without an end is
+ * ignored. Fails with MultipartError.
  */
 export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
-  const boundary = parameterOf(contentType, "boundary");
+  const boundary = findParameter(contentType, "boundary");
   if (boundary === undefined) throw new MultipartError("Missing boundary in multipart.");
   if (boundary.length > maxBoundaryLength) throw new MultipartError(malformed);
   const parts: (readonly [string, string | FilePart])[] = [];
   const counts = { fields: 0, files: 0 };
-  let at = firstPart(body, `--${boundary}`);
+  let at = findFirstPart(body, `--${boundary}`);
   while (at !== undefined) {
-    const head = headOf(body, at);
+    const head = parseHead(body, at);
     if (!head) break;
     const { name, filename } = head;
     const kind = filename === undefined ? "fields" : "files";
@@ -49,33 +49,33 @@ export function parseMultipart(body: Buffer, contentType: string): readonly (rea
       throw new MultipartError(`Part exceeded maximum size of ${largestField / 1_024}KB.`);
     }
     if (!end) break;
-    parts.push([name, filename === undefined ? textOf(body.subarray(head.end, end.at)) : { filename, size }]);
+    parts.push([name, filename === undefined ? toText(body.subarray(head.end, end.at)) : { filename, size }]);
     at = end.next;
   }
   return parts;
 }
 
-/** Offset of the headers of the first part; undefined if there is none. */
-function firstPart(body: Buffer, delimiter: string): number | undefined {
+/** Finds the offset of the headers of the first part. Undefined if there is none. */
+function findFirstPart(body: Buffer, delimiter: string): number | undefined {
   const begins = body[0] === 0x0d || body[0] === 0x0a ? body.indexOf("-") : 0;
   const rest = begins < 0 ? "" : body.toString("latin1", begins, begins + delimiter.length + 2);
   const after = rest.slice(delimiter.length);
-  // A body may break off anywhere.
+  // A body may be truncated anywhere.
   if (!rest.startsWith(delimiter) && !delimiter.startsWith(rest)) throw new MultipartError(malformed);
   if (after === crlf) return begins + rest.length;
   if (after === "" || after === "\r" || after === "-" || after === "--") return undefined;
   throw new MultipartError(malformed);
 }
 
-interface Head {
+interface PartHead {
   readonly name: string;
   readonly filename: string | undefined;
   /** Offset of the content. */
   readonly end: number;
 }
 
-/** The headers of a part; undefined if the body ends within them. */
-function headOf(body: Buffer, begin: number): Head | undefined {
+/** Parses the headers of a part. Undefined if the body ends within them. */
+function parseHead(body: Buffer, begin: number): PartHead | undefined {
   let at = begin;
   let disposition = "";
   for (let count = 0; body.toString("latin1", at, at + 2) !== crlf; count += 1) {
@@ -87,17 +87,20 @@ function headOf(body: Buffer, begin: number): Head | undefined {
     if (isWrong || count >= maxHeaders || length > maxHeaderBytes) throw new MultipartError(malformed);
     if (end < 0 || end + 1 === body.length) return undefined;
     if (body[end + 1] !== 0x0a) throw new MultipartError(malformed);
-    if (name.toLowerCase() === "content-disposition") disposition = textOf(body.subarray(colon + 1, end));
+    if (name.toLowerCase() === "content-disposition") disposition = toText(body.subarray(colon + 1, end));
     at = end + 2;
   }
-  const name = parameterOf(disposition, "name");
+  const name = findParameter(disposition, "name");
   if (name === undefined) {
     throw new MultipartError('The Content-Disposition header field "name" must be provided.');
   }
-  return { name, filename: parameterOf(disposition, "filename"), end: at + 2 };
+  return { name, filename: findParameter(disposition, "filename"), end: at + 2 };
 }
 
-/** The end of a part, and the start of the next one (undefined: it was the last); undefined if the body ends first. */
+/**
+ * The end of a part and the start of the next one, which is undefined after the last part. Undefined if the body ends
+ * first.
+ */
 function endOfPart(body: Buffer, from: number, delimiter: string) {
   for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
     let after = at + delimiter.length;
@@ -111,10 +114,10 @@ function endOfPart(body: Buffer, from: number, delimiter: string) {
   return undefined;
 }
 
-/** The last parameter of that name of a header such as `form-data; name="a"`; undefined if it has none. */
-function parameterOf(header: string, name: string): string | undefined {
+/** Finds the last parameter with that name in a header such as `form-data; name="a"`. Undefined if there is none. */
+function findParameter(header: string, name: string): string | undefined {
   let found: string | undefined;
-  for (const field of fieldsOf(header)) {
+  for (const field of splitFields(header)) {
     const at = field.indexOf("=");
     if (at < 0 || field.slice(0, at).trim().toLowerCase().replace(/\*$/, "") !== name) continue;
     const value = field.slice(at + 1).trim();
@@ -124,18 +127,18 @@ function parameterOf(header: string, name: string): string | undefined {
   return found;
 }
 
-/** The parts between the semicolons of a header, except semicolons in quotes. */
-function fieldsOf(header: string): string[] {
+/** Splits a header at semicolons outside quotes. */
+function splitFields(header: string): string[] {
   const fields = [""];
   let isQuoted = false;
   let isEscaped = false;
-  for (const letter of header) {
-    if (letter === '"' && !isEscaped) isQuoted = !isQuoted;
-    isEscaped = letter === "\\" && !isEscaped;
-    if (letter === ";" && !isQuoted) fields.push("");
-    else fields[fields.length - 1] += letter;
+  for (const character of header) {
+    if (character === '"' && !isEscaped) isQuoted = !isQuoted;
+    isEscaped = character === "\\" && !isEscaped;
+    if (character === ";" && !isQuoted) fields.push("");
+    else fields[fields.length - 1] += character;
   }
   return fields;
 }
 
-const textOf = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
+const toText = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");

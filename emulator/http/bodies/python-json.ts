@@ -1,6 +1,6 @@
 import { lookupTable } from "../../../src/base/object.ts";
 
-// By hand: errors quote numbers, messages and positions as Python does, and JSON.parse preserves none of the three.
+// By hand: errors quote numbers, messages and positions as Python does, and JSON.parse preserves none of these.
 
 /** A number as it was written: `1.0`, `1e3`, `-0`, or any length of digits. */
 export class SourceNumber {
@@ -11,7 +11,7 @@ export class SourceNumber {
   }
 }
 
-/** A JSON document without loss: objects preserve their order, numbers their digits. */
+/** A lossless JSON document: objects preserve their order, numbers their digits. */
 export type SourceValue =
   | string
   | boolean
@@ -20,7 +20,7 @@ export type SourceValue =
   | readonly SourceValue[]
   | ReadonlyMap<string, SourceValue>;
 
-/** The message of CPython's decoder about a document, and the index (UTF-16 units) of the character it is about. */
+/** The message of CPython's decoder about a document, and the index (in UTF-16 units) of the affected character. */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
   readonly at: number;
@@ -31,7 +31,9 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** Nested deeper than Python's recursion limit, or an integer longer than its limit of 4,300 digits. */
+/**
+ * The document is nested deeper than Python's recursion limit, or has an integer longer than its limit of 4,300 digits.
+ */
 export class JsonLimitError extends Error {
   override readonly name = "JsonLimitError";
 }
@@ -40,7 +42,7 @@ const maxDepth = 1_000;
 const maxDigits = 4_300;
 const space = /[ \t\n\r]*/y;
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-/** Undefined: a number. */
+/** Undefined for a number. */
 const words: ReadonlyMap<string, boolean | null | undefined> = new Map([
   ["null", null],
   ["true", true],
@@ -60,37 +62,43 @@ const escapes = lookupTable<string>({
   t: "\t",
 });
 
-/** Builds values as they are read. */
+/** Builds values while they are read. */
 interface ValueBuilder<Value> {
-  number(text: string): Value;
-  object(members: ReadonlyMap<string, Value>): Value;
+  createNumber(text: string): Value;
+  createObject(members: ReadonlyMap<string, Value>): Value;
 }
 
-const asWritten: ValueBuilder<SourceValue> = { number: (text) => new SourceNumber(text), object: (members) => members };
-const asParsed: ValueBuilder<unknown> = { number: Number, object: (members) => Object.fromEntries(members) };
+const asWritten: ValueBuilder<SourceValue> = {
+  createNumber: (text) => new SourceNumber(text),
+  createObject: (members) => members,
+};
+const asParsed: ValueBuilder<unknown> = {
+  createNumber: Number,
+  createObject: (members) => Object.fromEntries(members),
+};
 
 /**
- * Parses as CPython 3.11 does (NaN and Infinity included), without losing how numbers were written. Follows
- * Modules/_json.c function by function, because the position that an error names depends on its order of looking.
- * Fails with JsonSyntaxError or JsonLimitError.
+ * Parses as CPython 3.11 does (NaN and Infinity included), without losing the spelling of numbers. Follows
+ * Modules/_json.c function by function, because the position in an error depends on the order of its checks. Fails with
+ * JsonSyntaxError or JsonLimitError.
  */
 export const parsePythonJson = (text: string): SourceValue => parse(text, asWritten);
 
-/** The same, as JavaScript's JSON.parse would give it; NaN and Infinity as such. */
+/** Parses the same text to the values of JavaScript's JSON.parse. NaN and Infinity stay numbers. */
 export const parsePlainJson = (text: string): unknown => parse(text, asParsed);
 
 function parse<Value>(text: string, making: ValueBuilder<Value>): Value {
-  const reader = new Reader(text, making);
-  const value = reader.value(reader.afterSpace(0), 0);
-  const end = reader.afterSpace(reader.next);
+  const reader = new JsonReader(text, making);
+  const value = reader.readValue(reader.skipSpace(0), 0);
+  const end = reader.skipSpace(reader.next);
   if (end !== text.length) throw new JsonSyntaxError("Extra data", end);
   return value;
 }
 
-class Reader<Value> {
+class JsonReader<Value> {
   readonly #text: string;
   readonly #making: ValueBuilder<Value>;
-  /** Index after the value that was read last. */
+  /** The index after the last value. */
   next = 0;
 
   constructor(text: string, making: ValueBuilder<Value>) {
@@ -99,29 +107,29 @@ class Reader<Value> {
   }
 
   /** The index of the first character at or after `at` that is not white space. */
-  afterSpace(at: number): number {
+  skipSpace(at: number): number {
     space.lastIndex = at;
     space.test(this.#text);
     return space.lastIndex;
   }
 
-  value(at: number, depth: number): Value {
+  readValue(at: number, depth: number): Value {
     const first = this.#text[at];
-    if (first === '"') return this.#string(at + 1) as Value;
+    if (first === '"') return this.#readString(at + 1) as Value;
     if (first === "{" || first === "[") {
       if (depth >= maxDepth) throw new JsonLimitError("nested too deeply");
-      return first === "{" ? this.#object(at + 1, depth + 1) : this.#array(at + 1, depth + 1);
+      return first === "{" ? this.#readObject(at + 1, depth + 1) : this.#readArray(at + 1, depth + 1);
     }
     for (const [word, value] of words) {
       if (this.#text.startsWith(word, at)) {
         this.next = at + word.length;
-        return value === undefined ? this.#making.number(word) : (value as Value);
+        return value === undefined ? this.#making.createNumber(word) : (value as Value);
       }
     }
-    return this.#number(at);
+    return this.#readNumber(at);
   }
 
-  #number(at: number): Value {
+  #readNumber(at: number): Value {
     number.lastIndex = at;
     const match = number.exec(this.#text);
     if (!match) throw new JsonSyntaxError("Expecting value", at);
@@ -130,51 +138,51 @@ class Reader<Value> {
       throw new JsonLimitError("an integer of more than 4300 digits");
     }
     this.next = number.lastIndex;
-    return this.#making.number(text);
+    return this.#making.createNumber(text);
   }
 
-  #object(start: number, depth: number): Value {
+  #readObject(start: number, depth: number): Value {
     const members = new Map<string, Value>();
-    let at = this.afterSpace(start);
+    let at = this.skipSpace(start);
     if (this.#text[at] === "}") {
       this.next = at + 1;
-      return this.#making.object(members);
+      return this.#making.createObject(members);
     }
     for (;;) {
       if (this.#text[at] !== '"') throw new JsonSyntaxError("Expecting property name enclosed in double quotes", at);
-      const key = this.#string(at + 1);
-      at = this.afterSpace(this.next);
+      const key = this.#readString(at + 1);
+      at = this.skipSpace(this.next);
       if (this.#text[at] !== ":") throw new JsonSyntaxError("Expecting ':' delimiter", at);
-      members.set(key, this.value(this.afterSpace(at + 1), depth));
-      at = this.afterSpace(this.next);
+      members.set(key, this.readValue(this.skipSpace(at + 1), depth));
+      at = this.skipSpace(this.next);
       if (this.#text[at] === "}") break;
       if (this.#text[at] !== ",") throw new JsonSyntaxError("Expecting ',' delimiter", at);
-      at = this.afterSpace(at + 1);
+      at = this.skipSpace(at + 1);
     }
     this.next = at + 1;
-    return this.#making.object(members);
+    return this.#making.createObject(members);
   }
 
-  #array(start: number, depth: number): Value {
+  #readArray(start: number, depth: number): Value {
     const items: Value[] = [];
-    let at = this.afterSpace(start);
+    let at = this.skipSpace(start);
     if (this.#text[at] === "]") {
       this.next = at + 1;
       return items as Value;
     }
     for (;;) {
-      items.push(this.value(at, depth));
-      at = this.afterSpace(this.next);
+      items.push(this.readValue(at, depth));
+      at = this.skipSpace(this.next);
       if (this.#text[at] === "]") break;
       if (this.#text[at] !== ",") throw new JsonSyntaxError("Expecting ',' delimiter", at);
-      at = this.afterSpace(at + 1);
+      at = this.skipSpace(at + 1);
     }
     this.next = at + 1;
     return items as Value;
   }
 
   /** `start` is the index after the opening quote. */
-  #string(start: number): string {
+  #readString(start: number): string {
     let out = "";
     let from = start;
     for (let at = start; ; at += 1) {
@@ -190,7 +198,7 @@ class Reader<Value> {
       const letter = this.#text[at + 1];
       if (letter === undefined) throw new JsonSyntaxError("Unterminated string starting at", start - 1);
       if (letter === "u") {
-        out += String.fromCharCode(this.#unit(at + 1));
+        out += String.fromCharCode(this.#readCodeUnit(at + 1));
         at += 5;
       } else {
         const character = escapes[letter];
@@ -202,8 +210,8 @@ class Reader<Value> {
     }
   }
 
-  /** The code unit of a `uXXXX`, given the index of its `u`; at least one character must follow the digits. */
-  #unit(at: number): number {
+  /** Reads the code unit of a `uXXXX` at the index of its `u`. At least one character must follow the digits. */
+  #readCodeUnit(at: number): number {
     const digits = this.#text.slice(at + 1, at + 5);
     if (at + 5 >= this.#text.length || !/^[0-9a-fA-F]{4}$/.test(digits)) {
       throw new JsonSyntaxError("Invalid \\uXXXX escape", at);

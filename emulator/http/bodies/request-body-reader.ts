@@ -5,17 +5,17 @@ import { Deadlines } from "../outgoing/deadlines.ts";
 /** DECISIONS.md, R16 and C24 */
 export const maxBodyBytes = 64 * 1024 * 1024;
 
-/** Of a request, or of the notifications that it would make the emulator send. */
+/** The limit applies to a request, or to the notifications that it would cause. */
 export class MaxBodyBytesExceededError extends Error {
   override readonly name = "MaxBodyBytesExceededError";
 }
 
-/** The caller went away before its body was complete: there is no connection to answer. */
+/** The client disconnected before its body was complete, so no response is possible. */
 export class BodyAbortedError extends Error {
   override readonly name = "BodyAbortedError";
 }
 
-/** The caller takes longer than a request may. */
+/** The client takes longer than the timeout. */
 export class BodyTimeoutError extends Error {
   override readonly name = "BodyTimeoutError";
 }
@@ -26,15 +26,15 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
   (headers["content-length"] !== undefined && headers["content-length"] !== "0");
 
 /**
- * Longest time that a request may take to arrive; wall-clock milliseconds. A client that sends it drop by drop holds a
- * connection forever.
+ * Timeouts for reading a request, in wall-clock milliseconds. Without them, a client that sends one byte at a time
+ * would hold a connection forever.
  */
 export interface BodyReadTimeouts {
-  /** From its first byte to the end of its head. Node checks it, and answers 408 itself. */
+  /** From its first byte to the end of its head. Node checks it and responds with 408 itself. */
   readonly headMs: number;
-  /** For the whole of a body that is read into memory, and for the unread rest after the response. */
+  /** For the whole body if it is read into memory, and for the unread rest after the response. */
   readonly bodyMs: number;
-  /** An upload may take as long as it needs, but in each such time `paceBytes` must come. */
+  /** An upload may take as long as it needs, but at least `paceBytes` must arrive in each interval. */
   readonly paceMs: number;
   readonly paceBytes: number;
 }
@@ -46,35 +46,38 @@ export const defaultBodyReadTimeouts: BodyReadTimeouts = {
   paceBytes: 60 * 1024,
 };
 
-/** Receives the bodies of one listener, each within its time. */
+/** Reads the bodies of one listener, each with its timeout. */
 export class RequestBodyReader {
   readonly #limits: BodyReadTimeouts;
-  readonly #whole: Deadlines<() => void>;
+  readonly #bodyDeadlines: Deadlines<() => void>;
   readonly #paces: Deadlines<() => void>;
 
   constructor(wall: WallClock, limits: BodyReadTimeouts) {
-    const late = (cut: () => void) => cut();
+    const cutLate = (cut: () => void) => cut();
     this.#limits = limits;
-    this.#whole = new Deadlines(wall, limits.bodyMs, late);
-    this.#paces = new Deadlines(wall, limits.paceMs, late);
+    this.#bodyDeadlines = new Deadlines(wall, limits.bodyMs, cutLate);
+    this.#paces = new Deadlines(wall, limits.paceMs, cutLate);
   }
 
-  /** The whole body. Fails with MaxBodyBytesExceededError, BodyAbortedError or BodyTimeoutError. */
+  /** Reads the whole body. Fails with MaxBodyBytesExceededError, BodyAbortedError or BodyTimeoutError. */
   collect(raw: IncomingMessage, maxBytes = maxBodyBytes): Promise<Buffer> {
-    return readBody(raw, maxBytes, (late) => this.#whole.enter(late));
+    return readBody(raw, maxBytes, (late) => this.#bodyDeadlines.enter(late));
   }
 
-  /** A body in pieces, as they come. Fails with BodyAbortedError; where they come too slowly the connection is cut. */
-  async *pieces(raw: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+  /**
+   * Reads a body in pieces, as they arrive. Fails with BodyAbortedError. If the pieces arrive too slowly, the
+   * connection is closed.
+   */
+  async *readPieces(raw: IncomingMessage): AsyncGenerator<Uint8Array, void> {
     let received = 0;
     let receivedBefore = 0;
     const checkPace = () => {
       if (received - receivedBefore < this.#limits.paceBytes)
         return void raw.destroy(new BodyTimeoutError("the body was received too slowly"));
       receivedBefore = received;
-      leave = this.#paces.enter(checkPace);
+      cancel = this.#paces.enter(checkPace);
     };
-    let leave = this.#paces.enter(checkPace);
+    let cancel = this.#paces.enter(checkPace);
     try {
       for await (const piece of raw as AsyncIterable<Uint8Array>) {
         received += piece.byteLength;
@@ -83,47 +86,47 @@ export class RequestBodyReader {
     } catch (cause) {
       throw new BodyAbortedError("aborted", { cause });
     } finally {
-      leave();
+      cancel();
     }
   }
 
-  /** After the response: Node reads the rest of a body, so that the connection can be used again. */
+  /** Called after the response: Node reads the rest of a body, so that the connection can be used again. */
   discard(raw: IncomingMessage): void {
     if (!hasBody(raw) || raw.complete || raw.destroyed) return;
-    const leave = this.#whole.enter(() => raw.socket.destroy());
-    raw.once("close", leave);
+    const cancel = this.#bodyDeadlines.enter(() => raw.socket.destroy());
+    raw.once("close", cancel);
   }
 
   /** Removes all deadlines. */
   stop(): void {
-    this.#whole.stop();
+    this.#bodyDeadlines.stop();
     this.#paces.stop();
   }
 }
 
 /**
- * The whole body as one Buffer. Fails with MaxBodyBytesExceededError as soon as it is known to be over `maxBytes`, and with BodyTimeoutError
- * when `enter`, which gives the way to leave, has called back first.
+ * Reads the whole body into one Buffer. Fails with MaxBodyBytesExceededError when it exceeds `maxBytes`, and with
+ * BodyTimeoutError when `enter` has called back first. `enter` returns the function that cancels the timeout.
  */
 function readBody(raw: IncomingMessage, maxBytes: number, enter: (late: () => void) => () => void): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (Number(raw.headers["content-length"]) > maxBytes) return reject(new MaxBodyBytesExceededError("announced"));
     const chunks: Buffer[] = [];
     let size = 0;
-    const done = (error?: Error) => {
+    const finish = (error?: Error) => {
       raw.off("data", onData).off("end", onEnd).off("close", onClose);
-      leave();
+      cancel();
       if (error) reject(error);
       else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
     };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > maxBytes) done(new MaxBodyBytesExceededError("sent"));
+      if (size > maxBytes) finish(new MaxBodyBytesExceededError("sent"));
       else chunks.push(chunk);
     };
-    const onEnd = () => done();
-    const onClose = () => done(new BodyAbortedError("aborted"));
-    const leave = enter(() => done(new BodyTimeoutError("the body was not received in time")));
+    const onEnd = () => finish();
+    const onClose = () => finish(new BodyAbortedError("aborted"));
+    const cancel = enter(() => finish(new BodyTimeoutError("the body was not received in time")));
     raw.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }

@@ -3,19 +3,19 @@ import type { Operation } from "../../../src/api/operation.ts";
 import type { DecodeProblem } from "../bodies/decode.ts";
 import type { HttpResponse } from "../reply.ts";
 
-/** How one service words what the HTTP layer rejects. Pure functions. */
+/** How one service words the rejections of the HTTP layer. Pure functions. */
 export interface Dialect {
-  /** The fields are not as declared; `problems` in the order path, query, headers, body. */
-  invalid(problems: readonly ValidationProblem[], operation: Operation): HttpResponse;
-  unreadable(problem: DecodeProblem): HttpResponse;
-  tooLarge(): HttpResponse;
-  /** Nothing was stored; `rejected` names the file, if others can be written. */
-  storeFailed(refused?: string): HttpResponse;
-  /** Nothing is declared for this path; `nearest` is the path that the caller may have meant. */
-  notFound(nearest: Operation | undefined): HttpResponse;
-  methodNotAllowed(method: string, allowed: readonly string[]): HttpResponse;
+  /** The fields do not match the declaration. `problems` has the order path, query, headers, body. */
+  toInvalidResponse(problems: readonly ValidationProblem[], operation: Operation): HttpResponse;
+  toUnreadableResponse(problem: DecodeProblem): HttpResponse;
+  toTooLargeResponse(): HttpResponse;
+  /** Nothing was stored. `rejected` names the file, if others can be written. */
+  storeFailed(rejectedFile?: string): HttpResponse;
+  /** Nothing is declared for this path. `nearest` is the operation that the client may have meant. */
+  toNotFoundResponse(nearest: Operation | undefined): HttpResponse;
+  toMethodNotAllowedResponse(method: string, allowed: readonly string[]): HttpResponse;
   /** The emulator has a bug in the operation. */
-  bug(operation: string): HttpResponse;
+  toBugResponse(operation: string): HttpResponse;
 }
 
 export const formatBugMessage = (operation: string): string =>
@@ -36,8 +36,8 @@ export interface ValidationProblem {
   readonly sent: unknown;
 }
 
-/** The value at a path of the input; undefined if there is none. */
-export function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
+/** Returns the value at a path of the input. Undefined if there is none. */
+export function getValueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
   let at = sent;
   for (const key of path) {
     if (at instanceof Map) at = at.get(key);

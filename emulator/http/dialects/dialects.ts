@@ -1,33 +1,33 @@
 import { isOAuthRequest, type Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import type { DecodeProblem } from "../bodies/decode.ts";
-import { failureResponse, type HttpResponse, jsonResponse } from "../reply.ts";
-import { type Dialect, formatBugMessage, formatOperation, type ValidationProblem, valueAt } from "./dialect.ts";
-import { fastapi, pydanticErrors } from "./pydantic.ts";
+import { createFailureResponse, createJsonResponse, type HttpResponse } from "../reply.ts";
+import { type Dialect, formatBugMessage, formatOperation, getValueAt, type ValidationProblem } from "./dialect.ts";
+import { fastapi, toPydanticErrors } from "./pydantic.ts";
 
 /** The contract API: shapes A and C (DECISIONS.md, F4, C1). */
 const platform: Dialect = {
-  invalid: (problems, operation) =>
+  toInvalidResponse: (problems, operation) =>
     isUnknownPath(problems, operation)
-      ? failureResponse("not-found", undefined)
-      : failureResponse("invalid-fields", fieldsOf(problems)),
+      ? createFailureResponse("not-found", undefined)
+      : createFailureResponse("invalid-fields", toFields(problems)),
 
-  unreadable: (problem) =>
+  toUnreadableResponse: (problem) =>
     problem.why === "media-type"
-      ? failureResponse("unsupported-media-type", { type: problem.type })
-      : failureResponse("json-parse-error", { reason: reasonOf(problem) }),
+      ? createFailureResponse("unsupported-media-type", { type: problem.type })
+      : createFailureResponse("json-parse-error", { reason: describeDecodeProblem(problem) }),
 
-  tooLarge: () => failureResponse("contracts-body-too-large", undefined),
-  storeFailed: () => failureResponse("contracts-store-failed", undefined),
-  notFound: () => failureResponse("not-found", undefined),
-  methodNotAllowed: (method, allowed): HttpResponse => {
-    const answer = failureResponse("method-not-allowed", { method });
+  toTooLargeResponse: () => createFailureResponse("contracts-body-too-large", undefined),
+  storeFailed: () => createFailureResponse("contracts-store-failed", undefined),
+  toNotFoundResponse: () => createFailureResponse("not-found", undefined),
+  toMethodNotAllowedResponse: (method, allowed): HttpResponse => {
+    const answer = createFailureResponse("method-not-allowed", { method });
     return { ...answer, headers: [...answer.headers, "allow", allowed.join(", ")] };
   },
-  bug: (operation) => jsonResponse(500, { detail: formatBugMessage(operation) }),
+  toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
-/** An id that cannot be one is an unknown id. */
+/** An invalid id counts as an unknown id. */
 const isUnknownPath = (problems: readonly ValidationProblem[], { failures }: Operation): boolean =>
   problems.some(({ part }) => part === "path") && failures.includes("not-found");
 
@@ -36,27 +36,27 @@ interface Fields {
 }
 
 /** `{"assignees": {"0": {"entity_id": ["Field required"]}}}`: lists of rows are keyed by index. */
-function fieldsOf(problems: readonly ValidationProblem[]): Fields {
+function toFields(problems: readonly ValidationProblem[]): Fields {
   const fields: Fields = Object.create(null);
   for (const problem of problems) {
-    for (const { path, msg, type, input } of pydanticErrors(problem)) {
-      if (path.length === 0) add(fields, ["non_field_errors"], wholeBody(type, input));
+    for (const { path, msg, type, input } of toPydanticErrors(problem)) {
+      if (path.length === 0) add(fields, ["non_field_errors"], describeBody(type, input));
       else add(fields, path.map(String), msg);
     }
   }
   return fields;
 }
 
-/** The framework's own words for a body that is no object. */
-const wholeBody = (type: string, input: unknown): string =>
-  type === "missing" ? "No data provided" : `Invalid data. Expected a dictionary, but got ${pythonType(input)}.`;
+/** The framework's message for a body that is not an object. */
+const describeBody = (type: string, input: unknown): string =>
+  type === "missing" ? "No data provided" : `Invalid data. Expected a dictionary, but got ${getPythonType(input)}.`;
 
-function pythonType(input: unknown): string {
+function getPythonType(input: unknown): string {
   if (Array.isArray(input)) return "list";
   if (typeof input === "string") return "str";
   if (typeof input === "boolean") return "bool";
   if (input === null || input === undefined) return "NoneType";
-  return /^-?\d+$/.test(String(valueAt(input, ["text"]) ?? input)) ? "int" : "float";
+  return /^-?\d+$/.test(String(getValueAt(input, ["text"]) ?? input)) ? "int" : "float";
 }
 
 function add(fields: Fields, path: readonly string[], message: string): void {
@@ -74,7 +74,7 @@ function add(fields: Fields, path: readonly string[], message: string): void {
 }
 
 /** The text of Python's ValueError: `Expecting value: line 1 column 6 (char 5)`. */
-function reasonOf(problem: DecodeProblem): string {
+function describeDecodeProblem(problem: DecodeProblem): string {
   if (problem.why === "json") {
     const { message, line, column, at } = problem;
     return `${message}: line ${line} column ${column} (char ${at})`;
@@ -84,60 +84,64 @@ function reasonOf(problem: DecodeProblem): string {
 }
 
 /**
- * The routing service, where the specification declares no schema for a request of OAuth: an unreadable request is
+ * The routing service, if the specification declares no schema for an OAuth request: an unreadable request is
  * `invalid_request` (RFC 6749, 5.2; DECISIONS.md, P1).
  */
 const oauth: Dialect = {
   ...fastapi,
-  invalid: ([first]) => invalidRequest(wrongIn(first!)),
-  unreadable: (problem) => (problem.why === "repeated" ? fastapi.unreadable(problem) : invalidRequest(noParameters)),
+  toInvalidResponse: ([first]) => createInvalidRequest(describePosition(first!)),
+  toUnreadableResponse: (problem) =>
+    problem.why === "repeated" ? fastapi.toUnreadableResponse(problem) : createInvalidRequest(noParameters),
 };
 
-const invalidRequest = (reason: string) => failureResponse("invalid-request", { reason });
+const createInvalidRequest = (reason: string) => createFailureResponse("invalid-request", { reason });
 
 const noParameters = "The body is neither a form nor a JSON object";
 
 /** All parameters are strings. */
-const wrongIn = ({ issue: { path } }: ValidationProblem): string =>
+const describePosition = ({ issue: { path } }: ValidationProblem): string =>
   path.length === 0 ? noParameters : `${path.map(String).join(".")} is not a string`;
 
-const error = (code: string, message: string, hint?: string) => ({
+const createError = (code: string, message: string, hint?: string) => ({
   error: { code, message, ...(hint === undefined ? {} : { hint }) },
 });
 
-/** The emulator's own control plane: problems in words. */
+/** The emulator's own control plane, which lists problems as text. */
 const control: Dialect = {
-  invalid: (problems) => failureResponse("invalid-control-input", { problems: problems.flatMap(wordsOf) }),
-  unreadable: (problem) => failureResponse("invalid-control-input", { problems: [unreadableWords(problem)] }),
-  tooLarge: () => jsonResponse(413, error("body_too_large", "The body is larger than the limit of the emulator.")),
-  storeFailed: (refused) => failureResponse("control-store-failed", { refused }),
-  notFound: (nearest) =>
-    jsonResponse(
+  toInvalidResponse: (problems) =>
+    createFailureResponse("invalid-control-input", { problems: problems.flatMap(formatProblem) }),
+  toUnreadableResponse: (problem) =>
+    createFailureResponse("invalid-control-input", { problems: [formatUnreadable(problem)] }),
+  toTooLargeResponse: () =>
+    createJsonResponse(413, createError("body_too_large", "The body is larger than the limit of the emulator.")),
+  storeFailed: (refused) => createFailureResponse("control-store-failed", { refused }),
+  toNotFoundResponse: (nearest) =>
+    createJsonResponse(
       404,
-      error(
+      createError(
         "not_found",
         "Path not found in the control plane.",
         nearest && `Nearest: ${nearest.id} ${formatOperation(nearest)}`,
       ),
     ),
-  methodNotAllowed: (method, allowed) =>
-    jsonResponse(
+  toMethodNotAllowedResponse: (method, allowed) =>
+    createJsonResponse(
       405,
-      error("method_not_allowed", `Method ${method} is not allowed.`, `Allowed: ${allowed.join(", ")}`),
+      createError("method_not_allowed", `Method ${method} is not allowed.`, `Allowed: ${allowed.join(", ")}`),
       ["allow", allowed.join(", ")],
     ),
-  bug: (operation) => jsonResponse(500, error("emulator_bug", formatBugMessage(operation))),
+  toBugResponse: (operation) => createJsonResponse(500, createError("emulator_bug", formatBugMessage(operation))),
 };
 
-/** `by: Input should be a valid string`; `query limit: …` and `path id: …` say where else to look. */
-const wordsOf = (problem: ValidationProblem): string[] =>
-  pydanticErrors(problem).map(({ path, msg }) => {
+/** `by: Input should be a valid string`. `query limit: …` and `path id: …` name the part. */
+const formatProblem = (problem: ValidationProblem): string[] =>
+  toPydanticErrors(problem).map(({ path, msg }) => {
     const name = path.join(".");
     const field = problem.part === "body" ? name || "body" : `${problem.part} ${name}`;
     return msg.startsWith("must ") ? `${field} ${msg}` : `${field}: ${msg}`;
   });
 
-function unreadableWords(problem: DecodeProblem): string {
+function formatUnreadable(problem: DecodeProblem): string {
   switch (problem.why) {
     case "json":
       return `body: not JSON, ${problem.message} at character ${problem.at}`;
@@ -152,6 +156,6 @@ function unreadableWords(problem: DecodeProblem): string {
 
 export const dialects: Readonly<Record<Service["dialect"], Dialect>> = { fastapi, platform, control };
 
-/** How what an operation rejects is worded. */
-export const dialectOf = ({ service, request: { body } }: Operation): Dialect =>
+/** The dialect that words the rejections of an operation. */
+export const getDialect = ({ service, request: { body } }: Operation): Dialect =>
   isOAuthRequest(body) ? oauth : dialects[service.dialect];

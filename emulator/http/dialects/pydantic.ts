@@ -1,74 +1,75 @@
 import type * as z from "zod";
 import type { ValidationItem } from "../../../src/api/router/failures.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
-import { failureResponse, jsonResponse } from "../reply.ts";
-import { definitionOf, kindOf, schemaAt } from "../validation/schema.ts";
+import { createFailureResponse, createJsonResponse } from "../reply.ts";
+import { findSchema, getDefinition, getKind } from "../validation/schema.ts";
 import { maxProblems } from "../validation/validate.ts";
-import { type Dialect, formatBugMessage, type Issue, type ValidationProblem, valueAt } from "./dialect.ts";
+import { type Dialect, formatBugMessage, getValueAt, type Issue, type ValidationProblem } from "./dialect.ts";
 
 /**
- * The text that pydantic 2 has for one problem (DECISIONS.md, P13). By hand: zod checks, and no library words problems
- * so.
+ * The message of pydantic 2 for one problem (DECISIONS.md, P13). By hand: zod validates, and no library has these
+ * messages.
  */
 export interface PydanticError {
   readonly type: string;
   readonly path: readonly (string | number)[];
   readonly msg: string;
   readonly ctx?: Readonly<Record<string, unknown>>;
-  /** Quoted in the error; for a missing field, the object that lacks it. */
+  /** The value that the error quotes. For a missing field, the object that lacks it. */
   readonly input: unknown;
 }
 
-/** The errors of one problem: a zod issue may name several keys, or several branches of a union. */
-export function pydanticErrors({ part, issue, schema, sent }: ValidationProblem): readonly PydanticError[] {
+/** Converts one problem to errors: a zod issue may name several keys, or several branches of a union. */
+export function toPydanticErrors({ part, issue, schema, sent }: ValidationProblem): readonly PydanticError[] {
   const path = issue.path as (string | number)[];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.slice(0, maxProblems).map((key) => ({
       type: "extra_forbidden",
       path: [...path, key],
       msg: "Extra inputs are not permitted",
-      input: valueAt(sent, [...path, key]),
+      input: getValueAt(sent, [...path, key]),
     }));
   }
   if (issue.code === "invalid_union") {
-    const branch = likeliestBranch(issue.errors);
+    const branch = findLikeliestBranch(issue.errors);
     return branch.flatMap((inner) =>
-      pydanticErrors({ part, schema, sent, issue: { ...inner, path: [...path, ...inner.path] } as Issue }),
+      toPydanticErrors({ part, schema, sent, issue: { ...inner, path: [...path, ...inner.path] } as Issue }),
     );
   }
 
-  const input = valueAt(sent, path);
+  const input = getValueAt(sent, path);
   if (input === undefined) {
-    // Only bodies quote the object that lacks the field; a body, query or header that is absent quotes null.
-    const parent = part === "body" && path.length > 0 ? valueAt(sent, path.slice(0, -1)) : null;
+    // Only bodies quote the object that lacks the field. A missing body, query or header quotes null.
+    const parent = part === "body" && path.length > 0 ? getValueAt(sent, path.slice(0, -1)) : null;
     return [{ type: "missing", path, msg: "Field required", input: parent }];
   }
-  return [{ ...words(issue, schemaAt(schema, path), input), path, input }];
+  return [{ ...describeIssue(issue, findSchema(schema, path), input), path, input }];
 }
 
-/** The branch of a union that got furthest: its problems lie deepest, or are the fewest. */
-function likeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] {
-  const depth = (issues: readonly Issue[]) => issues.reduce((most, { path }) => Math.max(most, path.length), 0);
+/** Finds the branch of a union with the deepest problems, or with the fewest. */
+function findLikeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] {
+  const getDepth = (issues: readonly Issue[]) => issues.reduce((most, { path }) => Math.max(most, path.length), 0);
   return (
-    [...branches].filter((issues) => issues.length > 0).sort((a, b) => depth(b) - depth(a) || a.length - b.length)[0] ??
-    []
+    [...branches]
+      .filter((issues) => issues.length > 0)
+      .sort((a, b) => getDepth(b) - getDepth(a) || a.length - b.length)[0] ?? []
   );
 }
 
-type Words = Pick<PydanticError, "type" | "msg" | "ctx">;
+type IssueText = Pick<PydanticError, "type" | "msg" | "ctx">;
 
-function words(issue: Issue, schema: z.ZodType | undefined, input: unknown): Words {
+function describeIssue(issue: Issue, schema: z.ZodType | undefined, input: unknown): IssueText {
   switch (issue.code) {
     case "invalid_type":
-      return wrongType(expectedKind(issue.expected, kindOf(schema)), input);
+      return describeWrongType(getExpectedKind(issue.expected, getKind(schema)), input);
     case "invalid_value":
-      return wrongChoice(issue.values, schema);
+      return describeWrongChoice(issue.values, schema);
     case "too_small":
-      return tooSmall(issue);
+      return describeTooSmall(issue);
     case "too_big":
-      return tooBig(issue);
+      return describeTooBig(issue);
     case "invalid_format":
-      return wrongFormat(issue);
+      return describeWrongFormat(issue);
     case "not_multiple_of":
       return {
         type: "multiple_of",
@@ -80,11 +81,11 @@ function words(issue: Issue, schema: z.ZodType | undefined, input: unknown): Wor
   }
 }
 
-/** Zod names both kinds of number alike; in a union only the issue knows which branch is meant. */
-const expectedKind = (expected: string, declared: string): string =>
+/** Zod has one name for both kinds of number. In a union only the issue shows which branch applies. */
+const getExpectedKind = (expected: string, declared: string): string =>
   (expected === "number" || expected === "int") && declared !== "union" ? declared : expected;
 
-function wrongType(expected: string, input: unknown): Words {
+function describeWrongType(expected: string, input: unknown): IssueText {
   const text = typeof input === "string";
   switch (expected) {
     case "string":
@@ -119,24 +120,24 @@ function wrongType(expected: string, input: unknown): Words {
   }
 }
 
-function wrongChoice(values: readonly unknown[], schema: z.ZodType | undefined): Words {
+function describeWrongChoice(values: readonly unknown[], schema: z.ZodType | undefined): IssueText {
   const quoted = values.map((value) => (typeof value === "string" ? `'${value}'` : String(value)));
   const last = quoted.pop()!;
   const expected = quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`;
-  const type = schema && definitionOf(schema).type === "literal" ? "literal_error" : "enum";
+  const type = schema && getDefinition(schema).type === "literal" ? "literal_error" : "enum";
   return { type, msg: `Input should be ${expected}`, ctx: { expected } };
 }
 
-type TooSmall = Extract<Issue, { code: "too_small" }>;
-type TooBig = Extract<Issue, { code: "too_big" }>;
+type TooSmallIssue = Extract<Issue, { code: "too_small" }>;
+type TooBigIssue = Extract<Issue, { code: "too_big" }>;
 
-const plural = (count: number | bigint, noun: string) => `${count} ${noun}${Number(count) === 1 ? "" : "s"}`;
+const pluralize = (count: number | bigint, noun: string) => `${count} ${noun}${Number(count) === 1 ? "" : "s"}`;
 
-function tooSmall({ origin, minimum, inclusive, input }: TooSmall): Words {
+function describeTooSmall({ origin, minimum, inclusive, input }: TooSmallIssue): IssueText {
   if (origin === "string") {
     return {
       type: "string_too_short",
-      msg: `String should have at least ${plural(minimum, "character")}`,
+      msg: `String should have at least ${pluralize(minimum, "character")}`,
       ctx: { min_length: minimum },
     };
   }
@@ -144,7 +145,7 @@ function tooSmall({ origin, minimum, inclusive, input }: TooSmall): Words {
     const actual = (input as readonly unknown[] | undefined)?.length ?? 0;
     return {
       type: "too_short",
-      msg: `List should have at least ${plural(minimum, "item")} after validation, not ${actual}`,
+      msg: `List should have at least ${pluralize(minimum, "item")} after validation, not ${actual}`,
       ctx: { field_type: "List", min_length: minimum, actual_length: actual },
     };
   }
@@ -153,11 +154,11 @@ function tooSmall({ origin, minimum, inclusive, input }: TooSmall): Words {
     : { type: "greater_than", msg: `Input should be greater than ${minimum}`, ctx: { gt: minimum } };
 }
 
-function tooBig({ origin, maximum, inclusive, input }: TooBig): Words {
+function describeTooBig({ origin, maximum, inclusive, input }: TooBigIssue): IssueText {
   if (origin === "string") {
     return {
       type: "string_too_long",
-      msg: `String should have at most ${plural(maximum, "character")}`,
+      msg: `String should have at most ${pluralize(maximum, "character")}`,
       ctx: { max_length: maximum },
     };
   }
@@ -165,7 +166,7 @@ function tooBig({ origin, maximum, inclusive, input }: TooBig): Words {
     const actual = (input as readonly unknown[] | undefined)?.length ?? 0;
     return {
       type: "too_long",
-      msg: `List should have at most ${plural(maximum, "item")} after validation, not ${actual}`,
+      msg: `List should have at most ${pluralize(maximum, "item")} after validation, not ${actual}`,
       ctx: { field_type: "List", max_length: maximum, actual_length: actual },
     };
   }
@@ -174,8 +175,8 @@ function tooBig({ origin, maximum, inclusive, input }: TooBig): Words {
     : { type: "less_than", msg: `Input should be less than ${maximum}`, ctx: { lt: maximum } };
 }
 
-function wrongFormat({ format, message, pattern }: Extract<Issue, { code: "invalid_format" }>): Words {
-  // A message of the declaration's own says more than any of these.
+function describeWrongFormat({ format, message, pattern }: Extract<Issue, { code: "invalid_format" }>): IssueText {
+  // A message of the declaration is more specific than these.
   if (!message.startsWith("Invalid ")) return { type: "value_error", msg: message };
   if (format === "regex") {
     const bare = (pattern ?? "").replace(/^\/|\/[a-z]*$/g, "");
@@ -193,9 +194,9 @@ const nouns: ReadonlyMap<string, string> = new Map([
 
 /** FastAPI ≥ 0.132 with pydantic 2 (DECISIONS.md, R1, P12). */
 export const fastapi: Dialect = {
-  invalid: (problems) => failureResponse("validation", problems.flatMap(itemsOf)),
+  toInvalidResponse: (problems) => createFailureResponse("validation", problems.flatMap(toItems)),
 
-  unreadable: (problem) => {
+  toUnreadableResponse: (problem) => {
     if (problem.why === "json") {
       const item = {
         type: "json_invalid",
@@ -204,43 +205,43 @@ export const fastapi: Dialect = {
         input: {},
         ctx: { error: problem.message },
       };
-      return failureResponse("validation", [item]);
+      return createFailureResponse("validation", [item]);
     }
-    if (problem.why === "multipart") return jsonResponse(400, { detail: problem.message });
+    if (problem.why === "multipart") return createJsonResponse(400, { detail: problem.message });
     if (problem.why === "repeated") {
-      return failureResponse("invalid-request", { reason: `${problem.name} is repeated` });
+      return createFailureResponse("invalid-request", { reason: `${problem.name} is repeated` });
     }
-    return failureResponse("unparsable-body", undefined);
+    return createFailureResponse("unparsable-body", undefined);
   },
 
-  tooLarge: () => failureResponse("body-too-large", undefined),
-  storeFailed: () => failureResponse("store-failed", undefined),
-  notFound: () => jsonResponse(404, { detail: "Not Found" }),
-  methodNotAllowed: (_, allowed) =>
-    jsonResponse(405, { detail: "Method Not Allowed" }, ["allow", [...allowed].sort().join(", ")]),
-  bug: (operation) => jsonResponse(500, { detail: formatBugMessage(operation) }),
+  toTooLargeResponse: () => createFailureResponse("body-too-large", undefined),
+  storeFailed: () => createFailureResponse("store-failed", undefined),
+  toNotFoundResponse: () => createJsonResponse(404, { detail: "Not Found" }),
+  toMethodNotAllowedResponse: (_, allowed) =>
+    createJsonResponse(405, { detail: "Method Not Allowed" }, ["allow", [...allowed].sort().join(", ")]),
+  toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
-/** Keys in the order of the wire; `input` is always there, `null` where nothing was sent. */
-const itemsOf = (problem: ValidationProblem): ValidationItem[] =>
-  pydanticErrors(problem).map(({ type, path, msg, input, ctx }) => ({
+/** Keys in wire order. `input` always exists and is `null` if nothing was sent. */
+const toItems = (problem: ValidationProblem): ValidationItem[] =>
+  toPydanticErrors(problem).map(({ type, path, msg, input, ctx }) => ({
     type,
     loc: [problem.part, ...path],
     msg,
-    input: quoted(input),
+    input: quoteInput(input),
     ...(ctx && { ctx }),
   }));
 
 /**
- * At most this many characters of the input are quoted with one problem; a real service quotes all (DECISIONS.md, E11).
+ * The maximum number of characters of the input that one problem quotes. A real service quotes all (DECISIONS.md, E11).
  */
 const maxQuoteLength = 65_536;
 
-/** The quote of the input in an error: null if there is none, and a note if it is too long. */
-const quoted = (input: unknown): unknown =>
+/** Quotes the input in an error: null if there is none, and a note if it is too long. */
+const quoteInput = (input: unknown): unknown =>
   subtractLength(input, maxQuoteLength) < 0 ? `(omitted: more than ${maxQuoteLength} characters)` : (input ?? null);
 
-/** The rest of a length once a value is written; below 0 as soon as it does not fit. */
+/** Subtracts the length of a written value. Negative as soon as the value does not fit. */
 function subtractLength(value: unknown, length: number): number {
   if (typeof value === "string") return length - value.length - 2;
   if (value instanceof SourceNumber) return length - value.text.length;

@@ -2,7 +2,7 @@ import type { WallClock } from "../../../src/base/clock.ts";
 
 import { timedOut } from "../../../src/base/timing.ts";
 
-/** A waiting entry, between the earlier and the later ones. */
+/** A waiting entry in a linked list. */
 class Waiter<Waiting> {
   readonly waiting: Waiting | undefined;
   readonly until: number;
@@ -21,8 +21,8 @@ class Waiter<Waiting> {
     end.before = this;
   }
 
-  /** Forgets its neighbours, too: dead, it must not lead the garbage collector to those who came later. */
-  leave(): void {
+  /** Unlinks its neighbors, so that the garbage collector does not follow it to later entries. */
+  remove(): void {
     this.before.after = this.after;
     this.after.before = this.before;
     this.before = this;
@@ -31,43 +31,42 @@ class Waiter<Waiting> {
 }
 
 /**
- * Deadlines that are all equally far away when they are set, with one pending sleep for all of them: a timer for each
- * of thousands of requests, nearly none of which is ever late, would be felt. So would a Set: each table that it
- * outgrows continues pointing at the next, and all that ever stood in one is taken along into the old generation.
+ * Deadlines with the same duration, with one pending sleep for all of them, because a timer for each of thousands of
+ * requests is slow. A linked list replaces a Set, whose outgrown tables would keep all former entries alive.
  */
 export class Deadlines<Waiting> {
   readonly #wall: WallClock;
   readonly #afterMs: number;
   readonly #late: (waiting: Waiting) => void;
-  /** In the order in which they were set, which is the order in which they expire. */
+  /** In the order in which they were set, which is also the order in which they expire. */
   readonly #end = new Waiter<Waiting>(undefined, Number.POSITIVE_INFINITY);
   readonly #stop = new AbortController();
   #sleeping = false;
 
-  /** `late` is called with each that did not leave in time. */
+  /** `late` is called for each entry that has expired. */
   constructor(wall: WallClock, afterMs: number, late: (waiting: Waiting) => void) {
     this.#wall = wall;
     this.#afterMs = afterMs;
     this.#late = late;
   }
 
-  /** Returns the function that removes it; the entry may be used again. */
+  /** Adds an entry. Returns the function that removes it; the entry can then be added again. */
   enter(waiting: Waiting): () => void {
     const waiter = new Waiter(waiting, this.#wall.monotonicNow() + this.#afterMs);
     waiter.enter(this.#end);
     if (!this.#sleeping) void this.#watch();
-    return () => waiter.leave();
+    return () => waiter.remove();
   }
 
-  /** Everybody leaves, the first one first. */
+  /** Ends all entries, the first one first. */
   *clear(): Generator<Waiting> {
     for (let first = this.#end.after; first !== this.#end; first = this.#end.after) {
-      first.leave();
+      first.remove();
       yield first.waiting!;
     }
   }
 
-  /** Nothing is late any more. */
+  /** Removes all entries without calling `late`. */
   stop(): void {
     this.#stop.abort();
   }
@@ -80,7 +79,7 @@ export class Deadlines<Waiting> {
       if (left > 0) {
         await this.#wall.sleep(left, this.#stop.signal);
       } else {
-        first.leave();
+        first.remove();
         this.#late(first.waiting!);
       }
     }
@@ -88,27 +87,24 @@ export class Deadlines<Waiting> {
   }
 }
 
-/**
- * Waits for others, each time for this much wall-clock time at most; with one pending sleep for all who wait equally
- * long.
- */
+/** Waits for work with a limit in wall-clock time, with one pending sleep for all entries of the same duration. */
 export class TimeoutPool {
   readonly #wall: WallClock;
-  /** Lists by duration: durations come from settings, so there are few. */
+  /** Lists by duration. Durations come from settings, so there are few. */
   readonly #deadlines = new Map<number, Deadlines<() => void>>();
 
   constructor(wall: WallClock) {
     this.#wall = wall;
   }
 
-  /** Result of `work`, or `late` if that takes longer than `ms`. The work itself continues. */
+  /** Returns the result of `work`, or `timedOut` if that takes longer than `ms`. The work itself continues. */
   withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
-      const leave = this.#deadlinesOf(ms).enter(() => resolve(timedOut));
+      const remove = this.#getDeadlines(ms).enter(() => resolve(timedOut));
       const settle =
         <Outcome>(pass: (outcome: Outcome) => void) =>
         (outcome: Outcome) => {
-          leave();
+          remove();
           pass(outcome);
         };
       work.then(settle(resolve), settle(reject));
@@ -120,7 +116,7 @@ export class TimeoutPool {
     for (const deadlines of this.#deadlines.values()) deadlines.stop();
   }
 
-  #deadlinesOf(ms: number): Deadlines<() => void> {
+  #getDeadlines(ms: number): Deadlines<() => void> {
     let deadlines = this.#deadlines.get(ms);
     if (deadlines === undefined) {
       deadlines = new Deadlines(this.#wall, ms, (giveUp) => giveUp());

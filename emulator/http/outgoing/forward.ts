@@ -6,17 +6,17 @@ import type { Cause } from "../../store/cause.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { hopByHop, isEmulatorHeader, parseConnectionHeader, removeHeaders } from "../hop-by-hop.ts";
 import { Passthrough } from "../reply.ts";
-import { originForm } from "../routing/path.ts";
+import { toOriginForm } from "../routing/path.ts";
 import { type CausePropagator, toLinkHeader } from "./cause-propagator.ts";
 import { TimeoutPool } from "./deadlines.ts";
 import { maxHeadBytes } from "./post-exchange.ts";
 
-/** The parts of a received request that are sent on. */
+/** The forwarded parts of a received request. */
 export type ForwardableRequest = Pick<
   ReceivedRequest,
   "method" | "target" | "rawHeaders" | "body" | "remoteAddress" | "origin"
 > & {
-  /** Cause of the request: only the listeners of this emulator receive it. */
+  /** Cause of the request. Only the listeners of this emulator receive it. */
   readonly cause?: Cause | undefined;
 };
 
@@ -25,46 +25,49 @@ export type ForwardResult =
   | { readonly kind: "answered"; readonly answer: Passthrough }
   | { readonly kind: "unreachable"; readonly reason: string };
 
-/** A request on its way. */
+/** A pending request. */
 export interface PendingForward {
   /** The head of the response; its body is streamed. Never rejects. */
   readonly sent: Promise<ForwardResult>;
-  /** The caller no longer waits for the response. */
-  breakOff(): void;
+  /** Called when the client no longer waits for the response. */
+  abort(): void;
 }
 
-/** Sends received requests on to other servers, over real HTTP. */
+/** Forwards received requests to other servers, over real HTTP. */
 export interface Forwarder {
   /**
-   * Sends method, target, headers and body unchanged (hop-by-hop headers aside; `via` and `x-forwarded-*` added).
-   * Redirects are not followed.
+   * Sends method, target, headers and body unchanged, without hop-by-hop headers and with `via` and `x-forwarded-*`.
+   * Does not follow redirects.
    */
   send(url: string, request: ForwardableRequest): PendingForward;
-  /** Result of `work`, or `late` if that takes longer than `ms` of wall-clock time. The work itself continues. */
-  within<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut>;
-  /** Whether this forwarder sent the request itself: somewhere a URL points back at the sender. */
+  /**
+   * Returns the result of `work`, or `timedOut` if that takes longer than `ms` of wall-clock time. The work itself
+   * continues.
+   */
+  withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut>;
+  /** Whether this forwarder sent the request itself, because a URL points back at the sender. */
   isOwn(request: Pick<ReceivedRequest, "headers">): boolean;
-  /** Ends all connections, those in use too. */
+  /** Closes all connections, including those in use. */
   close(): Promise<void>;
 }
 
-/** The reason to break off with. One for all: it would be made again, with its stack, for each request. */
-const nobodyWaits = new Error("The caller has stopped waiting");
+/** The error for aborted requests, created once because each new one would have a stack. */
+const clientGoneError = new Error("The caller has stopped waiting");
 
-/** Headers of a request that belong to one connection or one message framing alone. */
+/** Headers of a request that concern only one connection or one message framing. */
 const notSent = new Set([
   ...hopByHop,
-  // The body is whole already.
+  // The body is already complete.
   "expect",
-  // Counted again from the body, which a GET leaves behind.
+  // Computed from the body again; a GET has none.
   "content-length",
 ]);
 
 interface ForwarderOptions {
   readonly wall: WallClock;
-  /** The pseudonym in `via` by which the forwarder knows its own requests again. */
+  /** The pseudonym in `via` by which the forwarder recognizes its own requests. */
   readonly mark: string;
-  /** Undefined: its receivers must not learn its cause. */
+  /** Undefined if receivers must not learn its cause. */
   readonly links?: CausePropagator;
 }
 
@@ -79,8 +82,8 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
   return {
     send(url, request) {
       const base = new URL(url);
-      const path = `${base.pathname.replace(/\/$/, "")}${originForm(request.target) ?? "/"}`;
-      const headers = headersToSend(request, mark);
+      const path = `${base.pathname.replace(/\/$/, "")}${toOriginForm(request.target) ?? "/"}`;
+      const headers = createHeaders(request, mark);
       const link = request.cause && links?.createLink(base.origin, request.cause);
       if (link !== undefined) headers.push(...toLinkHeader(link));
       const body = request.body.length > 0 ? request.body : null;
@@ -91,12 +94,12 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
       const exchange = new ForwardExchange(request.method, (forwarded) => {
         if (link !== undefined) links?.end(link);
         if ("answer" in forwarded) resolve({ kind: "answered", answer: forwarded.answer });
-        else resolve({ kind: "unreachable", reason: reasonOf(forwarded.cause) });
+        else resolve({ kind: "unreachable", reason: getReason(forwarded.cause) });
       });
       agent.dispatch({ origin: base.origin, path, method: request.method as "GET", headers, body }, exchange);
-      return { sent, breakOff: () => exchange.abort(nobodyWaits) };
+      return { sent, abort: () => exchange.abort(clientGoneError) };
     },
-    within: (ms, work) => patience.withTimeout(ms, work),
+    withTimeout: (ms, work) => patience.withTimeout(ms, work),
     isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === mark) ?? false,
     close() {
       patience.stop();
@@ -105,8 +108,8 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
   };
 }
 
-/** In one pass: this runs for each forwarded request. */
-function headersToSend({ rawHeaders, remoteAddress, origin }: ForwardableRequest, mark: string): string[] {
+/** One pass, because this runs for each forwarded request. */
+function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest, mark: string): string[] {
   let sent: string[] = [];
   let via = "";
   let forwardedFor = "";
@@ -128,25 +131,25 @@ function headersToSend({ rawHeaders, remoteAddress, origin }: ForwardableRequest
   const ofConnection = parseConnectionHeader(connection);
   if (ofConnection.length > 0) sent = removeHeaders(sent, ofConnection);
   sent.push("via", `${via}1.1 ${mark}`, "x-forwarded-for", `${forwardedFor}${remoteAddress}`);
-  // A proxy in front of us knows better which host and scheme the caller spoke to.
+  // A proxy in front of the emulator knows the host and scheme of the client.
   sent.push("x-forwarded-host", forwardedHost || host || origin.slice(origin.indexOf("//") + 2));
   sent.push("x-forwarded-proto", protocol || origin.slice(0, origin.indexOf(":")));
   return sent;
 }
 
-/** The same request without some of its headers. */
+/** Copies a request without some of its headers. */
 export function withoutHeaders(request: ForwardableRequest, names: readonly string[]): ForwardableRequest {
-  return { ...partsOf(request), rawHeaders: removeHeaders(request.rawHeaders, names) };
+  return { ...toRequestParts(request), rawHeaders: removeHeaders(request.rawHeaders, names) };
 }
 
-/** The same request to another path. */
+/** Copies a request with another path. */
 export const withTarget = (request: ForwardableRequest, target: string): ForwardableRequest => ({
-  ...partsOf(request),
+  ...toRequestParts(request),
   target,
 });
 
-/** A received request has getters, which spreading skips. */
-function partsOf({
+/** A received request has getters, which a spread skips. */
+function toRequestParts({
   method,
   target,
   rawHeaders,
@@ -158,7 +161,7 @@ function partsOf({
   return { method, target, rawHeaders, body, remoteAddress, origin, cause };
 }
 
-function reasonOf(error: unknown): string {
+function getReason(error: unknown): string {
   if (error instanceof errors.UndiciError) return error.code;
   return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }
@@ -168,33 +171,32 @@ type ForwardOutcome = { readonly answer: Passthrough } | { readonly cause: unkno
 
 const noBytes = Buffer.alloc(0);
 
-/** This much of a response may wait for a caller that reads slower than the server sends. */
+/** The maximum part of a response that waits for a slow client. */
 const waitingBytes = 65_536;
 
 /**
- * One forwarded request; undici calls it with each step (see PostExchange for the callbacks). A response that came
- * whole with its head, as most do, is forwarded whole: one write, and no stream, which would cost more than all the
- * rest.
+ * One forwarded request; undici calls it with each step (see PostExchange for the callbacks). A complete response that
+ * arrived with its head, as most do, is forwarded in one write without a stream.
  */
 class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;
-  readonly #tell: (forwarded: ForwardOutcome) => void;
+  readonly #settle: (forwarded: ForwardOutcome) => void;
   readonly #chunks: Buffer[] = [];
   #waiting = 0;
   #hasHead = false;
-  /** How it ended; undefined: it continues. */
+  /** How it ended. Undefined while it continues. */
   #end: { readonly cause?: unknown } | undefined;
   #abort: ((cause: Error) => void) | undefined;
-  #goOn = () => {};
+  #resume = () => {};
   #wake = () => {};
 
   /** `tell` is called once. */
-  constructor(method: string, tell: (forwarded: ForwardOutcome) => void) {
+  constructor(method: string, settle: (forwarded: ForwardOutcome) => void) {
     this.#method = method;
-    this.#tell = tell;
+    this.#settle = settle;
   }
 
-  /** Ends it at once, wherever it is, with that cause; does nothing once it has ended. */
+  /** Ends it at once with that cause. Does nothing after it has ended. */
   abort(cause: Error): void {
     if (this.#end) return;
     this.onError(cause);
@@ -203,20 +205,20 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
 
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
-    // Broken off while it waited for a connection.
+    // Aborted while it waited for a connection.
     if (this.#end) abort(new Error("the caller has stopped waiting"));
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], goOn: () => void): boolean {
-    // Another answer comes after an informational one.
+    // The final response follows an informational one.
     if (status < 200) return true;
     this.#hasHead = true;
-    // undici treats a length without a body as a broken response.
+    // undici treats a length without a body as an invalid response.
     if (this.#method === "HEAD" || hasNoBody(status)) this.#end = {};
-    this.#goOn = goOn;
+    this.#resume = goOn;
     const headers = rawHeaders.map((text) => text.toString("latin1"));
-    // Once everything that came with the head has been delivered.
-    queueMicrotask(() => this.#tell({ answer: new Passthrough(status, headers, this.#body()) }));
+    // Called after everything that arrived with the head.
+    queueMicrotask(() => this.#settle({ answer: new Passthrough(status, headers, this.#createBody()) }));
     return true;
   }
 
@@ -235,18 +237,21 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   onError(cause: Error): void {
     if (this.#end) return;
     this.#end = { cause };
-    if (!this.#hasHead) this.#tell({ cause });
+    if (!this.#hasHead) this.#settle({ cause });
     this.#wake();
   }
 
-  #body(): Passthrough["body"] {
-    if (!this.#end || "cause" in this.#end) return this.#pieces();
+  #createBody(): Passthrough["body"] {
+    if (!this.#end || "cause" in this.#end) return this.#readPieces();
     if (this.#chunks.length === 0) return noBytes;
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
   }
 
-  /** As they come; fails if the response breaks off. Readers that stop, or never begin, end the connection. */
-  #pieces(): AsyncIterable<Uint8Array> {
+  /**
+   * Yields the pieces as they arrive. Fails if the response is truncated. If the consumer stops, or never starts, the
+   * connection is closed.
+   */
+  #readPieces(): AsyncIterable<Uint8Array> {
     const pieces = this.#read();
     const stop = async () => {
       this.abort(new Error("the response is not read"));
@@ -263,7 +268,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
       }
       if (this.#end && "cause" in this.#end) throw this.#end.cause;
       if (this.#end) return;
-      this.#goOn();
+      this.#resume();
       if (this.#chunks.length > 0 || this.#end) continue;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;

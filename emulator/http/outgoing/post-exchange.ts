@@ -3,22 +3,22 @@ import { getTlsReason, mayExpectTls, type TlsFailure, toTlsFailure } from "../..
 import { lookupTable } from "../../../src/base/object.ts";
 import { hasNoBody } from "../../../src/base/response-quirks.ts";
 
-/** This much of a response's body is read and kept (DECISIONS.md, P21). */
+/** The maximum part of a response body that is read and stored (DECISIONS.md, P21). */
 export const maxResponseBodyBytes = 65_536;
 
-/** Limit of the head of a response: four times Node's, since other clients are less strict. */
+/** Maximum size of a response head: four times Node's default, because other clients are less strict. */
 export const maxHeadBytes = 65_536;
 
-/** How a POST ended: with a response of any status, or with what kept it from one. */
+/** How a POST ended: with a response of any status, or with the reason why there was none. */
 export type PostOutcome = { readonly status: number; readonly body: Buffer } | { readonly cause: unknown };
 
 /**
- * One POST; undici calls it with each step. It uses no stream, which would cost more than all the rest, and reads no
- * more of the response than is stored. The callbacks are those of undici 7 itself: its newer ones parse the header of
- * every response, which is not needed here. undici 8, which has only those, needs Node 22.
+ * One POST; undici calls it with each step. It uses no stream and stops reading at the stored limit. The callbacks are
+ * those of undici 7: its newer ones parse the header of every response, which is not needed here. undici 8, which has
+ * only those, needs Node 22.
  */
 export class PostExchange implements Dispatcher.DispatchHandler {
-  readonly #tell: (ended: PostOutcome) => void;
+  readonly #settle: (ended: PostOutcome) => void;
   #abort: ((cause: Error) => void) | undefined;
   #status = 0;
   readonly #chunks: Buffer[] = [];
@@ -26,11 +26,11 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   #ended = false;
 
   /** `tell` is called once. */
-  constructor(tell: (ended: PostOutcome) => void) {
-    this.#tell = tell;
+  constructor(settle: (ended: PostOutcome) => void) {
+    this.#settle = settle;
   }
 
-  /** Ends it at once, wherever it is, with that cause; does nothing once it has ended. */
+  /** Ends it at once with that cause. Does nothing after it has ended. */
   abort(cause: Error): void {
     this.#end({ cause });
     this.#abort?.(cause);
@@ -38,15 +38,14 @@ export class PostExchange implements Dispatcher.DispatchHandler {
 
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
-    // Broken off while it waited for a connection.
+    // Aborted while it waited for a connection.
     if (this.#ended) abort(new Error("the caller has stopped waiting"));
   }
 
   onHeaders(status: number): boolean {
-    // An informational answer comes before the one that counts, which overwrites it.
+    // An informational response precedes the final one, which overwrites it.
     this.#status = status;
-    // Any data that a receiver sends after a 204 is not part of it: undici treats a length or bytes as a broken
-    // response.
+    // Data after a 204 does not belong to it: undici treats a length or bytes as an invalid response.
     if (hasNoBody(status)) this.#endWithResponse();
     return true;
   }
@@ -56,7 +55,7 @@ export class PostExchange implements Dispatcher.DispatchHandler {
     this.#size += chunk.length;
     if (this.#size >= maxResponseBodyBytes) {
       this.#endWithResponse();
-      // Ends the connection: a receiver cannot make us read forever.
+      // Closes the connection, so that a receiver cannot make the emulator read forever.
       this.#abort?.(new Error("enough was read"));
     }
     return true;
@@ -79,18 +78,18 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   #end(ended: PostOutcome): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#tell(ended);
+    this.#settle(ended);
   }
 }
 
-/** The time for a response is over. */
+/** The response timed out. */
 export class ResponseTimeoutError extends Error {}
 
 const closed = ["connection_reset", "The receiver closed the connection without a response."] as const;
 const nameless = ["name_not_found", "The receiver's host name has no address."] as const;
 const unreachable = ["unreachable", "The receiver's address cannot be reached."] as const;
 
-/** Words for the failures of a connection, by the code that Node or undici gives. */
+/** Messages for connection failures, by the error code of Node or undici. */
 const words = lookupTable<readonly [code: string, message: string]>({
   ECONNREFUSED: ["connection_refused", "The receiver refused the connection."],
   ECONNRESET: closed,
@@ -102,24 +101,24 @@ const words = lookupTable<readonly [code: string, message: string]>({
   ENETUNREACH: unreachable,
 });
 
-/** Node reads that variable once, as it starts. */
-const trustIt = "Start the emulator with NODE_EXTRA_CA_CERTS=FILE";
+/** Node reads that variable once, at its start. */
+const trustHint = "Start the emulator with NODE_EXTRA_CA_CERTS=FILE";
 
-const ofTls: Readonly<Record<TlsFailure, string>> = {
+const tlsMessages: Readonly<Record<TlsFailure, string>> = {
   "no-tls": "The receiver does not speak TLS. Use http:// in the webhook's URL.",
-  "self-signed": `The receiver's certificate is self-signed. ${trustIt}, the file with that certificate.`,
-  "unknown-authority": `The receiver's certificate is signed by an unknown authority. ${trustIt}, the file with the authority's certificate.`,
+  "self-signed": `The receiver's certificate is self-signed. ${trustHint}, the file with that certificate.`,
+  "unknown-authority": `The receiver's certificate is signed by an unknown authority. ${trustHint}, the file with the authority's certificate.`,
   expired: "The receiver's certificate has expired. Renew it.",
   "other-host": "The receiver's certificate is for another host. Use the host of the certificate in the webhook's URL.",
 };
 
-/** How long a receiver may take, in milliseconds. */
+/** The limits for a receiver, in milliseconds. */
 interface Limits {
   readonly connectTimeoutMs: number;
   readonly responseTimeoutMs: number;
 }
 
-/** The reason why a POST to that origin got no response. */
+/** Explains why a POST to that origin got no response. */
 export function describeResponseFailure(
   error: unknown,
   origin: string,
@@ -143,8 +142,8 @@ export function describeResponseFailure(
   }
   const text = error instanceof Error ? error.message : String(error);
   if (code === "address_not_allowed") return { code, message: text };
-  const trouble = toTlsFailure(code);
-  if (trouble !== undefined) return { code: "tls_error", message: ofTls[trouble] };
+  const failure = toTlsFailure(code);
+  if (failure !== undefined) return { code: "tls_error", message: tlsMessages[failure] };
   if (error instanceof Error && /CERT|TLS|SSL/.test(code)) {
     return { code: "tls_error", message: `TLS with the receiver failed: ${getTlsReason(error)} (${code})` };
   }

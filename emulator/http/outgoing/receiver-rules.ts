@@ -1,10 +1,10 @@
 import { BlockList, isIP } from "node:net";
 
-/** Which addresses deliveries may go to. */
+/** The allowed addresses of deliveries. */
 export interface ReceiverRules {
   /** Hosts other than loopback: `host`, `host:port`, or `*.domain`. */
   readonly allow: readonly string[];
-  /** https alone, and no address of this machine or a private network unless its host is allowed. */
+  /** Only https, and no address of this machine or a private network unless its host is allowed. */
   readonly strict: boolean;
 }
 
@@ -13,7 +13,7 @@ export interface ForbiddenReason {
   readonly message: string;
 }
 
-/** Never allowed, whatever the rules say: metadata services, and addresses that are none (DECISIONS.md, P21). */
+/** Never allowed: metadata services and invalid addresses (DECISIONS.md, P21). */
 const blocked = new BlockList();
 blocked.addSubnet("169.254.0.0", 16, "ipv4");
 blocked.addSubnet("0.0.0.0", 8, "ipv4");
@@ -38,42 +38,47 @@ privateNet.addSubnet("192.0.0.0", 24, "ipv4");
 privateNet.addSubnet("198.18.0.0", 15, "ipv4");
 privateNet.addSubnet("fec0::", 10, "ipv6");
 privateNet.addSubnet("100::", 64, "ipv6");
-// NAT64 of a network's own (RFC 8215), in which it may put the address of IPv4 where it likes.
+// NAT64 with a network-specific prefix (RFC 8215), which can embed an IPv4 address anywhere.
 privateNet.addSubnet("64:ff9b:1::", 48, "ipv6");
 
 const isIn = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 
-/** An address of IPv4 leads to the same place within one of IPv6, which BlockList knows of `::ffff:` alone. */
+/** An IPv4 address can be embedded in an IPv6 address, which BlockList supports only for `::ffff:`. */
 const leadsInto = (list: BlockList, address: string): boolean =>
-  isIn(list, address) || (isIP(address) === 6 && ipv4Within(address).some((within) => isIn(list, within)));
+  isIn(list, address) || (isIP(address) === 6 && findEmbeddedIpv4(address).some((within) => isIn(list, within)));
 
 /**
- * The address embedded in it: by NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or at its
- * end.
+ * Finds the embedded address: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or the last 32
+ * bits.
  */
-function ipv4Within(address: string): readonly string[] {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groupsOf(address);
-  const text = (high: number, low: number) => [high >> 8, high & 255, low >> 8, low & 255].join(".");
+function findEmbeddedIpv4(address: string): readonly string[] {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = parseGroups(address);
+  const formatIpv4 = (high: number, low: number) => [high >> 8, high & 255, low >> 8, low & 255].join(".");
   const areZero = (...groups: readonly number[]) => groups.every((group) => group === 0);
-  if (a === 0x64 && b === 0xff9b && areZero(c, d, e, f)) return [text(g, h)];
-  if (a === 0x2002) return [text(b, c)];
-  if (a === 0x2001 && b === 0) return [text(c, d), text(g ^ 0xffff, h ^ 0xffff)];
-  if ((e & 0xfdff) === 0 && f === 0x5efe) return [text(g, h)];
-  // `::1.2.3.4` and `::ffff:0:1.2.3.4`, which are no longer given out.
-  if (areZero(a, b, c, d) && ((e === 0xffff && f === 0) || (areZero(e, f) && (g !== 0 || h > 1)))) return [text(g, h)];
+  if (a === 0x64 && b === 0xff9b && areZero(c, d, e, f)) return [formatIpv4(g, h)];
+  if (a === 0x2002) return [formatIpv4(b, c)];
+  if (a === 0x2001 && b === 0) return [formatIpv4(c, d), formatIpv4(g ^ 0xffff, h ^ 0xffff)];
+  if ((e & 0xfdff) === 0 && f === 0x5efe) return [formatIpv4(g, h)];
+  // `::1.2.3.4` and `::ffff:0:1.2.3.4`, which are deprecated.
+  if (areZero(a, b, c, d) && ((e === 0xffff && f === 0) || (areZero(e, f) && (g !== 0 || h > 1))))
+    return [formatIpv4(g, h)];
   return [];
 }
 
-/** Eight numbers; none of an address that no URL could have. */
-function groupsOf(address: string): readonly number[] {
+/** Parses eight numbers. Empty for an address that is not valid in a URL. */
+function parseGroups(address: string): readonly number[] {
   if (!URL.canParse(`http://[${address}]`)) return [];
   const [before = "", after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
-  const numbers = (text: string) => (text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16)));
-  const [head, tail] = [numbers(before), numbers(after ?? "")];
+  const parseNumbers = (text: string) =>
+    text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
+  const [head, tail] = [parseNumbers(before), parseNumbers(after ?? "")];
   return [...head, ...Array(8 - head.length - tail.length).fill(0), ...tail];
 }
 
-/** Why nothing may be sent to a URL; undefined when it may. Names are checked again when they are resolved. */
+/**
+ * The reason why nothing may be sent to a URL. Undefined if it is allowed. Names are checked again when they are
+ * resolved.
+ */
 export function findForbiddenUrlReason(text: string, rules: ReceiverRules): ForbiddenReason | undefined {
   if (!URL.canParse(text)) return { code: "bad_url", message: "The receiver's URL is not valid." };
   const url = new URL(text);
@@ -83,10 +88,10 @@ export function findForbiddenUrlReason(text: string, rules: ReceiverRules): Forb
   }
   if (url.username || url.password)
     return { code: "bad_url", message: "The receiver's URL must not contain credentials." };
-  const host = hostOf(url);
+  const host = getHost(url);
   if (isIP(host)) return findForbiddenAddressReason(host, url, rules);
   const known = isLocalName(host) ? !rules.strict : rules.strict;
-  return known || isListed(url, rules) ? undefined : notAllowed(host, host);
+  return known || isListed(url, rules) ? undefined : createReason(host, host);
 }
 
 /** The reason why nothing may be sent to the address of the host of a URL. */
@@ -102,29 +107,29 @@ export function findForbiddenAddressReason(
   const fine = rules.strict
     ? !leadsInto(loopback, address) && !leadsInto(privateNet, address)
     : isIn(loopback, address);
-  return fine ? undefined : notAllowed(address, hostOf(url));
+  return fine ? undefined : createReason(address, getHost(url));
 }
 
-/** `host`: as the receiver's URL has it, which an address was looked up for. */
-function notAllowed(place: string, host: string): ForbiddenReason {
+/** `host` is the host of the receiver's URL that was resolved to the address. */
+function createReason(position: string, host: string): ForbiddenReason {
   return {
     code: "address_not_allowed",
-    message: `Host ${place} is not allowed for webhooks. Start the emulator with --webhook-allow ${host}.`,
+    message: `Host ${position} is not allowed for webhooks. Start the emulator with --webhook-allow ${host}.`,
   };
 }
 
-/** Without the brackets of IPv6 and the dot at the end, which `new URL` leaves. */
-const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+/** Removes the brackets of IPv6 and the trailing dot, which `new URL` keeps. */
+const getHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 
 const isLocalName = (host: string): boolean => host === "localhost" || host.endsWith(".localhost");
 
 function isListed(url: URL, { allow }: ReceiverRules): boolean {
-  const host = hostOf(url);
-  // `new URL` omits the port that a scheme has anyway.
+  const host = getHost(url);
+  // `new URL` omits the default port of a scheme.
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
   return allow.some((entry) => {
-    const wanted = entry.toLowerCase();
-    if (wanted.startsWith("*.")) return host.endsWith(wanted.slice(1));
-    return wanted === host || wanted === url.hostname || wanted === `${url.hostname}:${port}`;
+    const pattern = entry.toLowerCase();
+    if (pattern.startsWith("*.")) return host.endsWith(pattern.slice(1));
+    return pattern === host || pattern === url.hostname || pattern === `${url.hostname}:${port}`;
   });
 }

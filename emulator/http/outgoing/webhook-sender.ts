@@ -35,45 +35,45 @@ export type PostResult =
   | { readonly error: { readonly code: string; readonly message: string } };
 
 export interface WebhookSender {
-  /** The reason why nothing may be sent there; undefined if it may, as far as the URL shows. */
-  forbidden(url: string): ForbiddenReason | undefined;
-  /** Sends once, follows no redirect. Rejects with DeliveryAbortedError, and with nothing else. */
+  /** Returns the reason why nothing may be sent to a URL. Undefined if the URL is allowed. */
+  findForbiddenReason(url: string): ForbiddenReason | undefined;
+  /** Sends once and follows no redirect. Rejects only with DeliveryAbortedError. */
   post(request: PostRequest): Promise<PostResult>;
-  /** Breaks off every POST that is under way. */
-  breakOff(): void;
+  /** Aborts every pending POST. */
+  abort(): void;
   close(): Promise<void>;
 }
 
 export interface WebhookSenderOptions extends ReceiverRules {
   readonly wall: WallClock;
   readonly connectTimeoutMs: number;
-  /** For the whole response, from the moment a connection was asked for. */
+  /** For the whole response, from the request for a connection. */
   readonly responseTimeoutMs: number;
-  /** Resolver of names; default: the system's. */
+  /** Resolver of names (default: that of the system). */
   readonly lookup?: typeof lookup;
 }
 
-/** The emulator ends: the result of the POST is unknown. */
+/** The emulator closes, so the result of the POST is unknown. */
 export class DeliveryAbortedError extends Error {
   override readonly name = "DeliveryAbortedError";
 }
 
 const targetsKept = 10_000;
 
-/** The sender of webhooks, with connections that are kept open between attempts. */
+/** Sends webhooks over connections that stay open between attempts. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const agent = new Agent({
-    // Number of connections at which no attempt waits for one.
+    // The number of connections at which no attempt waits for one.
     connections: maxConcurrent,
     pipelining: 1,
-    // Deadlines watch the whole response; undici's own would be a timer for each part of it.
+    // Deadlines limit the whole response, so undici's own timers for its parts are off.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: maxHeadBytes,
     connect: createContinueSkippingConnector(
       buildConnector({
         timeout: options.connectTimeoutMs,
-        lookup: checkedLookup(options, options.lookup ?? lookup),
+        lookup: createCheckedLookup(options, options.lookup ?? lookup),
       }),
     ),
   });
@@ -83,33 +83,33 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   const targets = new Map<string, Target>();
 
   // The rules never change, so each URL is checked once.
-  function targetOf(url: string): Target {
+  function resolveTarget(url: string): Target {
     const known = targets.get(url);
     if (known) return known;
     const forbidden = findForbiddenUrlReason(url, options);
-    const target = forbidden ? { forbidden } : placeOf(new URL(url));
+    const target = forbidden ? { forbidden } : toTarget(new URL(url));
     if (targets.size >= targetsKept) targets.clear();
     targets.set(url, target);
     return target;
   }
 
   return {
-    forbidden: (url) => targetOf(url).forbidden,
+    findForbiddenReason: (url) => resolveTarget(url).forbidden,
     post({ url, headers, body }) {
-      const { forbidden, origin, path } = targetOf(url);
+      const { forbidden, origin, path } = resolveTarget(url);
       if (forbidden) return Promise.resolve({ error: forbidden });
       return new Promise((resolve, reject) => {
         const exchange = new PostExchange((ended) => {
-          leave();
+          remove();
           if ("status" in ended) resolve(ended);
           else if (ended.cause instanceof DeliveryAbortedError) reject(ended.cause);
           else resolve({ error: describeResponseFailure(ended.cause, origin, options) });
         });
-        const leave = underWay.enter(exchange);
+        const remove = underWay.enter(exchange);
         agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
       });
     },
-    breakOff() {
+    abort() {
       for (const exchange of underWay.clear()) exchange.abort(new DeliveryAbortedError());
     },
     async close() {
@@ -119,22 +119,22 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   };
 }
 
-/** A URL as it is sent to, or why nothing may be. */
+/** The parts of an allowed URL, or the reason why it is forbidden. */
 type Target =
   | { readonly forbidden: ForbiddenReason; readonly origin?: never; readonly path?: never }
   | { readonly forbidden?: never; readonly origin: string; readonly path: string };
 
-const placeOf = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
+const toTarget = ({ origin, pathname, search }: URL): Target => ({ origin, path: `${pathname}${search}` });
 
 /**
- * Resolves a name, checks every address it has, and connects to just those: a name cannot have another address at the
- * check than at the connection. It is not called for literal addresses, which `findForbiddenUrlReason` checks.
+ * Resolves a name, checks all its addresses, and connects only to those, so that a name cannot have another address at
+ * the connection than at the check. Literal addresses are checked by `findForbiddenUrlReason` instead.
  */
-function checkedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunction {
+function createCheckedLookup(rules: ReceiverRules, resolve: typeof lookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, "", 0);
-      // The rules about ports were checked with the URL; here only the host decides.
+      // The rules about ports were checked with the URL. Only the host matters here.
       const url = new URL(`${rules.strict ? "https" : "http"}://${hostname}`);
       const allow = rules.allow.map((host) => host.replace(/:\d+$/, ""));
       for (const { address } of addresses) {
@@ -161,25 +161,25 @@ export type SendRequestResult =
 
 interface AskOptions {
   readonly forwarder: Forwarder;
-  /** From sending to the last byte of the response. */
+  /** From sending the request to the last byte of the response. */
   readonly timeoutMs: number;
-  /** A longer answer counts as none. */
+  /** A longer response counts as a failure. */
   readonly maxBytes?: number;
-  /** Calls when the caller leaves for whom it is asked. */
+  /** Adds a listener for the disconnect of the client. */
   readonly onDisconnect?: ((tell: () => void) => void) | undefined;
 }
 
-/** Sends a request to another server and reads its response whole, in this much wall-clock time. Never rejects. */
+/** Sends a request to another server and reads its whole response, within this wall-clock time. Never rejects. */
 export async function sendRequest(
   { forwarder, timeoutMs, maxBytes, onDisconnect }: AskOptions,
   url: string,
   request: ForwardableRequest,
 ): Promise<SendRequestResult> {
   const sending = forwarder.send(url, request);
-  onDisconnect?.(() => sending.breakOff());
-  const result = await forwarder.within(timeoutMs, exchange());
+  onDisconnect?.(() => sending.abort());
+  const result = await forwarder.withTimeout(timeoutMs, exchange());
   if (result !== timedOut) return result;
-  sending.breakOff();
+  sending.abort();
   return { kind: "late" };
 
   async function exchange(): Promise<SendRequestResult> {
@@ -195,15 +195,15 @@ export async function sendRequest(
   }
 }
 
-/** Result of an export: a response of any status, or in a word why there was none. */
+/** Result of an export: a response of any status, or one word for why there was none. */
 export type ExportResult = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
 
 /** Collector of an emulator's spans. */
 export interface Collector {
   readonly origin: string;
-  /** Sends one document of JSON. Never rejects. */
+  /** Sends one JSON document. Never rejects. */
   post(body: string): Promise<ExportResult>;
-  /** Ends its connection; pending requests get no response. */
+  /** Closes its connection. Pending requests get no response. */
   close(): Promise<void>;
 }
 
@@ -215,7 +215,7 @@ interface CollectorOptions {
   readonly wall: WallClock;
 }
 
-/** One connection, opened with the first POST. */
+/** One connection, opened by the first POST. */
 export function createCollector({ url, headers, timeoutMs, wall }: CollectorOptions): Collector {
   const { origin, pathname, search } = new URL(url);
   const agent = new Agent({
@@ -239,11 +239,11 @@ export function createCollector({ url, headers, timeoutMs, wall }: CollectorOpti
         exchange?.abort(new Error("the caller has stopped waiting"));
         return { reason: "the response timed out" };
       }
-      return "status" in ended ? ended : { reason: reasonOf(ended.cause) };
+      return "status" in ended ? ended : { reason: getReason(ended.cause) };
     },
     close: () => agent.destroy(),
   };
 }
 
-const reasonOf = (error: unknown): string =>
+const getReason = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "the connection ended";

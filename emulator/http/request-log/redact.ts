@@ -2,7 +2,9 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { decodeUrlText, isSecretName, redactText, redactUrl, secretPlaces } from "../../../src/api/secrets.ts";
 
-/** Headers that are shown; of all others only the name, for they may hold credentials or signatures. */
+/**
+ * Headers whose values are shown. Of others only the name is shown, because they may contain credentials or signatures.
+ */
 const shownParameters: ReadonlySet<string> = new Set([
   "accept",
   "accept-charset",
@@ -58,42 +60,42 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   const out: Record<string, string> = Object.create(null);
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
-    const given = rawHeaders[i + 1]!;
+    const input = rawHeaders[i + 1]!;
     const value = !shownParameters.has(name)
       ? mask
       : name === "referer"
-        ? redactUrl(given, { mask, allParameters: true })
-        : redactText(given);
+        ? redactUrl(input, { mask, allParameters: true })
+        : redactText(input);
     out[name] = out[name] === undefined || value === mask ? value : `${out[name]}, ${value}`;
   }
   return out;
 }
 
-/** A JSON body without the values that go by the name of a secret, and without credentials in its strings. */
+/** A JSON body without the values of secret fields, and without credentials in its strings. */
 export function redactBody(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretName(name) ? mask : redactText(value);
-  if (Array.isArray(value)) return value.map((one) => redactBody(one, name));
+  if (Array.isArray(value)) return value.map((item) => redactBody(item, name));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, redactBody(inner, key)]));
 }
 
 /**
- * The target of a request as people may see it. Whatever name or place a secret comes under, it does not stand there: of a
- * query the values of parameters that the operation declares are left, of an unknown path what is no secret by its
- * looks, and nothing that looks like a token or key of the emulator. `operation`: its id; undefined: none is declared.
+ * The target of a request without secrets. In a query only declared parameters keep their values; in an unknown path
+ * only segments that do not look secret stay; tokens and keys of the emulator are always removed. `operation` is the id
+ * of the operation, or undefined if none is declared.
  */
 export function redactTarget(target: string, operation: string | undefined): string {
-  const declared = declaredOf(operation);
-  // Credentials, and positions after which a secret follows.
+  const declared = findDeclaredNames(operation);
+  // Credentials, and positions that precede a secret.
   const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/s.exec(redactUrl(target)) ?? [];
-  return shownPath(path, declared) + shownQuery(query, declared);
+  return redactPath(path, declared) + redactQuery(query, declared);
 }
 
-/** The address of a receiver: parameters by their names alone, and no token of its path. */
+/** The URL of a receiver, with the names of its parameters and without tokens in its path. */
 export function redactReceiverUrl(url: string): string {
   const [, origin = "", path = "", query = ""] =
     /^(\w+:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/s.exec(redactUrl(url, { mask, allParameters: true })) ?? [];
-  return origin + inPath(path, (segment) => !looksIssued(segment, false)) + query;
+  return origin + redactSegments(path, (segment) => !isIssuedSecret(segment, false)) + query;
 }
 
 interface DeclaredNames {
@@ -104,8 +106,8 @@ interface DeclaredNames {
 
 const known = new Map<string | undefined, DeclaredNames | undefined>([[undefined, undefined]]);
 
-/** Undefined: nothing is declared of such requests, or the little that holds for all. */
-function declaredOf(operation: string | undefined): DeclaredNames | undefined {
+/** Undefined if nothing is declared for such requests. */
+function findDeclaredNames(operation: string | undefined): DeclaredNames | undefined {
   if (!known.has(operation)) {
     const found = (registry as readonly Operation[]).find(({ id }) => id === operation && id !== "catch-all");
     known.set(
@@ -119,13 +121,16 @@ function declaredOf(operation: string | undefined): DeclaredNames | undefined {
   return known.get(operation);
 }
 
-function shownPath(path: string, declared: DeclaredNames | undefined): string {
-  if (declared) return inPath(path, (segment) => !looksIssued(segment, declared.hasHash));
-  return inPath(path, (segment, before) => isPlain(segment) && !isSecretName(before) && !secretPlaces.has(before));
+function redactPath(path: string, declared: DeclaredNames | undefined): string {
+  if (declared) return redactSegments(path, (segment) => !isIssuedSecret(segment, declared.hasHash));
+  return redactSegments(
+    path,
+    (segment, before) => isPlain(segment) && !isSecretName(before) && !secretPlaces.has(before),
+  );
 }
 
-/** Keeps the parts that may be shown. A slash may be encoded: the router accepts it as one. */
-function inPath(path: string, isShown: (segment: string, before: string) => boolean): string {
+/** Keeps the segments that may be shown. A slash may be encoded, because the router accepts it as one. */
+function redactSegments(path: string, isShown: (segment: string, before: string) => boolean): string {
   let before = "";
   return path
     .split(/(\/|%(?:25)*2f)/i)
@@ -139,19 +144,19 @@ function inPath(path: string, isShown: (segment: string, before: string) => bool
     .join("");
 }
 
-function shownQuery(query: string, declared: DeclaredNames | undefined): string {
+function redactQuery(query: string, declared: DeclaredNames | undefined): string {
   return query
     .split(/([?&;])/)
     .map((pair, i) => {
       if (i % 2 === 1 || pair === "") return pair;
       const [written = "", value] = pair.split(/=(.*)/s);
-      // `[$in]`: an operator behind a declared name (contract-list.ts).
+      // `[$in]` is an operator after a declared name (contract-list.ts).
       const name = decodeUrlText(written).replace(/\[\$\w{1,5}\]$/, "");
       if (!declared?.query.has(name)) {
         const shownName = isPlain(name) ? written : mask;
         return value ? `${shownName}=${mask}` : pair.replace(written, () => shownName);
       }
-      return value && value !== mask && looksIssued(decodeUrlText(value), name.includes("hash"))
+      return value && value !== mask && isIssuedSecret(decodeUrlText(value), name.includes("hash"))
         ? `${written}=${mask}`
         : pair;
     })
@@ -159,14 +164,14 @@ function shownQuery(query: string, declared: DeclaredNames | undefined): string 
 }
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-/** Words of one case, or that begin with a capital, and numbers; tokens mix them. */
+/** Numbers, and words in one case or with a capital initial. Tokens mix them. */
 const words =
   /^(?:[a-z]{1,20}|[A-Z][a-z]{1,19}|[A-Z]{1,20}|\d{1,12})(?:[-_](?:[a-z]{1,20}|[A-Z][a-z]{1,19}|[A-Z]{1,20}|\d{1,12}))*$/;
-/** The letters of user codes (device-grant.ts): no word has eight of them. */
+/** The letters of user codes (device-grant.ts). No word has eight of them. */
 const userCode = /^[b-df-hj-np-tv-xz]{4}-?[b-df-hj-np-tv-xz]{4}$/i;
 
 /** Issued secrets have 16 characters of base64url or more, or are a user code. */
-function looksIssued(text: string, mayBeHash: boolean): boolean {
+function isIssuedSecret(text: string, mayBeHash: boolean): boolean {
   if (text.length < 8 || uuid.test(text) || (mayBeHash && /^[\da-f]{64}$/i.test(text))) return false;
   if (userCode.test(text)) return true;
   return text.length >= 16 && (text.match(/[\w-]{16,}/g) ?? []).some((run) => !uuid.test(run) && !words.test(run));
@@ -175,18 +180,18 @@ function looksIssued(text: string, mayBeHash: boolean): boolean {
 const plain =
   /^(?:[a-z]{1,20}(?:[._-][a-z]{1,20}){0,3}|[A-Z][a-z]{1,19}|v\d{1,3}(?:\.\d{1,3})?|\d{1,9}|[A-Z]-\d{1,9})$/;
 
-/** A string without what looks like a token or key of the emulator. */
+/** Removes tokens and keys of the emulator from a string. */
 export const redactTokens = (text: string): string =>
-  text.replace(/[\w-]{16,}/g, (run) => (looksIssued(run, false) ? mask : run));
+  text.replace(/[\w-]{16,}/g, (run) => (isIssuedSecret(run, false) ? mask : run));
 
 /** A word, a number or an id, as paths have them. */
 const isPlain = (text: string): boolean =>
-  (plain.test(text) && !userCode.test(text)) || uuid.test(text) || literals().has(text);
+  (plain.test(text) && !userCode.test(text)) || uuid.test(text) || getLiterals().has(text);
 
 let literalSegments: ReadonlySet<string> | undefined;
 
 /** Whatever is in a declared path. */
-function literals(): ReadonlySet<string> {
+function getLiterals(): ReadonlySet<string> {
   literalSegments ??= new Set((registry as readonly Operation[]).flatMap(({ path }) => path.split("/")));
   return literalSegments;
 }

@@ -1,12 +1,12 @@
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes, estimateStringsBytes } from "../byte-bounded-log.ts";
 
-/** A note that something was accepted which the real service may reject. */
+/** A note that the emulator accepted something which the real service may reject. */
 export interface Finding {
   readonly code: string;
   readonly detail?: string | undefined;
 }
 
-/** One request that a listener received, and its outcome. Secrets are still in it: see redact.ts. */
+/** One received request and its outcome. It still contains secrets (see redact.ts). */
 export interface LoggedRequest {
   /** In order of arrival. */
   readonly id: number;
@@ -18,115 +18,118 @@ export interface LoggedRequest {
   readonly method: string;
   readonly target: string;
   readonly rawHeaders: readonly string[];
-  /** JSON that was sent, if it is short. */
+  /** The JSON body, if it is short. */
   readonly body?: Buffer | undefined;
   readonly status: number;
-  /** Code of the declared failure that was answered. */
+  /** Code of the declared failure in the response. */
   readonly failure: string | undefined;
-  /** Name of who called, where the credentials say so. */
+  /** Name of the caller, if the credentials identify one. */
   readonly caller: string | undefined;
-  /** The request to another listener of this emulator that made it send this one. */
+  /** The request to another listener of this emulator that caused this one. */
   readonly cause?: string | undefined;
   readonly findings: readonly Finding[];
-  /** The scripted fault that it met, in a few words, and what scripted it. */
+  /** A short description of the applied scripted fault, and the script. */
   readonly fault?: string | undefined;
   /** Virtual milliseconds. */
   readonly at: number;
   /** Wall-clock milliseconds. */
   readonly wallAt: number;
   readonly durationMs: number;
-  /** The state that it was of has been left since: another request may have its number. */
-  left?: true;
+  /** Whether its state has been replaced since. Another request may have its number. */
+  isReplaced?: true;
 }
 
 /** Estimated size of an entry without its strings. */
 const entryBytes = 250;
 
-/** Requests received, in memory, in the order in which they were answered, the oldest dropped first. One log serves all listeners of an emulator. */
+/**
+ * Received requests in memory, in the order of their responses, the oldest dropped first. All listeners of an emulator
+ * share one log.
+ */
 export class RequestLog {
-  readonly #kept: ByteBoundedLog<LoggedRequest>;
+  readonly #log: ByteBoundedLog<LoggedRequest>;
   readonly #watchers = new Set<(entry: LoggedRequest, bytes: number) => void>();
   #lastId = 0;
   #lastHeaders: readonly string[] = [];
-  /** Weight of headers that no other entry holds yet. */
+  /** Size of headers that no other entry shares. */
   #headersBytes = 0;
 
   constructor(maxBytes = 4 * 1024 * 1024) {
-    this.#kept = new ByteBoundedLog(maxBytes);
+    this.#log = new ByteBoundedLog(maxBytes);
   }
 
-  /** The number of a request that has just come; its entry is added when it has been answered. */
+  /** Returns the number of a new request. Its entry is added after the response. */
   nextNumber(): number {
     this.#lastId += 1;
     return this.#lastId;
   }
 
-  /** Goes on after a number that a request had before, and that something kept still names. */
+  /** Continues after a number that a stored row still refers to. */
   resumeAfter(number: number): void {
     this.#lastId = Math.max(this.#lastId, number);
   }
 
-  /** The number that was given last. */
+  /** The last number. */
   get lastNumber(): number {
     return this.#lastId;
   }
 
-  /** Numbers go on after this one: they are of the state, and it begins again, or goes back. */
+  /** Continues after this number, when the state is reset or rewound. */
   rewindTo(number: number): void {
-    for (const entry of this.#kept.list()) if (entry.id > number) entry.left = true;
+    for (const entry of this.#log.list()) if (entry.id > number) entry.isReplaced = true;
     this.#lastId = number;
   }
 
-  /** `rawHeaders` must have been through `shared`. */
+  /** `rawHeaders` must come from `internHeaders`. */
   add(entry: LoggedRequest): void {
-    // It came before the numbers went back.
-    if (entry.id > this.#lastId) entry.left = true;
+    // It arrived before the numbers were set back.
+    if (entry.id > this.#lastId) entry.isReplaced = true;
     const bytes =
       entryBytes +
       estimateStringBytes(entry.target) +
-      findingsBytes(entry.findings) +
+      estimateFindingsBytes(entry.findings) +
       this.#headersBytes +
       (entry.body?.length ?? 0);
-    this.#kept.add(entry, bytes);
+    this.#log.add(entry, bytes);
     this.#headersBytes = 0;
-    for (const tell of this.#watchers) tell(entry, bytes);
+    for (const watcher of this.#watchers) watcher(entry, bytes);
   }
 
-  /** Clients repeat their headers: one list for all such requests spares most of the memory. */
+  /** Clients repeat their headers, so equal lists are shared to save memory. */
   internHeaders(rawHeaders: readonly string[]): readonly string[] {
-    if (sameTexts(rawHeaders, this.#lastHeaders)) return this.#lastHeaders;
+    if (areEqual(rawHeaders, this.#lastHeaders)) return this.#lastHeaders;
     this.#lastHeaders = rawHeaders;
     this.#headersBytes = estimateStringsBytes(rawHeaders);
     return rawHeaders;
   }
 
   get amount(): BufferUsage {
-    return this.#kept.amount;
+    return this.#log.amount;
   }
 
   /** Oldest first. */
   list(): readonly LoggedRequest[] {
-    return this.#kept.list();
+    return this.#log.list();
   }
 
   clear(): void {
-    this.#kept.clear();
+    this.#log.clear();
   }
 
-  /** Calls for each further entry, with what it holds of memory. Returns the function that ends it. */
-  watch(tell: (entry: LoggedRequest, bytes: number) => void): () => void {
-    this.#watchers.add(tell);
-    return () => this.#watchers.delete(tell);
+  /** Calls the listener for each new entry, with its size in memory. Returns the function that removes it. */
+  watch(watcher: (entry: LoggedRequest, bytes: number) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 }
 
-function findingsBytes(findings: readonly Finding[]): number {
+function estimateFindingsBytes(findings: readonly Finding[]): number {
   let sum = 0;
   for (const { code, detail = "" } of findings) sum += 64 + estimateStringBytes(code) + estimateStringBytes(detail);
   return sum;
 }
 
-function sameTexts(some: readonly string[], others: readonly string[]): boolean {
+function areEqual(some: readonly string[], others: readonly string[]): boolean {
   if (some.length !== others.length) return false;
   for (let i = 0; i < some.length; i += 1) if (some[i] !== others[i]) return false;
   return true;

@@ -4,19 +4,19 @@ const escapedOrForeign = /[%\x80-\xff]/;
 const authority = /^https?:\/\/[^/?#]*/i;
 const percentEscape = /%([0-9a-f]{2})/gi;
 
-/** Whom an absolute target names: `localhost:4010`. Undefined: it is not absolute. */
-export const authorityOf = (target: string): string | undefined =>
+/** The authority of an absolute target: `localhost:4010`. Undefined for other targets. */
+export const parseAuthority = (target: string): string | undefined =>
   target[0] === "/" ? undefined : authority.exec(target)?.[0].replace(/^https?:\/\//i, "");
 
 /**
- * Path and query of a target (RFC 9112, 3.2): an absolute one loses scheme and authority. Undefined: it names nothing
- * that this server could have, such as `*` or `ftp://host/`.
+ * Path and query of a target (RFC 9112, 3.2): an absolute target loses its scheme and authority. Undefined for a target
+ * without a path on this server, such as `*` or `ftp://host/`.
  */
-export function originForm(target: string): string | undefined {
+export function toOriginForm(target: string): string | undefined {
   if (target[0] === "/") return target;
-  const whole = authority.exec(target)?.[0];
-  if (whole === undefined) return undefined;
-  const rest = target.slice(whole.length);
+  const prefix = authority.exec(target)?.[0];
+  if (prefix === undefined) return undefined;
+  const rest = target.slice(prefix.length);
   return rest[0] === "/" ? rest : `/${rest}`;
 }
 
@@ -24,7 +24,7 @@ const mayHaveDots = /\/(?:\.|%2e)/i;
 const dotSegment = /^(?:\.|%2e)$/i;
 const dotDotSegment = /^(?:\.|%2e){2}$/i;
 
-/** A target as clients send it, who remove dot segments before they do (RFC 3986, 5.2.4; escaped dots, too: WHATWG URL). */
+/** A target after the removal of dot segments, as clients send it (RFC 3986, 5.2.4; escaped dots, too: WHATWG URL). */
 export function removeDotSegments(target: string): string {
   if (!mayHaveDots.test(target)) return target;
   const [, before = "", path = "", query = ""] = /^(https?:\/\/[^/?#]*)?([^?]*)(.*)$/is.exec(target) ?? [];
@@ -40,14 +40,14 @@ export function removeDotSegments(target: string): string {
   return `${before}/${segments.join("/")}${query}`;
 }
 
-/** Whether a decoded path has dot segments, for a server that reads `..%2f` as `../` or `..\\` so. */
+/** Whether a decoded path has dot segments for a server that reads `..%2f` as `../` or `..\\`. */
 export const hasDotSegments = (path: string): boolean => /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/.test(path);
 
 const mayBeControl = /emulator|[^\x21-\x24\x26-\x7e]/i;
 
 /**
- * Whether a path leads to the control plane, or might for a server that reads it less exactly than this listener does:
- * with escapes, in any case, with empty or dot segments, parameters or backslashes. Only the exact spelling is served.
+ * Whether a path leads to the control plane, or might for a server that parses it less strictly: with escapes, in any
+ * case, with empty or dot segments, parameters or backslashes. Only the exact spelling is served.
  */
 export function isControlPath(path: string): boolean {
   if (path.startsWith("/_emulator/")) return true;
@@ -61,11 +61,11 @@ export function isControlPath(path: string): boolean {
   return segments[0] === "_emulator";
 }
 
-/** A target, taken apart. */
+/** A parsed target. */
 export interface RequestTarget {
-  /** Whether it names a path at all; `*` does not. */
+  /** Whether it contains a path; `*` does not. */
   readonly isPath: boolean;
-  /** Decoded, which is what routes are matched with. */
+  /** The decoded path, which is matched with routes. */
   readonly path: string;
   /** The query as sent, without the question mark. */
   readonly search: string;
@@ -73,10 +73,10 @@ export interface RequestTarget {
 
 /**
  * The routing service matches the decoded path, so `%2F` is a slash, an invalid escape stays literal and bad UTF-8 is
- * U+FFFD (DECISIONS.md, P14). This is the one place that decodes it.
+ * U+FFFD (DECISIONS.md, P14). Only this function decodes it.
  */
 export function parseRequestTarget(target: string): RequestTarget {
-  const origin = originForm(target);
+  const origin = toOriginForm(target);
   const local = origin ?? target;
   const query = local.indexOf("?");
   const path = query < 0 ? local : local.slice(0, query);
@@ -87,7 +87,7 @@ export function parseRequestTarget(target: string): RequestTarget {
   };
 }
 
-/** Node hands targets over as Latin-1, one character for each byte. */
+/** Node reads targets as Latin-1, one character per byte. */
 const unescapeBytes = (path: string): string =>
   Buffer.from(
     path.replace(percentEscape, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),

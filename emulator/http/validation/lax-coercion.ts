@@ -6,7 +6,7 @@ import { findNearest } from "../../../src/base/text.ts";
 import type { DecodedBody } from "../bodies/json.ts";
 import type { Issue } from "../dialects/dialect.ts";
 import type { ReportFinding } from "../handler.ts";
-import { definitionOf, kindOf, schemaAt, unwrap } from "./schema.ts";
+import { findSchema, getDefinition, getKind, unwrap } from "./schema.ts";
 
 const integer = /^\s*[-+]?\d+(?:_\d+)*(?:\.0+)?\s*$/;
 const truths: ReadonlyMap<string, boolean> = new Map([
@@ -14,10 +14,10 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ...["false", "f", "no", "n", "off", "0"].map((word) => [word, false] as const),
 ]);
 
-/** Reads one string as pydantic would; an unreadable one stays a string, for validation to reject. */
+/** Reads one string as pydantic would. An unreadable one stays a string, for validation to reject. */
 export type CoerceString = (text: string) => unknown;
 
-/** By kind of schema (`kindOf`); any other kind accepts the text as it is. */
+/** By kind of schema (`getKind`). Any other kind accepts the text unchanged. */
 export const stringCoercers = lookupTable<CoerceString>({
   int: (text) => (integer.test(text) ? Number(text.replaceAll("_", "")) : text),
   number: (text) => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text),
@@ -25,16 +25,16 @@ export const stringCoercers = lookupTable<CoerceString>({
 });
 
 /**
- * A body in which every value that pydantic reads although the schema speaks of another type is that other type: `"201"`
- * is 201, 1 is true (DECISIONS.md, P13). Undefined when none of the issues is of that sort. `body` stays as it is.
+ * Converts every value of a body that pydantic accepts although the schema has another type: `"201"` is 201, 1 is true
+ * (DECISIONS.md, P13). Undefined if none of the issues is about such a value. `body` does not change.
  */
 export function coerceLax(schema: z.ZodType, body: unknown, issues: readonly Issue[]): unknown {
   let read: unknown;
   const own = new WeakSet();
   for (const { code, path } of issues) {
     if (code !== "invalid_type") continue;
-    const kind = kindOf(schemaAt(schema, path));
-    read = replaced(read ?? body, path, (value) => coerceOtherType(kind, value), own) ?? read;
+    const kind = getKind(findSchema(schema, path));
+    read = replaceAt(read ?? body, path, (value) => coerceOtherType(kind, value), own) ?? read;
   }
   return read;
 }
@@ -46,8 +46,11 @@ function coerceOtherType(kind: string, value: unknown): unknown {
   return value;
 }
 
-/** A copy with another value at the path; undefined when it stays the same. What is copied already, is in `own`. */
-function replaced(
+/**
+ * A copy with another value at the path. Undefined if nothing changes. `own` contains the parts that are already
+ * copied.
+ */
+function replaceAt(
   at: unknown,
   path: readonly PropertyKey[],
   change: (value: unknown) => unknown,
@@ -59,30 +62,30 @@ function replaced(
     return value === at ? undefined : value;
   }
   if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
-  const inner = replaced((at as Record<PropertyKey, unknown>)[key], rest, change, own);
+  const inner = replaceAt((at as Record<PropertyKey, unknown>)[key], rest, change, own);
   if (inner === undefined) return undefined;
-  // Copied once, however many values of a long list are read so.
+  // Copied once, even if many values of a long list change.
   const copy = own.has(at) ? at : Array.isArray(at) ? [...at] : { ...at };
   own.add(copy);
-  // Defined, since an assignment to `__proto__` would set the prototype.
+  // Defined, because an assignment to `__proto__` would set the prototype.
   Object.defineProperty(copy, key, { value: inner, writable: true, enumerable: true, configurable: true });
   return copy;
 }
 
-/** Notes what a valid request holds that the real service may reject (DECISIONS.md, E1). */
+/** Records parts of a valid request that the real service may reject (DECISIONS.md, E1). */
 export type RelaxedChecks = (params: unknown, decoded: DecodedBody | undefined, finding: ReportFinding) => void;
 
 type Walk = (value: unknown, place: string, note: ReportFinding) => void;
 
-/** Limit per request; further ones add nothing new. */
+/** Limit per request, because further ones add nothing new. */
 const maxFindings = 10;
 
-/** For bodies that may be forms, none: OAuth ignores unknown parameters (RFC 6749, 3.2). */
-export function relaxedChecksOf({ request, service }: Operation): RelaxedChecks {
+/** Bodies that may be forms have none, because OAuth ignores unknown parameters (RFC 6749, 3.2). */
+export function createRelaxedChecks({ request, service }: Operation): RelaxedChecks {
   const { params, body } = request;
   const isControl = service.dialect === "control";
-  const walkParams = params && !isControl ? walkOf(params) : undefined;
-  const walkBody = body?.kind === "json" && !isControl ? walkOf(body.schema) : undefined;
+  const walkParams = params && !isControl ? createWalk(params) : undefined;
+  const walkBody = body?.kind === "json" && !isControl ? createWalk(body.schema) : undefined;
   return (sentParams, decoded, finding) => {
     let left = maxFindings;
     const note: ReportFinding = (code, detail) => {
@@ -94,34 +97,34 @@ export function relaxedChecksOf({ request, service }: Operation): RelaxedChecks 
   };
 }
 
-/** Undefined: there is nothing to look at in a value of the schema. */
-function walkOf(wrapped: z.ZodType): Walk | undefined {
+/** Undefined if no value of the schema needs a check. */
+function createWalk(wrapped: z.ZodType): Walk | undefined {
   const expectation = getExpectation(wrapped);
-  if (expectation) return expecting(expectation);
+  if (expectation) return createExpectationWalk(expectation);
   const schema = unwrap(wrapped);
-  if (schema !== wrapped && getExpectation(schema)) return walkOf(schema);
-  const { shape, element, valueType, catchall } = definitionOf(schema);
-  if (shape) return fieldsWalk(shape, catchall === undefined);
+  if (schema !== wrapped && getExpectation(schema)) return createWalk(schema);
+  const { shape, element, valueType, catchall } = getDefinition(schema);
+  if (shape) return createFieldsWalk(shape, catchall === undefined);
   const item = element ?? valueType;
-  const walkItem = item && walkOf(item);
+  const walkItem = item && createWalk(item);
   if (!walkItem) return undefined;
-  return (value, place, note) => {
-    if (Array.isArray(value)) for (const [at, each] of value.entries()) walkItem(each, `${place}[${at}]`, note);
+  return (value, position, note) => {
+    if (Array.isArray(value)) for (const [at, each] of value.entries()) walkItem(each, `${position}[${at}]`, note);
   };
 }
 
-const expecting =
+const createExpectationWalk =
   ({ code, problem, matches }: Expectation): Walk =>
-  (value, place, note) => {
-    if (typeof value === "string" && !matches(value)) note(code, `${place} ${problem}`);
+  (value, position, note) => {
+    if (typeof value === "string" && !matches(value)) note(code, `${position} ${problem}`);
   };
 
-function fieldsWalk(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolean): Walk {
-  const walks = new Map(Object.entries(shape).map(([name, field]) => [name, walkOf(field)]));
-  return (value, place, note) => {
+function createFieldsWalk(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolean): Walk {
+  const walks = new Map(Object.entries(shape).map(([name, field]) => [name, createWalk(field)]));
+  return (value, position, note) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return;
     for (const [name, field] of Object.entries(value)) {
-      const at = place === "" ? name : `${place}.${name}`;
+      const at = position === "" ? name : `${position}.${name}`;
       if (walks.has(name)) walks.get(name)?.(field, at, note);
       else if (isClosed) note("unknown-field", formatUnknownField(at, name, walks.keys()));
     }
@@ -131,8 +134,8 @@ function fieldsWalk(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolea
 const maxNameLength = 100;
 
 /** `counter_party_details[0].organisation_name is unknown: did you mean organization_name?` */
-export function formatUnknownField(place: string, name: string, known: Iterable<string>): string {
+export function formatUnknownField(position: string, name: string, known: Iterable<string>): string {
   const near = name.length <= maxNameLength ? findNearest(name, known) : undefined;
-  const shown = place.length > 2 * maxNameLength ? `…${place.slice(-maxNameLength)}` : place;
+  const shown = position.length > 2 * maxNameLength ? `…${position.slice(-maxNameLength)}` : position;
   return near === undefined ? `${shown} is unknown` : `${shown} is unknown. Did you mean ${near}?`;
 }

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { restoreWrittenNumbers } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
 
-/** The parts of a schema's definition that this layer looks at. */
+/** The parts of a schema's definition that this layer uses. */
 interface Definition {
   readonly type: string;
   readonly innerType?: z.ZodType;
@@ -10,7 +10,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, z.ZodType>>;
   readonly element?: z.ZodType;
   readonly valueType?: z.ZodType;
-  /** Schema of fields that are not declared; undefined: they are dropped. */
+  /** Schema of undeclared fields. Undefined if they are dropped. */
   readonly catchall?: z.ZodType;
   readonly options?: readonly z.ZodType[];
   readonly format?: string;
@@ -18,51 +18,55 @@ interface Definition {
   readonly checks?: readonly unknown[];
 }
 
-export const definitionOf = (schema: z.ZodType): Definition => schema._zod.def as unknown as Definition;
+export const getDefinition = (schema: z.ZodType): Definition => schema._zod.def as unknown as Definition;
 
 /** The schema inside optional, nullable, default and other wrappers. */
 export function unwrap(schema: z.ZodType): z.ZodType {
-  const { type, innerType, in: input } = definitionOf(schema);
+  const { type, innerType, in: input } = getDefinition(schema);
   if (innerType) return unwrap(innerType);
   if (type === "pipe" && input) return unwrap(input);
   return schema;
 }
 
-/** The schema at an issue's path; undefined past unions and open objects. */
-export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
+/** Finds the schema at an issue's path. Undefined beyond unions and open objects. */
+export function findSchema(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
   let at: z.ZodType | undefined = schema;
   for (const key of path) {
     if (!at) return undefined;
-    const { shape, element, valueType } = definitionOf(unwrap(at));
+    const { shape, element, valueType } = getDefinition(unwrap(at));
     const name = String(key);
     at = shape ? (Object.hasOwn(shape, name) ? shape[name] : undefined) : (element ?? valueType);
   }
   return at && unwrap(at);
 }
 
-/** `int`, `number`, `boolean`, `array`, `string`, …: the kind of a value of the schema. */
-export function kindOf(schema: z.ZodType | undefined): string {
+/** The kind of a value of the schema: `int`, `number`, `boolean`, `array`, `string`, … */
+export function getKind(schema: z.ZodType | undefined): string {
   if (!schema) return "unknown";
-  const { type, format } = definitionOf(unwrap(schema));
+  const { type, format } = getDefinition(unwrap(schema));
   return type === "number" && format?.includes("int") ? "int" : type;
 }
 
-/** Whether every field is a required string that anything will do for: then there is nothing to parse. */
+/** Whether every field is a required string of any content, so that nothing needs parsing. */
 export const acceptsAnyStrings = (schema: z.ZodObject): boolean =>
   Object.values(schema.shape).every((field) => {
-    const { type, checks, check } = definitionOf(field as z.ZodType);
+    const { type, checks, check } = getDefinition(field as z.ZodType);
     return type === "string" && !checks?.length && !check;
   });
 
-/** Replaces the numbers of a validated value by those of the document as it was written, where any value is allowed. */
+/** Replaces the numbers of a validated value with those of the source document, if any value is allowed. */
 type KeepNumbers = (value: unknown, exact: unknown) => unknown;
 
-/** Undefined if the schema says of every number what it is. */
-export function numberKeeper(schema: z.ZodType): KeepNumbers | undefined {
-  const { type, shape, element, valueType } = definitionOf(unwrap(schema));
+/** Undefined if the schema declares the type of every number. */
+export function createNumberKeeper(schema: z.ZodType): KeepNumbers | undefined {
+  const { type, shape, element, valueType } = getDefinition(unwrap(schema));
   if (type === "unknown" || type === "any") return restoreWrittenNumbers;
   if (shape) return createFieldKeeper(shape);
-  const keep = element ? numberKeeper(element) : type === "record" && valueType ? numberKeeper(valueType) : undefined;
+  const keep = element
+    ? createNumberKeeper(element)
+    : type === "record" && valueType
+      ? createNumberKeeper(valueType)
+      : undefined;
   if (!keep) return undefined;
   return (value, exact) => {
     if (Array.isArray(value) && Array.isArray(exact)) return value.map((item, at) => keep(item, exact[at]));
@@ -73,7 +77,7 @@ export function numberKeeper(schema: z.ZodType): KeepNumbers | undefined {
 
 function createFieldKeeper(shape: Readonly<Record<string, z.ZodType>>): KeepNumbers | undefined {
   const keepers = Object.entries(shape).flatMap(([name, field]) => {
-    const keep = numberKeeper(field);
+    const keep = createNumberKeeper(field);
     return keep ? [[name, keep] as const] : [];
   });
   if (keepers.length === 0) return undefined;

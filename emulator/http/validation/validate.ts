@@ -2,12 +2,12 @@ import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { type Fields, lastOf, parseFields } from "../bodies/form.ts";
+import { type Fields, getLast, parseFields } from "../bodies/form.ts";
 
 import type { DecodedBody } from "../bodies/json.ts";
-import { type Issue, type RequestPart, type ValidationProblem, valueAt } from "../dialects/dialect.ts";
+import { getValueAt, type Issue, type RequestPart, type ValidationProblem } from "../dialects/dialect.ts";
 import { type CoerceString, coerceLax, stringCoercers } from "./lax-coercion.ts";
-import { acceptsAnyStrings, definitionOf, kindOf, numberKeeper, schemaAt, unwrap } from "./schema.ts";
+import { acceptsAnyStrings, createNumberKeeper, findSchema, getDefinition, getKind, unwrap } from "./schema.ts";
 
 /** Input of a handler, before its type is known. */
 export interface Input {
@@ -26,25 +26,25 @@ export interface RequestParts {
   readonly decoded: DecodedBody | undefined;
 }
 
-/** Checks every part of a request and puts the values into `input`; the response lists the problems, in wire order. */
+/** Checks every part of a request and puts the values into `input`. The response lists the problems in wire order. */
 export type ValidateRequest = (sent: RequestParts, input: Input) => readonly ValidationProblem[];
 
 type Check = (sent: RequestParts, input: Input, problems: ValidationProblem[]) => void;
 
 const none: readonly ValidationProblem[] = [];
 
-/** Whether a request of it could be wrong. */
-export const acceptsAnything = ({ request: { params, query, headers, body } }: Operation): boolean =>
+/** Whether a request can be invalid. */
+export const hasNoInputSchema = ({ request: { params, query, headers, body } }: Operation): boolean =>
   params !== undefined || query !== undefined || headers !== undefined || (body !== undefined && "schema" in body);
 
-/** For an operation that accepts anything. */
-export function validatorFor({ request, service }: Operation): ValidateRequest {
+/** For an operation that accepts everything. */
+export function createValidator({ request, service }: Operation): ValidateRequest {
   const checks: Check[] = [];
-  if (request.params) checks.push(paramsCheck(request.params));
-  if (request.query) checks.push(fieldsCheck("query", request.query, ({ search }) => parseFields(search)));
-  if (request.headers) checks.push(fieldsCheck("header", request.headers, ({ headers }) => headers));
+  if (request.params) checks.push(createParamsCheck(request.params));
+  if (request.query) checks.push(createFieldsCheck("query", request.query, ({ search }) => parseFields(search)));
+  if (request.headers) checks.push(createFieldsCheck("header", request.headers, ({ headers }) => headers));
   const { body } = request;
-  if (body && "schema" in body) checks.push(bodyCheck(body.schema, service));
+  if (body && "schema" in body) checks.push(createBodyCheck(body.schema, service));
   return (sent, input) => {
     const problems: ValidationProblem[] = [];
     for (const check of checks) check(sent, input, problems);
@@ -52,8 +52,8 @@ export function validatorFor({ request, service }: Operation): ValidateRequest {
   };
 }
 
-function paramsCheck(schema: z.ZodObject): Check {
-  if (!acceptsAnyStrings(schema)) return fieldsCheck("path", schema, ({ params }) => params);
+function createParamsCheck(schema: z.ZodObject): Check {
+  if (!acceptsAnyStrings(schema)) return createFieldsCheck("path", schema, ({ params }) => params);
   return ({ params }, input) => {
     input.params = params;
   };
@@ -61,17 +61,17 @@ function paramsCheck(schema: z.ZodObject): Check {
 
 const partOfInput = { path: "params", query: "query", header: "headers" } as const;
 
-function fieldsCheck(
+function createFieldsCheck(
   part: Exclude<RequestPart, "body">,
   schema: z.ZodObject,
   pick: (sent: RequestParts) => Fields,
 ): Check {
-  const read = stringCoercerFor(schema);
+  const read = createStringCoercer(schema);
   const names = Object.keys(schema.shape);
   const target = partOfInput[part];
   return (sent, input, problems) => {
     let fields = pick(sent);
-    // Only declared headers; the others are the protocol's business.
+    // Only declared headers, because the others belong to the protocol.
     if (part === "header") fields = Object.fromEntries(names.map((name) => [name, fields[name]]));
     const values = read(fields);
     const parsed = schema.safeParse(values);
@@ -79,29 +79,32 @@ function fieldsCheck(
       input[target] = parsed.data;
       return;
     }
-    const quote = (name: string) => (Array.isArray(values[name]) ? [fields[name]].flat() : lastOf(fields[name]));
+    const quote = (name: string) => (Array.isArray(values[name]) ? [fields[name]].flat() : getLast(fields[name]));
     const quoted = Object.fromEntries(Object.keys(fields).map((name) => [name, quote(name)]));
     for (const issue of parsed.error.issues) problems.push({ part, issue, schema, sent: quoted });
   };
 }
 
-/** No document of this length has more problems than are listed. */
+/** A document of this length cannot have more problems than the limit. */
 const shortDocument = 1_000;
-/** At most this many times a long document is read again, with a number or a boolean in quotes (DECISIONS.md, E11). */
+/**
+ * The maximum number of times that a long document is validated again, with a number or a boolean in quotes
+ * (DECISIONS.md, E11).
+ */
 const laxReadings = 10;
 
-function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
+function createBodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
   let forLong: z.ZodType | undefined;
   const optional = schema.safeParse(undefined).success;
   const isLax = dialect !== "control";
-  const keepNumbers = numberKeeper(schema);
+  const keepNumbers = createNumberKeeper(schema);
   return ({ decoded }, input, problems) => {
     let value = decoded?.value;
     if (decoded?.isForm && dialect === "fastapi") value = withoutBlanks(schema, value as Form);
-    // An optional model of FastAPI may be null as well.
+    // An optional model of FastAPI may also be null.
     if (value === null && optional && dialect === "fastapi") value = undefined;
     if (value === undefined) {
-      // FastAPI misses the body; the other frameworks read no body as an empty one, and miss its fields.
+      // FastAPI reports a missing body. The other frameworks treat it as empty and report its missing fields.
       if (optional) {
         input.body = schema.parse(undefined);
         return;
@@ -109,7 +112,7 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
       if (noBody === "empty") value = {};
     }
     const isLong = decoded !== undefined && decoded.length > shortDocument;
-    // Made by the first that needs it: most operations never see a long document.
+    // Created by the first request that needs it, because most operations never get a long document.
     if (isLong) forLong ??= limitProblems(schema);
     const fitting = isLong ? forLong! : schema;
     let checked = value;
@@ -121,11 +124,11 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
       parsed = fitting.safeParse(checked, { reportInput: true });
     }
     if (parsed.success) {
-      const exact = keepNumbers && decoded?.exact?.();
+      const exact = keepNumbers && decoded?.getExact?.();
       input.body = exact === undefined ? parsed.data : keepNumbers!(parsed.data, exact);
       return;
     }
-    const sent = decoded?.value === undefined ? value : decoded.source();
+    const sent = decoded?.value === undefined ? value : decoded.getSource();
     if (decoded?.isForm && dialect === "fastapi") dropBlanks(schema, sent as Map<string, unknown>);
     for (const issue of sortInWireOrder(schema, sent, parsed.error.issues)) {
       problems.push({ part: "body", issue, schema, sent });
@@ -135,105 +138,105 @@ function bodyCheck(schema: z.ZodType, { dialect, noBody }: Service): Check {
 
 type Form = Readonly<Record<string, string | undefined>>;
 
-/** A declared field of a form that is empty counts as absent; undeclared names stay (DECISIONS.md, R1). */
+/** A declared form field that is empty counts as absent; undeclared names stay (DECISIONS.md, R1). */
 function withoutBlanks(schema: z.ZodType, form: Form): Form {
   const kept = new Map(Object.entries(form));
   dropBlanks(schema, kept);
   return lookupTable(Object.fromEntries(kept));
 }
 
-/** For a declared field that was repeated, the last value counts. */
+/** For a repeated declared field, the last value counts. */
 function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
-  for (const name of Object.keys(definitionOf(unwrap(schema)).shape ?? {})) {
+  for (const name of Object.keys(getDefinition(unwrap(schema)).shape ?? {})) {
     const last = [form.get(name)].flat().at(-1);
     if (last === "") form.delete(name);
     else if (last !== undefined) form.set(name, last);
   }
 }
 
-const asIs: CoerceString = (text) => text;
+const keepString: CoerceString = (text) => text;
 
-/** Turns the strings of a path, a query or the headers into what the schema speaks of. */
-function stringCoercerFor(schema: z.ZodObject): (fields: Fields) => Record<string, unknown> {
+/** Converts the strings of a path, a query or the headers to the types of the schema. */
+function createStringCoercer(schema: z.ZodObject): (fields: Fields) => Record<string, unknown> {
   const fields = Object.entries(schema.shape).map(([name, field]) => {
     const inner = unwrap(field as z.ZodType);
-    const { type, element } = definitionOf(inner);
+    const { type, element } = getDefinition(inner);
     const list = type === "array";
-    return { name, list, read: stringCoercers[kindOf(list ? element : inner)] ?? asIs };
+    return { name, list, read: stringCoercers[getKind(list ? element : inner)] ?? keepString };
   });
-  return (given) => {
+  return (input) => {
     const out: Record<string, unknown> = Object.create(null);
-    // Undeclared names stay: the schema decides whether they matter.
-    for (const name of Object.keys(given)) out[name] = lastOf(given[name]);
+    // Undeclared names stay, because the schema decides about them.
+    for (const name of Object.keys(input)) out[name] = getLast(input[name]);
     for (const { name, list, read } of fields) {
-      const value = given[name];
+      const value = input[name];
       if (value === undefined) continue;
-      out[name] = list ? [value].flat().map((text) => read(text as string)) : read(lastOf(value)!);
+      out[name] = list ? [value].flat().map((text) => read(text as string)) : read(getLast(value)!);
     }
     return out;
   };
 }
 
 /**
- * Issues of the keys of a dictionary in the order in which those were sent: an object has names that look like numbers
- * before all others. `sent`: the document, whose objects are maps.
+ * Sorts issues of dictionary keys by wire order, because an object has names that look like numbers first. `sent` is
+ * the document, whose objects are maps.
  */
 function sortInWireOrder(schema: z.ZodType, sent: unknown, issues: readonly Issue[]): readonly Issue[] {
   if (issues.length < 2) return issues;
-  const placed = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
+  const indexed = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
   const keys = issues.map((issue, at) => {
     const depth = issue.path.findIndex((_, length) => isDictionary(schema, issue.path.slice(0, length)));
-    const owner = depth < 0 ? undefined : valueAt(sent, issue.path.slice(0, depth));
+    const owner = depth < 0 ? undefined : getValueAt(sent, issue.path.slice(0, depth));
     if (!(owner instanceof Map)) return { issue, group: at, rank: 0 };
-    const place = placed.get(owner) ?? {
+    const position = indexed.get(owner) ?? {
       first: at,
       rank: new Map([...owner.keys()].map((name, rank) => [name, rank])),
     };
-    placed.set(owner, place);
-    return { issue, group: place.first, rank: place.rank.get(issue.path[depth]) ?? 0 };
+    indexed.set(owner, position);
+    return { issue, group: position.first, rank: position.rank.get(issue.path[depth]) ?? 0 };
   });
   return keys.sort((a, b) => a.group - b.group || a.rank - b.rank).map(({ issue }) => issue);
 }
 
 const isDictionary = (schema: z.ZodType, path: readonly PropertyKey[]): boolean => {
-  const at = schemaAt(schema, path);
-  return at !== undefined && definitionOf(at).type === "record";
+  const at = findSchema(schema, path);
+  return at !== undefined && getDefinition(at).type === "record";
 };
 
-/** At most this many problems of one list are searched; a real service lists them all (DECISIONS.md, E11). */
+/** The maximum number of problems in one list. A real service lists them all (DECISIONS.md, E11). */
 export const maxProblems = 1_000;
 
 /**
- * The same schema, which looks for no more problems in a list once it has found this many: of a list of millions of
- * wrong values, the problems alone are more than the memory holds. It rejects and accepts the same values.
+ * A schema that stops collecting problems of a list at this number, because the problems of a list of millions of
+ * invalid values would exceed the memory. It rejects and accepts the same values.
  */
 export function limitProblems(schema: z.ZodType): z.ZodType {
-  const { type, shape, element, valueType, innerType, options } = definitionOf(schema);
+  const { type, shape, element, valueType, innerType, options } = getDefinition(schema);
   if (type === "object" && shape) {
     const fields = Object.entries(shape).map(([name, field]) => [name, limitProblems(field)]);
-    return changed(schema, { shape: Object.fromEntries(fields) });
+    return cloneSchema(schema, { shape: Object.fromEntries(fields) });
   }
-  if (type === "array" && element) return counting(schema, "element", limitProblems(element));
-  if (type === "record" && valueType) return counting(schema, "valueType", limitProblems(valueType));
-  if (type === "union" && options) return changed(schema, { options: options.map(limitProblems) });
-  return innerType ? changed(schema, { innerType: limitProblems(innerType) }) : schema;
+  if (type === "array" && element) return limitIssues(schema, "element", limitProblems(element));
+  if (type === "record" && valueType) return limitIssues(schema, "valueType", limitProblems(valueType));
+  if (type === "union" && options) return cloneSchema(schema, { options: options.map(limitProblems) });
+  return innerType ? cloneSchema(schema, { innerType: limitProblems(innerType) }) : schema;
 }
 
-const changed = (schema: z.ZodType, parts: object): z.ZodType =>
+const cloneSchema = (schema: z.ZodType, parts: object): z.ZodType =>
   schema.clone({ ...schema._zod.def, ...parts } as typeof schema._zod.def);
 
-/** A list that runs its items past a count of its own: skipped items cannot make it right, for it is wrong already. */
-function counting(schema: z.ZodType, part: "element" | "valueType", item: z.ZodType): z.ZodType {
+/** A list with its own counter of problems. Skipped items cannot make it valid, because it is already invalid. */
+function limitIssues(schema: z.ZodType, part: "element" | "valueType", item: z.ZodType): z.ZodType {
   let found = 0;
-  const counted = item.clone();
-  const runItem = counted._zod.run;
-  counted._zod.run = (payload, context) => {
+  const limitedItem = item.clone();
+  const runItem = limitedItem._zod.run;
+  limitedItem._zod.run = (payload, context) => {
     if (found >= maxProblems) return payload;
     const came = runItem(payload, context);
     if ("issues" in came) found += came.issues.length;
     return came;
   };
-  const list = changed(schema, { [part]: counted });
+  const list = cloneSchema(schema, { [part]: limitedItem });
   const runList = list._zod.run;
   list._zod.run = (payload, context) => {
     found = 0;

@@ -1,6 +1,6 @@
 import { verifyChatA } from "../../../src/schemes/chat-a.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
-import { parseForm, parseJsonObject, stringAt } from "../../http/bodies/fields.ts";
+import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import { readApps } from "../../world/apps.ts";
@@ -28,18 +28,18 @@ function parseMessage(request: Pick<ReceivedRequest, "headers" | "body">): ChatM
     const payload = parseJsonObject(form.get("payload"));
     // An installation for a whole enterprise may have no team.
     const teams = [
-      stringAt(payload, "team", "id"),
-      stringAt(payload, "chat_a_team_id"),
+      findString(payload, "team", "id"),
+      findString(payload, "chat_a_team_id"),
       form.get("chat_a_team_id") || undefined,
-      stringAt(payload, "enterprise", "id"),
+      findString(payload, "enterprise", "id"),
     ];
     return { teams, isSslCheck: form.get("ssl_check") === "1" };
   }
   const event = parseJsonObject(request.body);
-  const isChallenge = stringAt(event, "type") === "url_verification";
+  const isChallenge = findString(event, "type") === "url_verification";
   return {
-    teams: [stringAt(event, "team_id"), stringAt(event, "chat_a_team_id")],
-    ...(isChallenge && { challenge: stringAt(event, "challenge") ?? "" }),
+    teams: [findString(event, "team_id"), findString(event, "chat_a_team_id")],
+    ...(isChallenge && { challenge: findString(event, "challenge") ?? "" }),
   };
 }
 

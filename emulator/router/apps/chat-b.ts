@@ -1,6 +1,6 @@
 import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
 import { createInvalidVerdict, type Verdict, validVerdict } from "../../../src/schemes/verdict.ts";
-import { parseJsonObject, stringAt } from "../../http/bodies/fields.ts";
+import { findString, parseJsonObject } from "../../http/bodies/fields.ts";
 import { type Apps, type IssuerKey, listPublicChatBKeys, readApps } from "../../world/apps.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
@@ -39,7 +39,7 @@ async function findPublishedKey(
 
 /** Fields of an activity that may contain its tenant, in order of precedence. */
 function listTenants(activity: Readonly<Record<string, unknown>>): Identifier[] {
-  const named = [stringAt(activity, "channelData", "tenant", "id"), stringAt(activity, "conversation", "tenantId")];
+  const named = [findString(activity, "channelData", "tenant", "id"), findString(activity, "conversation", "tenantId")];
   return named.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
 }
 
@@ -85,14 +85,14 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
   const { activity } = check;
 
   const endorsements = Array.isArray(key.endorsements) ? key.endorsements : [];
-  if (activity && endorsements.length > 0 && !endorsements.includes(stringAt(activity, "channelId"))) {
+  if (activity && endorsements.length > 0 && !endorsements.includes(findString(activity, "channelId"))) {
     return createInvalidVerdict("the key is not endorsed for the activity's channelId");
   }
   if (emulatorIssuers.has(String(claims.iss)) && claims.iss !== check.app.issuer)
     return checkEmulatorClaims(claims, check);
   if (claims.iss !== check.app.issuer) return createInvalidVerdict("another issuer");
   if (![claims.aud].flat().includes(check.app.app_id)) return createInvalidVerdict("for another app");
-  const serviceUrl = stringAt(activity, "serviceUrl");
+  const serviceUrl = findString(activity, "serviceUrl");
   return serviceUrl === undefined || claims.serviceurl === serviceUrl
     ? validVerdict
     : createInvalidVerdict("serviceurl is not the activity's serviceUrl");

@@ -1,8 +1,8 @@
 import { verifyCrmA } from "../../../src/schemes/crm-a.ts";
 import { openCrmB } from "../../../src/schemes/crm-b.ts";
-import { queryOf, stringAt } from "../../http/bodies/fields.ts";
+import { findString, getQuery } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { originForm } from "../../http/routing/path.ts";
+import { toOriginForm } from "../../http/routing/path.ts";
 import { readApps, resolveFrontEnd } from "../../world/apps.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall, RouterHandlers, SingleClusterCall } from "../context.ts";
@@ -37,7 +37,7 @@ async function verify(call: SignedCall): Promise<void> {
 }
 
 /** The target as sent, with the public address of the router. */
-const buildPublicUrl = (publicUrl: string, target: string): string => publicUrl + (originForm(target) ?? target);
+const buildPublicUrl = (publicUrl: string, target: string): string => publicUrl + (toOriginForm(target) ?? target);
 
 export const crmAHandlers = {
   "crm-a.iframe": (_, call) => verifyAndForward(call),
@@ -55,7 +55,7 @@ async function verifyAndForward(call: SignedCall): Promise<Passthrough> {
  * (DECISIONS.md, R14, R29).
  */
 function buildOwnerTarget(target: string): string {
-  const query = new URLSearchParams(queryOf(target));
+  const query = new URLSearchParams(getQuery(target));
   const email = query.get("userEmail");
   const portal = query.get("portalId");
   if (email !== null && !query.has("email")) query.set("email", email);
@@ -77,8 +77,8 @@ async function requireAllowed(call: CanvasCall, wanted: string | null | undefine
  */
 function buildTarget(context: unknown): string {
   const named = new URLSearchParams();
-  const email = stringAt(context, "user", "email");
-  const organization = stringAt(context, "organization", "organizationId");
+  const email = findString(context, "user", "email");
+  const organization = findString(context, "organization", "organizationId");
   if (email !== undefined) named.set("email", email);
   if (organization !== undefined) named.set("external_id", organization);
   return `/?${named}`;

@@ -25,8 +25,8 @@ export async function broadcast(
   const request = await withOwnCredentials(call, "several");
   const results = clusters.map(async (cluster): Promise<ClusterResult> => {
     const sending = call.forwarder.send(cluster.reachedAt, request);
-    call.request.onDisconnect(() => sending.breakOff());
-    const sent = await call.forwarder.within(timeoutMs, sending.sent);
+    call.request.onDisconnect(() => sending.abort());
+    const sent = await call.forwarder.withTimeout(timeoutMs, sending.sent);
     if (sent === timedOut) void sending.sent.then((after) => drop(call, { cluster, sent: after }, "late"));
     return { cluster, sent };
   });

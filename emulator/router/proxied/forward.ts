@@ -35,10 +35,10 @@ export async function forwardToOne(
   if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
   const request = await withOwnCredentials(call, cluster);
   const sending = call.forwarder.send(cluster.reachedAt, request);
-  call.request.onDisconnect(() => sending.breakOff());
-  const sent = await call.forwarder.within(timeoutMs, sending.sent);
+  call.request.onDisconnect(() => sending.abort());
+  const sent = await call.forwarder.withTimeout(timeoutMs, sending.sent);
   if (sent === timedOut) {
-    sending.breakOff();
+    sending.abort();
     return call.fail("cluster-timeout", { cluster: cluster.id });
   }
   if (sent.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });

@@ -1,7 +1,7 @@
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
-import { parseForm, parseJsonObject, queryOf, stringAt } from "../../http/bodies/fields.ts";
+import { findString, getQuery, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Cluster } from "../../world/clusters.ts";
 import { findSession } from "../../world/control-tokens.ts";
@@ -89,7 +89,7 @@ interface FieldReader {
 }
 
 export function readRequestFields(request: Pick<ReceivedRequest, "target" | "headers" | "body">): FieldReader {
-  const search = queryOf(request.target);
+  const search = getQuery(request.target);
   const query = search === "" ? undefined : new URLSearchParams(search);
   const form = parseForm(request);
   const object = form || request.body.length === 0 ? undefined : parseJsonObject(request.body);
@@ -98,12 +98,12 @@ export function readRequestFields(request: Pick<ReceivedRequest, "target" | "hea
   const readValues = (name: string) =>
     dropEmpty([
       query?.getAll(name).at(-1),
-      form?.getAll(name).at(-1) ?? stringAt(object, name),
+      form?.getAll(name).at(-1) ?? findString(object, name),
       request.headers[name] ?? request.headers[name.replaceAll("_", "-")],
     ]);
   const list = (name: string) => {
     const member = object?.[name];
-    const members = Array.isArray(member) ? member.map((_, at) => stringAt(member, String(at))) : [];
+    const members = Array.isArray(member) ? member.map((_, at) => findString(member, String(at))) : [];
     return dropEmpty([...(query?.getAll(name) ?? []), ...(form?.getAll(name) ?? []), ...members]);
   };
   return Object.assign(readValues, { list });

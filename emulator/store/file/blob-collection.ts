@@ -53,8 +53,8 @@ export async function collectBlobs({
   wall,
   findNamedBlobs,
 }: BlobCollectionOptions): Promise<readonly string[]> {
-  const kept = (await readdir(folder)).filter(isBlobName);
-  if (kept.length === 0) return [];
+  const names = (await readdir(folder)).filter(isBlobName);
+  if (names.length === 0) return [];
   const note = await readNote(join(folder, unreferencedNote));
   const now = wall.now();
   const getAge = (time: string | number) => now - (typeof time === "number" ? time : Date.parse(time));
@@ -63,8 +63,8 @@ export async function collectBlobs({
   const unnamed_since: Record<string, string> = Object.create(null);
   const removed: string[] = [];
   const isAlone = (await readdir(dirname(path))).every((name) => isOfState(name, path, folder));
-  const isNamed = isAlone ? await findNamedBlobs() : new Set(kept);
-  for (const hash of kept) {
+  const isNamed = isAlone ? await findNamedBlobs() : new Set(names);
+  for (const hash of names) {
     if (isNamed.has(hash)) continue;
     const since = note?.unnamed_since[hash] ?? new Date(now).toISOString();
     const file = await lstat(join(folder, hash));

@@ -117,7 +117,7 @@ export interface CheckpointOptions {
   /** Whether the document records that no journal follows it. */
   readonly closed?: boolean;
   /** The line after which this state existed. Omitted if the state has no history. */
-  readonly past?: () => LogPosition | undefined;
+  readonly getPast?: () => LogPosition | undefined;
   readonly moment?: () => Moment;
   /** Takes the snapshot while no transaction is open. */
   readonly step?: <T>(work: () => T) => Promise<T>;
@@ -157,10 +157,10 @@ export async function* formatCheckpoint(
 
 function createHead(
   generation: number,
-  { position, past, moment }: CheckpointOptions,
+  { position, getPast, moment }: CheckpointOptions,
 ): Readonly<Record<string, unknown>> {
   const { number: transaction, checksum } = position?.() ?? startPosition;
-  const { number, checksum: chain } = past?.() ?? {};
+  const { number, checksum: chain } = getPast?.() ?? {};
   return {
     closed: 0,
     generation,

@@ -35,7 +35,7 @@ interface FileLogOptions {
   /** The last generation that a file was ever created for. */
   readonly newest: number;
   /** Earlier journals that the checkpoint does not contain, and their size. */
-  readonly behind: readonly number[];
+  readonly olderJournals: readonly number[];
   readonly behindBytes: number;
   readonly baseBytes: number;
   /** The generation that follows the checkpoint. */
@@ -75,7 +75,7 @@ export class FileLog implements CommitLog {
   #generation: number;
   /** The last generation that a file was created for. */
   #newest: number;
-  #behind: number[];
+  #olderJournals: number[];
   #behindBytes: number;
   #baseBytes: number;
   #baseGeneration: number;
@@ -114,7 +114,7 @@ export class FileLog implements CommitLog {
     });
     this.#generation = options.generation;
     this.#newest = options.newest;
-    this.#behind = [...options.behind];
+    this.#olderJournals = [...options.olderJournals];
     this.#behindBytes = options.behindBytes;
     this.#baseBytes = options.baseBytes;
     this.#baseGeneration = options.baseGeneration;
@@ -154,8 +154,8 @@ export class FileLog implements CommitLog {
   }
 
   async replace(state: State, past: LogPosition | undefined, moment = this.#options.moment()): Promise<void> {
-    const leave = await this.#renaming.acquire();
-    const adapter = this.#createCheckpointFile({ past: () => past, moment: () => moment });
+    const release = await this.#renaming.acquire();
+    const adapter = this.#createCheckpointFile({ getPast: () => past, moment: () => moment });
     try {
       this.#compaction.overtake();
       await this.#journal.waitUntilDurable();
@@ -169,14 +169,14 @@ export class FileLog implements CommitLog {
       // The new file is in place but perhaps not durable, so no later line would fit both the old and the new state.
       throw adapter.renamed ? this.#journal.fail(reason, cause) : new FileWriteError(reason, { cause });
     } finally {
-      leave();
+      release();
     }
   }
 
   /** Fails if a file of the state was removed or replaced: writes would be lost, or would go to another file. */
   async check(): Promise<void> {
     if (this.failure) return;
-    const leave = await this.#renaming.acquire();
+    const release = await this.#renaming.acquire();
     try {
       const disturbance = await this.#checkTampering();
       if (disturbance === undefined) return;
@@ -184,7 +184,7 @@ export class FileLog implements CommitLog {
       const { reason, isGone } = disturbance;
       this.#journal.fail(reason, isGone ? undefined : new StoreChangedError(reason));
     } finally {
-      leave();
+      release();
     }
   }
 
@@ -195,9 +195,9 @@ export class FileLog implements CommitLog {
    */
   async retryWrite(state: State): Promise<boolean> {
     await this.#compaction.waitForEnd();
-    const isAnew = this.#isDisturbed;
+    const isRewritten = this.#isDisturbed;
     try {
-      if (isAnew) {
+      if (isRewritten) {
         if ((await this.#checkTampering())?.isGone === false) return false;
         await makeFolderDurably(this.#options.disk, dirname(this.#options.path));
         await this.#options.files.clear();
@@ -220,7 +220,7 @@ export class FileLog implements CommitLog {
       return false;
     }
     const { path, report } = this.#options;
-    report(isAnew ? `${path} ${writtenAnew}` : `${path} can be written again`);
+    report(isRewritten ? `${path} ${writtenAnew}` : `${path} can be written again`);
     return true;
   }
 
@@ -244,13 +244,16 @@ export class FileLog implements CommitLog {
 
   /** Whether the checkpoint is complete. */
   get #clean(): boolean {
-    return this.#behind.length === 0 && this.#journal.length <= this.#emptyLength;
+    return this.#olderJournals.length === 0 && this.#journal.length <= this.#emptyLength;
   }
 
   async #checkTampering(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
     const { path, isHeld } = this.#options;
     if (!(await isHeld())) return { reason: `Another emulator has opened the state ${path}`, isGone: false };
-    const journals = [...this.#behind, this.#generation].map((one) => [`journal.${one}`, getJournalPath(path, one)]);
+    const journals = [...this.#olderJournals, this.#generation].map((item) => [
+      `journal.${item}`,
+      getJournalPath(path, item),
+    ]);
     const base = `base.${this.#baseGeneration}`;
     const found = await this.#own.check({ [base]: path, ...Object.fromEntries(journals) }, base);
     if (!found && this.#isCut && (await this.#readJournalSize()) !== this.#journal.length)
@@ -289,19 +292,19 @@ export class FileLog implements CommitLog {
   /** Writes a checkpoint while transactions continue. */
   async #compact(mayGoOn: () => void): Promise<void> {
     const next = await this.#nextGeneration();
-    let begun = false;
-    let leave = () => {};
+    let started = false;
+    let release = () => {};
     const adapter = this.#createCheckpointFile({
       step: (work) => this.#inspect(work),
       mayGoOn,
       begin: () => {
         mayGoOn();
         if (this.failure) throw this.failure;
-        begun = true;
+        started = true;
         this.#rotate(next);
       },
       waitUntilDurable: async () => {
-        leave = await this.#renaming.acquire();
+        release = await this.#renaming.acquire();
         mayGoOn();
         await this.#journal.waitUntilDurable();
         await this.#options.files.retainCheckpoint(this.#baseGeneration);
@@ -312,16 +315,16 @@ export class FileLog implements CommitLog {
       await new Low<Checkpoint>(adapter, { generation: next.number, state }).write();
       await this.#archivePrevious(next.number, adapter.size);
     } catch (cause) {
-      if (!begun) await this.#discard(next);
+      if (!started) await this.#discard(next);
       throw cause;
     } finally {
-      leave();
+      release();
     }
   }
 
   /** Writes a new checkpoint and a journal that follows it. */
   async #rewriteAll(state: State): Promise<void> {
-    const leave = await this.#renaming.acquire();
+    const release = await this.#renaming.acquire();
     // A file that svc did not write is not retained.
     const adapter = this.#createCheckpointFile(this.#isDisturbed ? { waitUntilDurable: async () => {} } : {});
     try {
@@ -331,17 +334,17 @@ export class FileLog implements CommitLog {
       } catch (cause) {
         // Once the checkpoint is in place, writing continues in that journal, even if the checkpoint is not certain to
         // stay.
-        if (adapter.renamed) this.#behind.push(next.number);
+        if (adapter.renamed) this.#olderJournals.push(next.number);
         else await this.#discard(next);
         throw cause;
       }
-      this.#behind.push(this.#generation);
+      this.#olderJournals.push(this.#generation);
       this.#generation = next.number;
       this.#emptyLength = next.length;
       await this.#journal.continueIn(next.file, next.length);
       await this.#archivePrevious(next.number, adapter.size);
     } finally {
-      leave();
+      release();
     }
   }
 
@@ -351,7 +354,7 @@ export class FileLog implements CommitLog {
     return new CheckpointFile({
       ...this.#options,
       position: getPosition,
-      past: getPosition,
+      getPast: getPosition,
       waitUntilDurable,
       ...more,
     });
@@ -367,7 +370,7 @@ export class FileLog implements CommitLog {
   #rotate(next: NextJournal): void {
     // The last line names the next journal, so that a missing journal is detected.
     void this.#journal.append(JSON.stringify({ next: next.number })).catch(() => {});
-    this.#behind.push(this.#generation);
+    this.#olderJournals.push(this.#generation);
     this.#behindBytes += this.#journal.length;
     this.#generation = next.number;
     this.#emptyLength = next.length;
@@ -386,7 +389,7 @@ export class FileLog implements CommitLog {
     this.#baseBytes = baseBytes;
     this.#behindBytes = 0;
     // Files that reappear after a crash are removed at the next start.
-    for (const generation of this.#behind.splice(0)) await files.retainJournal(generation);
+    for (const generation of this.#olderJournals.splice(0)) await files.retainJournal(generation);
     await files.trim();
   }
 }

@@ -71,9 +71,9 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
     await disk.remove(leftover);
     await disk.syncFolder(dirname(path));
   }
-  const behind = [...recovered.behind, ...base.behind];
-  for (const generation of behind) await files.retainJournal(generation);
-  if (behind.length > 0) await files.trim();
+  const olderJournals = [...recovered.olderJournals, ...base.olderJournals];
+  for (const generation of olderJournals) await files.retainJournal(generation);
+  if (olderJournals.length > 0) await files.trim();
   const current = await openJournal(disk, path, base, recovered);
   // From here on a journal follows the checkpoint, and a missing journal is an error.
   if (base.closed) await markClosed(disk, path, false).catch((cause) => closeAndThrow(current.journal.file, cause));
@@ -104,7 +104,7 @@ interface JournalStatus {
   /** The journals that the next journal continues. */
   readonly journals: readonly JournalContent[];
   /** Generations that the checkpoint now contains, and that lead back to the previous checkpoint. */
-  readonly behind: readonly number[];
+  readonly olderJournals: readonly number[];
 }
 
 /**
@@ -120,13 +120,13 @@ async function baseToFollow(
 ): Promise<JournalStatus> {
   const { state, base, journals, outdated, newest } = found;
   const position = found.position ?? startPosition;
-  if (base && !outdated) return { ...base, position, journals, behind: [] };
+  if (base && !outdated) return { ...base, position, journals, olderJournals: [] };
   const generation = newest + 1;
   const leadsBack = base ? { past: () => position, durable: () => files.retainCheckpoint(base.generation) } : {};
   const adapter = new CheckpointFile({ disk, path, collections, position: () => position, closed: true, ...leadsBack });
   await new Low<Checkpoint>(adapter, { generation, state }).write();
-  const behind = journals.map(({ header }) => header?.generation ?? 0);
-  return { generation, closed: true, size: adapter.size, position, journals: [], behind };
+  const generations = journals.map(({ header }) => header?.generation ?? 0);
+  return { generation, closed: true, size: adapter.size, position, journals: [], olderJournals: generations };
 }
 
 /** Continues the last journal, truncated to its last valid line, or creates an empty one. */
@@ -140,7 +140,14 @@ async function openJournal(
   if (last?.header === undefined) {
     const journal = { ...(await createJournal(disk, path, generation, generation)), position };
     const emptyLength = journal.length;
-    return { journal, generation, newest: Math.max(newest, generation), behind: [], behindBytes: 0, emptyLength };
+    return {
+      journal,
+      generation,
+      newest: Math.max(newest, generation),
+      olderJournals: [],
+      behindBytes: 0,
+      emptyLength,
+    };
   }
   const file = await disk.open(last.path, "write");
   if (last.torn) await cutBack(file, last.length);
@@ -149,7 +156,7 @@ async function openJournal(
     journal: { file, length: last.length, position },
     generation: last.header.generation,
     newest,
-    behind: earlier.map((journal) => journal.header?.generation ?? 0),
+    olderJournals: earlier.map((journal) => journal.header?.generation ?? 0),
     behindBytes: earlier.reduce((sum, journal) => sum + journal.length, 0),
     // A journal without transactions has only its first line.
     emptyLength: last.transactions > 0 ? 0 : last.length,

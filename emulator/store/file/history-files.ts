@@ -168,8 +168,8 @@ const changesAt = ',"changes":[';
 export function formatCommitLine(changes: readonly Change[], cause: string | undefined, { at, ids }: Moment): string {
   // Concatenated from strings, because an object per commit is slower.
   const why = cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`;
-  const drawn = ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`;
-  return `{"at":${at ?? null}${why}${drawn},"changes":${JSON.stringify(changes)}}`;
+  const idsField = ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`;
+  return `{"at":${at ?? null}${why}${idsField},"changes":${JSON.stringify(changes)}}`;
 }
 
 /** Parses the fields of a line that precede its changes. Undefined if it has none. */

@@ -93,15 +93,15 @@ async function readJournal(disk: Disk, path: string, taker: JournalVisitor): Pro
       header = parseHeader(json);
       return taker.begin(header);
     },
-    visitLine(json, place) {
+    visitLine(json, position) {
       lines += 1;
       if (next !== undefined) throw new StateFormatError("it is after the last line of the journal");
       const value = tryParseJson(json);
-      next = nextIn(value);
+      next = getNext(value);
       if (next !== undefined) return;
       const changes = parseChanges(getChanges(value));
       if (changes === undefined) throw new StateFormatError("the line does not contain changes");
-      taker.take(changes, place.number);
+      taker.take(changes, position.number);
       transactions += 1;
     },
   });
@@ -125,7 +125,7 @@ function parseHeader(json: string): Header {
 }
 
 /** The generation that the last line of a journal names. */
-function nextIn(value: unknown): number | undefined {
+function getNext(value: unknown): number | undefined {
   const next = (value as { next?: unknown } | null)?.next;
   return Number.isSafeInteger(next) ? (next as number) : undefined;
 }
@@ -151,7 +151,7 @@ export class Replay {
   readonly #isOwn: boolean;
   #isTrusted = false;
   /** Generations whose lines are applied, together with all before them. */
-  readonly #reached = new Set<number>();
+  readonly #applied = new Set<number>();
 
   /** `last` is the number of the last line to apply. `isOwn` skips the validation of rows of the current version. */
   constructor(
@@ -197,10 +197,10 @@ export class Replay {
   }
 
   #follow({ generation, after }: Header): void {
-    if (this.#base !== undefined && generation !== this.#base.generation && !this.#reached.has(after)) {
+    if (this.#base !== undefined && generation !== this.#base.generation && !this.#applied.has(after)) {
       throw new StateFormatError(`the previous journal (generation ${after}) is missing`);
     }
-    this.#reached.add(generation);
+    this.#applied.add(generation);
   }
 }
 

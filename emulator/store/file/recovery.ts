@@ -25,7 +25,7 @@ export interface RecoveredState {
   /** Obsolete files: unfinished checkpoints and empty journals. */
   readonly leftovers: readonly string[];
   /** Generations of journals that the checkpoint contains. */
-  readonly behind: readonly number[];
+  readonly olderJournals: readonly number[];
   /** The last generation that has a file. */
   readonly newest: number;
 }
@@ -48,10 +48,10 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   const state = base?.state ?? new State(collections);
   const upgrade = base?.upgrade ?? createCurrentUpgrade(collections);
   const replay = new Replay(disk, state, upgrade, base);
-  const behind: number[] = [];
+  const olderJournals: number[] = [];
   for (const generation of generations) {
     const journal = getJournalPath(path, generation);
-    if (base && generation < base.generation) behind.push(generation);
+    if (base && generation < base.generation) olderJournals.push(generation);
     else await replay.add(journal);
   }
   const due = base && requireSuccessorJournals(path, base, replay.journals);
@@ -66,7 +66,7 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
     position: replay.position,
     journals,
     leftovers,
-    behind,
+    olderJournals,
     newest: Math.max(base?.generation ?? 0, generations.at(-1) ?? 0),
   };
 }
@@ -87,11 +87,11 @@ export function requireSuccessorJournals(
   base: Pick<CheckpointHead, "generation"> & { readonly closed: boolean | undefined },
   journals: readonly JournalContent[],
 ): Set<number | undefined> {
-  const begun = new Set(journals.map(({ header }) => header?.generation));
+  const started = new Set(journals.map(({ header }) => header?.generation));
   const named = journals.flatMap(({ next, path: by }) => (next === undefined ? [] : [[next, by] as const]));
   const due = [...(base.closed === false ? [[base.generation, path] as const] : []), ...named];
   for (const [generation, by] of due) {
-    if (begun.has(generation)) continue;
+    if (started.has(generation)) continue;
     throw new StateFormatError(`${getJournalPath(path, generation)} is missing or empty, but ${by} continues in it`);
   }
   return new Set(due.map(([generation]) => generation));

@@ -23,14 +23,14 @@ export async function repairFile(options: {
   readonly disk?: Disk;
 }): Promise<Repair> {
   const { path, collections, disk = systemDisk } = options;
-  const unharmed = await recover(disk, path, collections).catch((cause) => {
+  const intact = await recover(disk, path, collections).catch((cause) => {
     if (cause instanceof StateFormatError && cause.repairable) return undefined;
     throw cause;
   });
-  if (unharmed) {
-    if (!unharmed.base) throw new StateFormatError(`File ${path} not found`, { repairable: false });
-    const transactions = unharmed.journals.reduce((sum, journal) => sum + journal.transactions, 0);
-    const kept = { ...countEntries(unharmed.state), transactions };
+  if (intact) {
+    if (!intact.base) throw new StateFormatError(`File ${path} not found`, { repairable: false });
+    const transactions = intact.journals.reduce((sum, journal) => sum + journal.transactions, 0);
+    const kept = { ...countEntries(intact.state), transactions };
     return { repaired: false, damage: [], kept, dropped: [], aside: [] };
   }
 

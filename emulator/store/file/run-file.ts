@@ -76,10 +76,13 @@ interface Claim {
  * The run files to hold. The one of the state is found by its real path, because a state has one writer whatever name
  * is used for it. The other one is optional.
  */
-export async function listRunFilePaths(realState: string | undefined, further: string | undefined): Promise<string[]> {
+export async function listRunFilePaths(
+  realState: string | undefined,
+  otherPath: string | undefined,
+): Promise<string[]> {
   const paths = realState === undefined ? [] : [`${realState}.run`];
   // The last part is not followed: a link is rejected, not replaced.
-  if (further !== undefined) paths.push(join(await resolveRealPath(dirname(further)), basename(further)));
+  if (otherPath !== undefined) paths.push(join(await resolveRealPath(dirname(otherPath)), basename(otherPath)));
   return paths;
 }
 
@@ -96,9 +99,9 @@ export async function claimRunFile({ paths, run, wall }: Claim): Promise<Claimed
   try {
     for (const path of new Set(paths)) {
       await makeFolder(dirname(path));
-      const taken = await acquireLock(path, { wall, content: run ?? {} });
-      if (isLockConflict(taken)) throw new StateLockedError(path, taken);
-      locks.push(taken);
+      const lock = await acquireLock(path, { wall, content: run ?? {} });
+      if (isLockConflict(lock)) throw new StateLockedError(path, lock);
+      locks.push(lock);
     }
   } catch (error) {
     await release();

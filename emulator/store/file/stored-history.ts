@@ -24,7 +24,7 @@ export interface Segment {
   /** The checkpoint in blocks that end at the end of a line. */
   readBase(): AsyncIterable<Buffer>;
   /** Reads the lines that follow the checkpoint, up to their end or damage, or until `take` returns false. */
-  lines(take: LineHandler): Promise<void>;
+  visitLines(take: LineHandler): Promise<void>;
   /** Applies the lines up to that number to the state of the checkpoint. Fails with StateFormatError. */
   replay(reader: DocumentReader, last: number): Promise<void>;
 }
@@ -67,17 +67,17 @@ export class StoredHistory implements History {
       await this.#options.waitUntilFlushed();
       const segments = await this.#options.listSegments();
       let end: LogPosition | undefined = present;
-      let reach: HistoryStart | undefined;
+      let start: HistoryStart | undefined;
       for (let segment = segments.pop(); segment && end; segment = segments.pop()) {
         const { position, past, moment } = segment.head;
         if (position.number > end.number) continue;
         const commits = await readCommitsUpTo(segment, end);
         if (!commits) break;
         for (const commit of commits.reverse()) if (!visit(commit)) return undefined;
-        reach = { ...moment, number: position.number };
+        start = { ...moment, number: position.number };
         end = past;
       }
-      return reach ?? present;
+      return start ?? present;
     });
   }
 
@@ -90,7 +90,7 @@ export class StoredHistory implements History {
       try {
         const reader = new DocumentReader(collections, { isSealed: true });
         await readChecksummedInto(reader, segment.readBase());
-        const past = await placeOf(segment, number);
+        const past = await findPosition(segment, number);
         if (past === undefined) throw new StateFormatError("lines are missing");
         await segment.replay(reader, number);
         return { store: new LiveStore({ state: reader.state, wall }), past };
@@ -103,10 +103,13 @@ export class StoredHistory implements History {
 }
 
 /** Position of the line with that number, or of the checkpoint. Undefined if lines before it are missing. */
-async function placeOf({ head: { position }, lines }: Segment, number: number): Promise<LogPosition | undefined> {
+async function findPosition(
+  { head: { position }, visitLines }: Segment,
+  number: number,
+): Promise<LogPosition | undefined> {
   if (position.number === number) return position;
   let found: LogPosition | undefined;
-  await lines((_, place) => {
+  await visitLines((_, place) => {
     if (place.number === number) found = { number, checksum: place.checksum };
     return place.number < number;
   });
@@ -114,15 +117,15 @@ async function placeOf({ head: { position }, lines }: Segment, number: number): 
 }
 
 /** Reads the commits of a segment up to a line, oldest first. Undefined if that line, or one before it, is missing. */
-async function readCommitsUpTo({ head, lines }: Segment, end: LogPosition): Promise<Commit[] | undefined> {
+async function readCommitsUpTo({ head, visitLines }: Segment, end: LogPosition): Promise<Commit[] | undefined> {
   const commits: Commit[] = [];
   let last = head.position;
   if (last.number < end.number) {
-    await lines((json, place) => {
+    await visitLines((json, position) => {
       const commit = parseCommitLine(json);
-      if (commit) commits.push({ ...commit, number: place.number });
-      last = place;
-      return place.number < end.number;
+      if (commit) commits.push({ ...commit, number: position.number });
+      last = position;
+      return position.number < end.number;
     });
   }
   return last.number === end.number && last.checksum === end.checksum ? commits : undefined;
@@ -139,7 +142,7 @@ interface StateFiles {
 export async function listFileSegments({ disk, path, files }: StateFiles): Promise<Segment[]> {
   const own = await readHead(disk, path);
   const generations = (await listJournalGenerations(disk, path)).filter((each) => each >= (own?.generation ?? 0));
-  const kept = await Promise.all(
+  const segments = await Promise.all(
     files.segments.map(async ({ base, journals }) => {
       const head = await readHead(disk, files.getCheckpointPath(base));
       // The file may be a second name of the present checkpoint, which a failed replacement left behind.
@@ -149,7 +152,7 @@ export async function listFileSegments({ disk, path, files }: StateFiles): Promi
     }),
   );
   const journals = generations.map((each) => getJournalPath(path, each));
-  return [...kept.flat(), ...(own ? [createSegment(disk, { path, head: own, journals })] : [])];
+  return [...segments.flat(), ...(own ? [createSegment(disk, { path, head: own, journals })] : [])];
 }
 
 interface SegmentFiles {
@@ -167,21 +170,21 @@ const createSegment = (disk: Disk, { path, head, journals }: SegmentFiles): Segm
       throw toMissingError(cause);
     }
   },
-  async lines(take) {
+  async visitLines(take) {
     let position = head.position;
     try {
       for (const journal of journals) {
         const { damage } = await readLog(disk, journal, {
           visitFirst: () => position,
           visitLine(json, place) {
-            if (!take(json, place)) throw new Enough();
+            if (!take(json, place)) throw new StopReading();
             position = place;
           },
         });
         if (damage) return;
       }
     } catch (cause) {
-      if (!(cause instanceof Enough || isMissing(cause))) throw cause;
+      if (!(cause instanceof StopReading || isMissing(cause))) throw cause;
     }
   },
   async replay({ state, upgrade }, last) {
@@ -208,4 +211,4 @@ const toMissingError = (cause: unknown): unknown =>
   isMissing(cause) ? new StateFormatError((cause as Error).message, { cause }) : cause;
 
 /** Thrown to stop reading when nothing more is needed. */
-class Enough extends Error {}
+class StopReading extends Error {}

@@ -54,7 +54,7 @@ export class Commits {
   readonly #wall: WallClock;
   /** Committed in memory and not yet durable, oldest first. */
   readonly #unsure: LiveTransaction[] = [];
-  #takenBack: Promise<void> | undefined;
+  #rolledBack: Promise<void> | undefined;
   #mending: Promise<void> | undefined;
   readonly #closing = new AbortController();
 
@@ -62,8 +62,8 @@ export class Commits {
     this.#log = log;
     this.#wall = wall;
     log.onFailure(() => {
-      this.#takenBack = runExclusive(() => this.#rollBackAll());
-      this.#mending = this.#retryUntilWritable(this.#takenBack, state, onRecovery);
+      this.#rolledBack = runExclusive(() => this.#rollBackAll());
+      this.#mending = this.#retryUntilWritable(this.#rolledBack, state, onRecovery);
     });
   }
 
@@ -92,7 +92,7 @@ export class Commits {
     try {
       await this.#log.waitUntilFlushed();
     } catch (cause) {
-      await this.#takenBack;
+      await this.#rolledBack;
       throw cause;
     }
   }
@@ -113,7 +113,7 @@ export class Commits {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#takenBack;
+    await this.#rolledBack;
     await this.#mending;
     await this.#log.close();
   }
@@ -122,7 +122,7 @@ export class Commits {
     try {
       await durable;
     } catch (cause) {
-      await this.#takenBack;
+      await this.#rolledBack;
       throw cause;
     }
     // All transactions before it are durable too.
@@ -133,12 +133,12 @@ export class Commits {
     for (const tx of this.#unsure.splice(0).reverse()) tx.rollBack();
   }
 
-  async #retryUntilWritable(takenBack: Promise<void>, state: () => State, mended: () => void): Promise<void> {
-    await takenBack;
+  async #retryUntilWritable(rolledBack: Promise<void>, state: () => State, onRecovery: () => void): Promise<void> {
+    await rolledBack;
     const { first, last } = writeRetryBackoffMs;
     for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
       // Also while the store is closing, because its data may be stored nowhere else.
-      if (await this.#log.retryWrite(state())) return mended();
+      if (await this.#log.retryWrite(state())) return onRecovery();
       if (this.#closing.signal.aborted) return;
       await this.#wall.sleep(delay, this.#closing.signal);
       if (this.#closing.signal.aborted) return;

@@ -258,9 +258,9 @@ export class LiveStore implements Store {
     this.#watchdog.release();
     try {
       this.#commits?.requireWritable();
-    } catch (refused) {
+    } catch (error) {
       this.#gate.releaseExclusive();
-      throw refused;
+      throw error;
     }
   }
 

@@ -26,15 +26,15 @@ export class LiveView implements View {
 
   getAll<Row extends object, Thing>(
     from: Rows<Row>,
-    things: readonly Thing[],
+    items: readonly Thing[],
     keyOf: (thing: Thing) => RowKey | undefined,
   ): Promise<(Row | undefined)[]> {
     const table = this.state.getTable(from as AnyRows);
-    const findRow = (thing: Thing) => {
-      const key = keyOf(thing);
+    const findRow = (item: Thing) => {
+      const key = keyOf(item);
       return key === undefined ? undefined : (table.get(key) as Row | undefined);
     };
-    return Promise.resolve(things.map(findRow));
+    return Promise.resolve(items.map(findRow));
   }
 
   list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice: Slice<Index> = {}): Promise<Row[]> {
@@ -97,7 +97,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   }
 
   async withCause<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T> {
-    const whole = this.#cause;
+    const outerCause = this.#cause;
     const before = this.#changes.length;
     this.#cause = cause;
     try {
@@ -105,7 +105,7 @@ export class LiveTransaction extends LiveView implements Transaction {
       if (this.#changes.length > before) this.recordCause();
       return result;
     } finally {
-      this.#cause = whole;
+      this.#cause = outerCause;
     }
   }
 
@@ -156,10 +156,10 @@ export class LiveTransaction extends LiveView implements Transaction {
   /** The changes in order, for the journal. Of a sequence, only the last value is listed. */
   get changes(): readonly Change[] {
     if (this.#sequencesBefore.size === 0) return this.#changes;
-    const reached = [...this.#sequencesBefore.keys()].map(
+    const sequenceChanges = [...this.#sequencesBefore.keys()].map(
       (sequence): Change => ["next", sequence, this.#within.sequences.get(sequence)!],
     );
-    return [...this.#changes, ...reached];
+    return [...this.#changes, ...sequenceChanges];
   }
 
   touches(collection: Collection["name"]): boolean {

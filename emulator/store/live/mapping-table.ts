@@ -118,8 +118,8 @@ function* readLayers(layers: readonly Layer[]): Generator<[identifier: string, c
     const older = layers.slice(0, i);
     const newer = layers.slice(i + 1).reverse();
     for (const [identifier, cluster] of layer) {
-      if (older.some((one) => one.has(identifier))) continue;
-      const owner = newer.find((one) => one.has(identifier));
+      if (older.some((item) => item.has(identifier))) continue;
+      const owner = newer.find((item) => item.has(identifier));
       const newest = owner ? owner.get(identifier) : cluster;
       if (newest !== undefined) yield [identifier, newest];
     }

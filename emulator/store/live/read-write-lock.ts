@@ -77,16 +77,16 @@ export class Mutex {
   /** Resolves when the mutex is acquired, with a function that releases it. */
   async acquire(): Promise<() => void> {
     const before = this.#last;
-    let leave = () => {};
+    let release = () => {};
     this.#last = new Promise((resolve) => {
-      leave = resolve;
+      release = resolve;
     });
     await before;
-    return leave;
+    return release;
   }
 
   async runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    const leave = await this.acquire();
-    return work().finally(leave);
+    const release = await this.acquire();
+    return work().finally(release);
   }
 }

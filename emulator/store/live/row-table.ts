@@ -32,9 +32,9 @@ export class RowTable {
   constructor(declaration: AnyRows) {
     this.declaration = declaration;
     this.#keyOf = declaration.key as (row: object) => RowKey;
-    this.#indexes = Object.entries(declaration.indexes).map(([name, placed]) => ({
+    this.#indexes = Object.entries(declaration.indexes).map(([name, indexed]) => ({
       name,
-      createEntry: placed as Index["createEntry"],
+      createEntry: indexed as Index["createEntry"],
       list: new SortedList(),
     }));
   }
@@ -64,7 +64,7 @@ export class RowTable {
       const now = createEntry(row);
       if (old === now) continue;
       takeOut(list, old, entry);
-      putIn(list, now, entry);
+      insertEntry(list, now, entry);
     }
     entry.row = row;
     return { key, before };
@@ -89,7 +89,7 @@ export class RowTable {
   restore(key: RowKey, entry: StoredRow): void {
     this.#entries.set(key, entry);
     this.#insertion.insert(entry.ordinal, entry);
-    for (const { createEntry, list } of this.#indexes) putIn(list, createEntry(entry.row), entry);
+    for (const { createEntry, list } of this.#indexes) insertEntry(list, createEntry(entry.row), entry);
   }
 
   list(slice: Slice<string>): object[] {
@@ -120,16 +120,16 @@ export class RowTable {
 
 const getRow = (entry: StoredRow): object => entry.row;
 
-function putIn(list: SortedList<StoredRow>, placed: IndexEntry, entry: StoredRow): void {
-  if (placed === undefined) return;
-  if (typeof placed !== "object") list.insert(placed, entry);
-  else for (const value of new Set(placed)) list.insert(value, entry);
+function insertEntry(list: SortedList<StoredRow>, indexed: IndexEntry, entry: StoredRow): void {
+  if (indexed === undefined) return;
+  if (typeof indexed !== "object") list.insert(indexed, entry);
+  else for (const value of new Set(indexed)) list.insert(value, entry);
 }
 
-function takeOut(list: SortedList<StoredRow>, placed: IndexEntry, { ordinal }: StoredRow): void {
-  if (placed === undefined) return;
-  if (typeof placed !== "object") list.remove(placed, ordinal);
-  else for (const value of new Set(placed)) list.remove(value, ordinal);
+function takeOut(list: SortedList<StoredRow>, indexed: IndexEntry, { ordinal }: StoredRow): void {
+  if (indexed === undefined) return;
+  if (typeof indexed !== "object") list.remove(indexed, ordinal);
+  else for (const value of new Set(indexed)) list.remove(value, ordinal);
 }
 
 /** Kinds of immutable values. */

@@ -53,8 +53,8 @@ export class SortedBlock<Item extends OrderedItem> {
     return low - this.#empty;
   }
 
-  holds(place: number, value: IndexValue, ordinal: number): boolean {
-    const at = this.#empty + place;
+  holds(position: number, value: IndexValue, ordinal: number): boolean {
+    const at = this.#empty + position;
     return this.#items[at]?.ordinal === ordinal && this.#values[at] === value;
   }
 
@@ -63,14 +63,14 @@ export class SortedBlock<Item extends OrderedItem> {
     this.#items.push(item);
   }
 
-  insert(place: number, value: IndexValue, item: Item): void {
-    this.#values.splice(this.#empty + place, 0, value);
-    this.#items.splice(this.#empty + place, 0, item);
+  insert(position: number, value: IndexValue, item: Item): void {
+    this.#values.splice(this.#empty + position, 0, value);
+    this.#items.splice(this.#empty + position, 0, item);
   }
 
-  remove(place: number): void {
-    const at = this.#empty + place;
-    if (place > nearFront) {
+  remove(position: number): void {
+    const at = this.#empty + position;
+    if (position > nearFront) {
       this.#values.splice(at, 1);
       this.#items.splice(at, 1);
       return;
@@ -88,10 +88,10 @@ export class SortedBlock<Item extends OrderedItem> {
    * Splits the block in half. If a growing value ends in it, splits it there, so that its items stay at an end. Returns
    * the second part.
    */
-  split(place: number, value: IndexValue): SortedBlock<Item> {
+  split(position: number, value: IndexValue): SortedBlock<Item> {
     this.#dropEmpty();
-    const endsHere = this.#values[place - 1] === value && this.#values[place] !== value;
-    const at = endsHere ? place : this.length >>> 1;
+    const endsHere = this.#values[position - 1] === value && this.#values[position] !== value;
+    const at = endsHere ? position : this.length >>> 1;
     return new SortedBlock(this.#values.splice(at), this.#items.splice(at));
   }
 
@@ -142,11 +142,11 @@ export class SortedList<Item extends OrderedItem> {
     const at = this.#findBlock(value, ordinal);
     const block = this.#blocks[at];
     if (block === undefined) return;
-    const place = block.findPosition(value, ordinal);
-    if (!block.holds(place, value, ordinal)) return;
+    const position = block.findPosition(value, ordinal);
+    if (!block.holds(position, value, ordinal)) return;
     this.#length -= 1;
     this.#invalidateStarts(at);
-    if (block.length > 1) block.remove(place);
+    if (block.length > 1) block.remove(position);
     else this.#blocks.splice(at, 1);
   }
 
@@ -156,7 +156,7 @@ export class SortedList<Item extends OrderedItem> {
     const at = this.#findBlock(value, ordinal);
     const block = this.#blocks[at];
     if (block === undefined) return 0;
-    return this.#startOf(at) + block.findPosition(value, ordinal);
+    return this.#getStart(at) + block.findPosition(value, ordinal);
   }
 
   /** The items at positions `start` (inclusive) to `end` (exclusive), in order. */
@@ -166,7 +166,7 @@ export class SortedList<Item extends OrderedItem> {
     let left = Math.min(end, this.#length) - from;
     if (left <= 0) return out;
     let at = this.#findBlockAt(from);
-    for (let skip = from - this.#startOf(at); left > 0; skip = 0, at += 1) {
+    for (let skip = from - this.#getStart(at); left > 0; skip = 0, at += 1) {
       const block = this.#blocks[at]!;
       const until = Math.min(block.length, skip + left);
       block.copyTo(out, skip, until);
@@ -175,7 +175,7 @@ export class SortedList<Item extends OrderedItem> {
     return out;
   }
 
-  #startOf(at: number): number {
+  #getStart(at: number): number {
     for (let known = this.#starts.length; known <= at; known += 1) {
       this.#starts.push(this.#starts[known - 1]! + this.#blocks[known - 1]!.length);
     }
@@ -193,7 +193,7 @@ export class SortedList<Item extends OrderedItem> {
     let high = this.#blocks.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#startOf(middle) <= position) low = middle + 1;
+      if (this.#getStart(middle) <= position) low = middle + 1;
       else high = middle;
     }
     return low - 1;
@@ -220,17 +220,17 @@ export class SortedList<Item extends OrderedItem> {
 
   #insertAt(at: number, value: IndexValue, item: Item): void {
     const block = this.#blocks[at]!;
-    const place = block.findPosition(value, item.ordinal);
+    const position = block.findPosition(value, item.ordinal);
     this.#invalidateStarts(at);
-    if (place === block.length) {
+    if (position === block.length) {
       this.#append(at, value, item);
     } else if (!block.isFull) {
-      block.insert(place, value, item);
+      block.insert(position, value, item);
     } else {
-      const behind = block.split(place, value);
-      this.#blocks.splice(at + 1, 0, behind);
-      if (place <= block.length) block.insert(place, value, item);
-      else behind.insert(place - block.length, value, item);
+      const secondHalf = block.split(position, value);
+      this.#blocks.splice(at + 1, 0, secondHalf);
+      if (position <= block.length) block.insert(position, value, item);
+      else secondHalf.insert(position - block.length, value, item);
     }
   }
 }

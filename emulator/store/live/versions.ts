@@ -47,8 +47,8 @@ export class Upgrade {
     }
     for (const collection of collections) {
       const steps = collection.kind === "rows" ? (collection.migrate ?? []) : [];
-      const ahead = steps.slice((versions[collection.name] ?? 1) - 1);
-      if (ahead.length > 0) this.#steps.set(collection.name, ahead);
+      const pending = steps.slice((versions[collection.name] ?? 1) - 1);
+      if (pending.length > 0) this.#steps.set(collection.name, pending);
     }
     this.needed = this.#steps.size > 0;
   }

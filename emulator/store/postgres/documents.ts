@@ -47,8 +47,8 @@ export class Documents {
     pieces: AsyncIterable<Uint8Array>,
     { kind, name = (own) => own, base = () => ({ lastLine: 0 }) }: WriteOptions,
   ): Promise<{ id: string; name: string; bytes: number }> {
-    const [made] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
-    const id = made!.id as string;
+    const [created] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
+    const id = created!.id as string;
     try {
       let bytes = 0;
       let piece = 0;
@@ -61,7 +61,7 @@ export class Documents {
       const { lastLine, before } = base();
       // The replaced document is removed first. For a checkpoint, unpublished ones are removed too, because nothing
       // refers to them.
-      const [placed] = await this.#database.pool`
+      const [indexed] = await this.#database.pool`
         with ${this.#leadership.mine},
         gone as (
           delete from documents using mine where kind = ${kind} and whole and lower(name) = lower(${called}) returning id
@@ -82,8 +82,8 @@ export class Documents {
         )
         select (select count(*)::int from mine) as mine, (select count(*)::int from placed) as placed,
           (select count(*) from untold), (select count(*) from followed)`;
-      if (placed!.mine === 0) throw this.#leadership.createFencedError();
-      if (placed!.placed === 0) throw new Error("it was removed during writing, or earlier lines are missing");
+      if (indexed!.mine === 0) throw this.#leadership.createFencedError();
+      if (indexed!.placed === 0) throw new Error("it was removed during writing, or earlier lines are missing");
       return { id, name: called, bytes };
     } catch (cause) {
       // An incomplete document is useless. It is removed at the next start at the latest.
@@ -101,17 +101,17 @@ export class Documents {
     writing: WriteOptions,
     failure: (cause: unknown) => StoreFailedError,
   ): Promise<void> {
-    let broken: { readonly cause: unknown } | undefined;
+    let pieceError: { readonly cause: unknown } | undefined;
     async function* observe(): AsyncGenerator<Uint8Array, void> {
       try {
         yield* pieces;
       } catch (cause) {
-        broken = { cause };
+        pieceError = { cause };
         throw cause;
       }
     }
     await this.write(observe(), writing).catch((cause) => {
-      throw broken ? broken.cause : failure(cause);
+      throw pieceError ? pieceError.cause : failure(cause);
     });
   }
 

@@ -102,15 +102,15 @@ export class Leadership {
 
   private constructor(
     options: LeadershipOptions,
-    begun: { epoch: string; token: string; isLocked: boolean; sentAt: number; aloneAt: number; now: () => number },
+    started: { epoch: string; token: string; isLocked: boolean; sentAt: number; aloneAt: number; now: () => number },
   ) {
     this.#options = options;
-    this.#now = begun.now;
-    this.#epoch = begun.epoch;
-    this.token = begun.token;
-    this.#isLocked = begun.isLocked;
-    this.#assuredUntil = begun.sentAt + options.leaseMs;
-    this.#aloneAt = begun.aloneAt;
+    this.#now = started.now;
+    this.#epoch = started.epoch;
+    this.token = started.token;
+    this.#isLocked = started.isLocked;
+    this.#assuredUntil = started.sentAt + options.leaseMs;
+    this.#aloneAt = started.aloneAt;
     this.#lost = new Promise((resolve) => {
       this.#resolveLost = resolve;
     });
@@ -127,7 +127,7 @@ export class Leadership {
   static async acquire(
     options: LeadershipOptions,
     signal: AbortSignal,
-    tell: LeaderChangeHandler,
+    onChange: LeaderChangeHandler,
   ): Promise<Leadership> {
     const { database, wall, leaseMs } = options;
     let seen: (Pick<LeadershipRow, "epoch" | "beat" | "leader"> & { readonly since: number }) | undefined;
@@ -156,11 +156,11 @@ export class Leadership {
         const patienceMs = isLocked ? quietMsWithoutLock(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
         if (isFree ? isLocked : quietMs > patienceMs) {
           // The previous leader no longer receives requests.
-          tell(null, row.token);
-          const begun = await begin(options, row, isLocked);
-          if (begun) return new Leadership(options, begun);
+          onChange(null, row.token);
+          const started = await begin(options, row, isLocked);
+          if (started) return new Leadership(options, started);
         }
-        tell(!isFree && alive === row.leader ? row.address : null, row.token);
+        onChange(!isFree && alive === row.leader ? row.address : null, row.token);
       } catch (error) {
         if (!wasReached) throw error;
         // A beat may have moved while it could not be observed.
@@ -339,15 +339,15 @@ async function begin({ database, wall, candidate, leaseMs }: LeadershipOptions, 
   const token = candidate.token ?? row.token ?? createToken();
   const now = createSteadyClock(wall);
   const sentAt = now();
-  const [begun] = await database.session`
+  const [started] = await database.session`
     update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp(), leader = ${instance},
       backend = ${isLocked ? database.session`pg_backend_pid()` : database.session`backend`},
       address = ${database.session.json(address as never)}, token = ${token}, database = ${selectDatabaseId(database.session)}
     where epoch = ${row.epoch} returning epoch`;
-  if (!begun) return undefined;
+  if (!started) return undefined;
   // By the server's clock, which wrote both times. Our clock does not know when the previous leader last confirmed its
   // lease.
   const left =
     row.leader === null || row.is_copied || !isLocked ? 0 : Math.min(leaseMs, Math.max(0, leaseMs - row.quiet_ms));
-  return { epoch: begun.epoch as string, token, isLocked, sentAt, aloneAt: sentAt + left, now };
+  return { epoch: started.epoch as string, token, isLocked, sentAt, aloneAt: sentAt + left, now };
 }

@@ -65,10 +65,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   let leadership: Leadership | undefined;
   try {
     await prepareSchema(database);
-    const wanted = options.signal ?? new AbortController().signal;
+    const signal = options.signal ?? new AbortController().signal;
     leadership = await Leadership.acquire(
       { database, wall: leaseWall, candidate, leaseMs },
-      wanted,
+      signal,
       options.seen ?? (() => {}),
     );
     options.leads?.(leadership);
@@ -172,7 +172,7 @@ const toWriteError = (cause: unknown): StoreFailedError =>
   new StoreFailedError(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });
 
 /** The meaning of PostgreSQL and network errors at a start, and their remedies. */
-const meanings = lookupTable<readonly [why: string, next: string, trouble?: StateAccessError["trouble"]]>({
+const meanings = lookupTable<readonly [why: string, next: string, trouble?: StateAccessError["kind"]]>({
   "28P01": [
     "the password is missing or wrong",
     "Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
@@ -209,14 +209,14 @@ const meanings = lookupTable<readonly [why: string, next: string, trouble?: Stat
 /** Throws the error of a start as StateAccessError, in one sentence with a hint. Rejections stay unchanged. */
 function explainDatabase(shown: string, cause: unknown): never {
   if (cause instanceof StateFormatError || cause instanceof StateAccessError) throw cause;
-  const { message, name, code: given = "" } = cause as NodeJS.ErrnoException;
+  const { message, name, code: input = "" } = cause as NodeJS.ErrnoException;
   // Node's message when a server declines TLS and then ends the connection.
-  const code = message.includes("before secure TLS connection was established") ? "NO_TLS" : given;
-  const [why, next, trouble] = meanings[code] ?? [];
+  const code = message.includes("before secure TLS connection was established") ? "NO_TLS" : input;
+  const [why, next, kind] = meanings[code] ?? [];
   if (why === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;
-  const told = name === "PostgresError" ? ` (${message})` : "";
+  const detail = name === "PostgresError" ? ` (${message})` : "";
   throw new StateAccessError(
-    `The store ${shown} cannot be used: ${why === undefined ? message : `${why}${told}`}. Nothing was written. ${next ?? "See the server's log."}`,
-    { cause, ...(trouble !== undefined && { trouble }) },
+    `The store ${shown} cannot be used: ${why === undefined ? message : `${why}${detail}`}. Nothing was written. ${next ?? "See the server's log."}`,
+    { cause, ...(kind !== undefined && { kind }) },
   );
 }

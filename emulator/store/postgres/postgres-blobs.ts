@@ -9,7 +9,7 @@ import { readHistoryStrings } from "./postgres-log.ts";
 /** How long unreferenced bytes are stored, by the server's clock. The reasons are in `file/blob-collection.ts`. */
 const patience = "30 days";
 
-type NamedInPast = (texts: AsyncIterable<string>) => Promise<ReadonlySet<string>>;
+type FindBlobsInHistory = (texts: AsyncIterable<string>) => Promise<ReadonlySet<string>>;
 
 /** Uploaded bytes in the database, by their hash. */
 export interface PostgresBlobs extends Blobs {
@@ -17,7 +17,7 @@ export interface PostgresBlobs extends Blobs {
    * Removes bytes that have been unreferenced for that time. Resolves with their number. Call it only before requests
    * are served. `strings` are those of the history, which are long: they are read only if something would be removed.
    */
-  collect(named: () => Promise<ReadonlySet<string>>, past: NamedInPast): Promise<number>;
+  collect(named: () => Promise<ReadonlySet<string>>, findInHistory: FindBlobsInHistory): Promise<number>;
 }
 
 export function createPostgresBlobs(database: Database, leadership: Leadership, documents: Documents): PostgresBlobs {
@@ -40,23 +40,23 @@ export function createPostgresBlobs(database: Database, leadership: Leadership, 
     async keepUnnamed() {
       await pool`with ${leadership.mine} update documents set unnamed_since = null from mine where kind = 'blob'`;
     },
-    async collect(named, past) {
-      const kept = await pool`select name from documents where kind = 'blob' and whole`;
-      if (kept.length === 0) return 0;
+    async collect(named, findInHistory) {
+      const blobs = await pool`select name from documents where kind = 'blob' and whole`;
+      if (blobs.length === 0) return 0;
       const isNamed = await named();
-      const unnamed = kept.flatMap(({ name }) => (isNamed.has(name) ? [] : [name as string]));
+      const unnamed = blobs.flatMap(({ name }) => (isNamed.has(name) ? [] : [name as string]));
       await pool`
         with ${leadership.mine} update documents
         set unnamed_since = case when name in ${pool(["", ...unnamed])} then coalesce(unnamed_since, now()) end
         from mine where kind = 'blob'`;
-      const over = await pool`
+      const expired = await pool`
         select id, name from documents where kind = 'blob' and whole
           and greatest(unnamed_since, made) < now() - ${patience}::interval and unnamed_since is not null`;
-      if (over.length === 0) return 0;
-      const isPast = await past(readHistoryStrings(database));
-      const gone = over.flatMap(({ id, name }) => (isPast.has(name) ? [] : [id as string]));
+      if (expired.length === 0) return 0;
+      const isPast = await findInHistory(readHistoryStrings(database));
+      const removed = expired.flatMap(({ id, name }) => (isPast.has(name) ? [] : [id as string]));
       const { count } = await pool`
-        with ${leadership.mine} delete from documents using mine where id in ${pool(["0", ...gone])}`;
+        with ${leadership.mine} delete from documents using mine where id in ${pool(["0", ...removed])}`;
       return count;
     },
   };

@@ -68,7 +68,7 @@ export class PostgresLog implements CommitLog {
   #baseAt: number;
   readonly #compaction: Compaction;
   /** Serializes reads and changes of the list of checkpoints. */
-  readonly #placing = new Mutex();
+  readonly #checkpointMutex = new Mutex();
   /** Whether the response is missing to a statement that replaced the state. */
   #isUncertain = false;
   /** Set when another program has changed the contents. */
@@ -108,7 +108,7 @@ export class PostgresLog implements CommitLog {
         place: () => this.#journal.position,
         waitUntilFlushed: () => this.#journal.waitUntilDurable(),
         listSegments: () => listPostgresSegments(database),
-        withCheckpointsLocked: (work) => this.#placing.runExclusive(work),
+        withCheckpointsLocked: (work) => this.#checkpointMutex.runExclusive(work),
       });
     }
     void leadership.lost.then(() =>
@@ -143,15 +143,15 @@ export class PostgresLog implements CommitLog {
     this.#compaction.overtake();
     // A line without changes, so that no line stands for both the replaced state and the new one.
     await this.#journal.append(formatCommitLine([], undefined, this.#options.moment()));
-    let isPlacing = false;
+    let isReplacing = false;
     try {
-      await this.#writeCheckpoint(state, { past: () => past, moment: () => moment, isOther: true }, async () => {
-        isPlacing = true;
+      await this.#writeCheckpoint(state, { getPast: () => past, moment: () => moment, isOther: true }, async () => {
+        isReplacing = true;
       });
     } catch (cause) {
       if (this.failure) throw this.failure;
       const reason = `The store ${this.#options.database.shown} cannot be replaced: ${(cause as Error).message}`;
-      if (!isPlacing) throw new StoreFailedError(reason, { cause });
+      if (!isReplacing) throw new StoreFailedError(reason, { cause });
       // It is unknown which of the two states was stored, so the present one is written again before anything follows
       // it.
       this.#isUncertain = true;
@@ -210,7 +210,7 @@ export class PostgresLog implements CommitLog {
   async #writeCheckpoint(
     state: State,
     { isOther = false, ...options }: CheckpointOptions & { readonly isOther?: boolean } = {},
-    placing = async () => {},
+    beforePlacing = async () => {},
   ): Promise<void> {
     let at = this.#journal.position;
     let writtenThen = this.#journal.length;
@@ -220,13 +220,13 @@ export class PostgresLog implements CommitLog {
       return at;
     };
     const { moment, documents, historyBytes, report, database } = this.#options;
-    let leave = () => {};
+    let release = () => {};
     const atEnd = async () => {
-      leave = await this.#placing.acquire();
-      await placing();
+      release = await this.#checkpointMutex.acquire();
+      await beforePlacing();
     };
     try {
-      const document = formatCheckpoint(state, 0, { past: () => at, moment, ...options, position: getPosition });
+      const document = formatCheckpoint(state, 0, { getPast: () => at, moment, ...options, position: getPosition });
       const { id, lineage } = this.#base;
       const written = await documents.write(withEnd(document, atEnd), {
         kind: "base",
@@ -239,7 +239,7 @@ export class PostgresLog implements CommitLog {
         report(`the history of the store ${database.shown} is not trimmed: ${(cause as Error).message}`);
       });
     } finally {
-      leave();
+      release();
     }
   }
 }
@@ -265,7 +265,7 @@ async function listPostgresSegments({ pool, shown }: Pick<Database, "pool" | "sh
       {
         head,
         readBase: () => readDocument(pool, id),
-        async lines(take) {
+        async visitLines(take) {
           for await (const lines of readJournal(pool, position)) {
             for (const line of lines) if (!take(line.json, line)) return;
           }

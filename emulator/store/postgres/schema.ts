@@ -72,8 +72,8 @@ async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
   }
   if (version === 0) {
     // A user without the right to create a schema may be given one.
-    const [given] = await tx`select from pg_namespace where nspname = ${schema}`;
-    if (!given) await tx.unsafe(`create schema "${schema}"`);
+    const [existing] = await tx`select from pg_namespace where nspname = ${schema}`;
+    if (!existing) await tx.unsafe(`create schema "${schema}"`);
     await tx.unsafe(`create table svc_store (one boolean primary key default true check (one),
       version integer not null, written_by text not null)`);
     await tx`insert into svc_store (version, written_by) values (0, ${svcVersion})`;

@@ -9,7 +9,7 @@ import type { StoredFaults } from "../../faults/faults.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import { causes } from "../../store/causes.ts";
 import type { Attempt, Delivery, WebhookEvent } from "../../webhooks/deliveries.ts";
-import type { Subscription } from "../../webhooks/subscriptions.ts";
+import type { Webhook } from "../../webhooks/subscriptions.ts";
 import type { Email } from "../../world/emails.ts";
 import {
   type DiffRow,
@@ -198,7 +198,7 @@ const words = lookupTable<RowDescriber>({
     return `e-mail ${id} to ${recipient}, ${purpose}${formatContractSuffix(contract_id, names)}: ${describeGenerally(change)}`;
   },
   webhook_subscriptions(change) {
-    const { id, url } = pickRow<Subscription>(change);
-    return `webhook ${id}: ${describeFieldChange<Subscription>(change, "status", ({ status }) => `new, ${status}, to ${redactReceiverUrl(url)}`)}`;
+    const { id, url } = pickRow<Webhook>(change);
+    return `webhook ${id}: ${describeFieldChange<Webhook>(change, "status", ({ status }) => `new, ${status}, to ${redactReceiverUrl(url)}`)}`;
   },
 });

@@ -27,7 +27,7 @@ export class Observer {
     this.#silent = new Set(changes.filter(({ change }) => change.to === "silence").map(({ path }) => path));
     this.#spelling = changes
       .map(({ change }) => (change.to === "spell" ? change.spelling : undefined))
-      .find((one) => one !== undefined);
+      .find((item) => item !== undefined);
   }
 
   /** Returns the response as observed, with the rules that changed it. Undefined if no rule applies. */
@@ -71,14 +71,14 @@ export class Observer {
 
   /** Amends the headers of a webhook, without its signature. */
   amendHeaders(activity: string, headers: Readonly<Record<string, string>>): Record<string, string> {
-    const made: Record<string, string> = { ...headers };
+    const amended: Record<string, string> = { ...headers };
     for (const { path, change } of this.#byOperation.get(`webhook ${activity}`) ?? []) {
       if (change.to !== "header") continue;
       const name = path.replace(/^header /, "");
-      if (change.value === undefined) delete made[name];
-      else made[name] = change.value;
+      if (change.value === undefined) delete amended[name];
+      else amended[name] = change.value;
     }
-    return made;
+    return amended;
   }
 }
 
@@ -93,10 +93,10 @@ function spell(text: string, spelling: string | undefined): string {
 }
 
 function withHeader(headers: readonly string[], name: string, value: string | undefined): string[] {
-  const kept = headers.flatMap((one, at) =>
-    at % 2 === 0 && one.toLowerCase() !== name ? [one, headers[at + 1]!] : [],
+  const pairs = headers.flatMap((item, at) =>
+    at % 2 === 0 && item.toLowerCase() !== name ? [item, headers[at + 1]!] : [],
   );
-  return value === undefined ? kept : [...kept, name, value];
+  return value === undefined ? pairs : [...pairs, name, value];
 }
 
 /** Returns the document with a change at every position of a path. */

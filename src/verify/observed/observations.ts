@@ -84,7 +84,7 @@ function findContradiction(
     return "it contradicts the specification, which shows this failure";
   if (!["status", "absent", "type", "enumeration", "value"].includes(kind)) return undefined;
   const declared = findOperationById(operation);
-  const exchange = corpus.exchanges.find((one) => one.file === file);
+  const exchange = corpus.exchanges.find((item) => item.file === file);
   if (!exchange) return undefined;
   if (operation.startsWith("webhook ")) {
     const schema = webhookPayloads.get(operation.slice("webhook ".length) as Activity);
@@ -120,7 +120,7 @@ function deriveChange(difference: ReportedDifference, delivered: ReadonlySet<str
   const { kind, path, pairs } = difference;
   const [first] = pairs;
   const recorded = pairs.map((pair) => pair.recorded);
-  const isConstant = new Set(recorded.map((one) => JSON.stringify(one))).size === 1;
+  const isConstant = new Set(recorded.map((item) => JSON.stringify(item))).size === 1;
   switch (kind) {
     case "status":
       return isConstant ? { to: "status", status: Number(first!.recorded) } : "the status varies";
@@ -162,7 +162,7 @@ type Pairs = ReportedDifference["pairs"];
 
 function deriveConversion(recorded: readonly unknown[], isConstant: boolean, path: string): Change | string {
   if (path === "") return "the whole body differs";
-  const types = new Set(recorded.map((one) => (one === null ? "null" : typeof one)));
+  const types = new Set(recorded.map((item) => (item === null ? "null" : typeof item)));
   const [type] = types;
   if (types.size > 1) return "its type varies";
   if (type === "null" || type === "string" || type === "number" || type === "boolean") return { to: "convert", type };
@@ -202,14 +202,14 @@ function deriveItemOrder(pairs: Pairs): Change | string {
 }
 
 function deriveShift(pairs: Pairs): Change | string {
-  const apart = pairs.map(({ recorded, replayed }) =>
+  const gaps = pairs.map(({ recorded, replayed }) =>
     typeof recorded === "number"
       ? recorded - Number(replayed)
       : isTime(String(recorded))
         ? Date.parse(String(recorded)) - Date.parse(String(replayed))
         : Number.NaN,
   );
-  const middle = apart.toSorted((a, b) => a - b)[Math.floor(apart.length / 2)]!;
-  if (apart.some((one) => !(Math.abs(one - middle) <= 5_000))) return "it varies";
+  const middle = gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)]!;
+  if (gaps.some((item) => !(Math.abs(item - middle) <= 5_000))) return "it varies";
   return { to: "shift", ms: typeof pairs[0]!.recorded === "number" ? middle : Math.round(middle / 1_000) * 1_000 };
 }

@@ -88,19 +88,19 @@ export function compareShapes(
   const declaration = new Declaration(schema ?? {});
   const [was, is] = [collectFields(recorded, declaration), collectFields(replayed, declaration)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((path) => {
-    const [one, other] = [was.get(path), is.get(path)];
-    if (one && other) return compareFields(path, one, other, declaration);
-    const { parent } = (one ?? other)!;
+    const [item, other] = [was.get(path), is.get(path)];
+    if (item && other) return compareFields(path, item, other, declaration);
+    const { parent } = (item ?? other)!;
     const around = [was.get(parent), is.get(parent)];
     if (path === `${parent}[]`) {
       if (around.every((field) => field?.types.has("array")))
-        incomparable(`${parent || "the list"} is empty ${one ? "now" : "in the recording"}`);
+        incomparable(`${parent || "the list"} is empty ${item ? "now" : "in the recording"}`);
       return [];
     }
     const isComparable = around.every((field) => field?.types.has("object")) && !declaration.isOptional(path);
-    const kind = one ? "added" : "absent";
+    const kind = item ? "added" : "absent";
     return isComparable
-      ? [{ kind, path, recorded: one && pickExample(one), replayed: other && pickExample(other) }]
+      ? [{ kind, path, recorded: item && pickExample(item), replayed: other && pickExample(other) }]
       : [];
   });
 }
@@ -205,7 +205,7 @@ class Declaration {
 
   #listAlternatives(schema: JsonSchema): readonly JsonSchema[] {
     const union = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined;
-    if (union) return union.flatMap((one) => this.#listAlternatives(one));
+    if (union) return union.flatMap((item) => this.#listAlternatives(item));
     if (typeof schema.$ref === "string") {
       const steps = schema.$ref.split("/").slice(1);
       return this.#listAlternatives(steps.reduce<JsonSchema>((at, step) => toFields(at[step]), this.#root));

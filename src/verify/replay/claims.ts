@@ -21,7 +21,7 @@ const declared: readonly Operation[] = registry;
 
 /** Finds an operation of the services by its id. */
 export const findOperationById = (id: string | undefined): Operation | undefined =>
-  id === undefined ? undefined : declared.find((one) => one.id === id);
+  id === undefined ? undefined : declared.find((item) => item.id === id);
 
 const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
 

@@ -29,14 +29,14 @@ export function compareText(
   if (recorded === actual) return undefined;
   if (isTime(recorded) && isTime(actual)) return compareTimes(recorded, actual, links);
   const { values } = getVocabulary();
-  const unlike: TextDifference =
+  const difference: TextDifference =
     values.has(recorded) || values.has(actual) ? "enumeration" : isFailure ? "wording" : "value";
-  if (/^https?:\/\//.test(recorded) !== /^https?:\/\//.test(actual)) return unlike;
+  if (/^https?:\/\//.test(recorded) !== /^https?:\/\//.test(actual)) return difference;
   const { pieces, rest } = splitVolatile(recorded);
   const found = matchPieces(actual, rest, pieces.map(getKind));
-  if (!found) return /^https?:\/\//.test(recorded) && linkUrl(recorded, actual, links) ? undefined : unlike;
+  if (!found) return /^https?:\/\//.test(recorded) && linkUrl(recorded, actual, links) ? undefined : difference;
   for (const [at, piece] of pieces.entries()) {
-    if (!isSamePiece(piece, found[at]!, links, /^https?:\/\//.test(recorded))) return unlike;
+    if (!isSamePiece(piece, found[at]!, links, /^https?:\/\//.test(recorded))) return difference;
   }
   for (const [at, piece] of pieces.entries()) if (!/^\d+$/.test(piece)) links.linkText(piece, found[at]!);
   links.linkText(recorded, actual);
@@ -87,9 +87,9 @@ function isSamePiece(recorded: string, actual: string, links: Links, isUrl: bool
 
 function compareTimes(recorded: string, actual: string, links: Links): TextDifference | undefined {
   if (describeTimeFormat(recorded) !== describeTimeFormat(actual)) return "time-format";
-  const apart = Math.abs(Date.parse(recorded) - Date.parse(actual));
+  const distance = Math.abs(Date.parse(recorded) - Date.parse(actual));
   const tolerance = recorded.length <= 10 ? 24 * 3_600_000 : toleranceMs;
-  if (apart > tolerance) return "time";
+  if (distance > tolerance) return "time";
   links.linkText(recorded, actual);
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { compareText, type TextDifference } from "./compare-text.ts";
-import { isIdKey, type Links, scopeOf } from "./links.ts";
+import { getScope, isIdKey, type Links } from "./links.ts";
 
 export type DifferenceKind =
   | "status"
@@ -42,7 +42,7 @@ export interface CompareContext {
 }
 
 const joinPath = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
-const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
+const getType = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 const getKey = (path: string): string => path.replace(/\[\]/g, "").split(".").at(-1) ?? "";
 /** Fields that count the items of a list. */
 export const countKey = /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
@@ -54,7 +54,7 @@ export function compareValues(
   path: string,
   context: CompareContext,
 ): FoundDifference[] {
-  const [type, other] = [typeOf(recorded), typeOf(actual)];
+  const [type, other] = [getType(recorded), getType(actual)];
   if (type !== other) return [{ kind: "type", path, recorded, replayed: actual }];
   if (Array.isArray(recorded)) return compareArrays(recorded, actual as unknown[], path, context);
   if (isObject(recorded)) return compareObjects(recorded, actual as Record<string, unknown>, path, context);
@@ -75,7 +75,7 @@ export function compareValues(
 function findScope(path: string, resource: string): string {
   const [key = "", parent = ""] = path.replace(/\[\]/g, "").split(".").reverse();
   const isOwn = key !== "id" || parent === "" || /^(?:results|items|data|files)$/.test(parent);
-  return isOwn ? scopeOf(key, resource) : scopeOf(parent, resource);
+  return isOwn ? getScope(key, resource) : getScope(parent, resource);
 }
 
 function compareNumbers(
@@ -108,10 +108,10 @@ function compareObjects(
   const findKey = (key: string): string => (Object.hasOwn(actual, key) ? key : (context.links.findText(key) ?? key));
   const keys = Object.keys(recorded);
   const common = keys.filter((key) => Object.hasOwn(actual, findKey(key)));
-  const taken = new Set(common.map(findKey));
+  const used = new Set(common.map(findKey));
   const added = keys.filter((key) => !Object.hasOwn(actual, findKey(key)));
-  const absent = Object.keys(actual).filter((key) => !taken.has(key));
-  const order = Object.keys(actual).filter((key) => taken.has(key));
+  const absent = Object.keys(actual).filter((key) => !used.has(key));
+  const order = Object.keys(actual).filter((key) => used.has(key));
   const isReordered = common.some((key, at) => findKey(key) !== order[at]);
   return [
     ...added.map(
@@ -160,29 +160,30 @@ function compareArrays(
     if (id === undefined) return undefined;
     return (
       links.findText(id) ??
-      (/^\d+$/.test(id) ? String(links.findNumber(scopeOf("id", resource), Number(id)) ?? id) : id)
+      (/^\d+$/.test(id) ? String(links.findNumber(getScope("id", resource), Number(id)) ?? id) : id)
     );
   });
-  const places = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => getId(item) === id)));
-  const isMatched = own.length > 0 && places.every((place) => place >= 0) && new Set(places).size === places.length;
+  const positions = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => getId(item) === id)));
+  const isMatched =
+    own.length > 0 && positions.every((position) => position >= 0) && new Set(positions).size === positions.length;
   const found: FoundDifference[] = [];
   if (older.length === 0 && own.length !== actual.length && !context.hasOtherItems) {
     return [{ kind: "items", path, recorded: own.length, replayed: actual.length }];
   }
-  if (isMatched && places.some((place, at) => at > 0 && place < places[at - 1]!)) {
+  if (isMatched && positions.some((position, at) => at > 0 && position < positions[at - 1]!)) {
     found.push({ kind: "item-order", path, recorded: mapped, replayed: actual.map(getId) });
   } else if (!isMatched && isScalarPermutation(own, actual)) {
     return [{ kind: "item-order", path, recorded: own, replayed: actual }];
   }
   for (const [at, item] of own.entries()) {
-    const other = isMatched ? actual[places[at]!] : actual[at];
+    const other = isMatched ? actual[positions[at]!] : actual[at];
     if (other !== undefined || at < actual.length) found.push(...compareValues(item, other, `${path}[]`, context));
   }
-  return older.length === 0 ? found : found.filter(({ path: place }) => !countKey.test(getKey(place)));
+  return older.length === 0 ? found : found.filter(({ path: position }) => !countKey.test(getKey(position)));
 }
 
 const isScalarPermutation = (recorded: readonly unknown[], actual: readonly unknown[]): boolean => {
-  if (recorded.length < 2 || recorded.some((one) => typeof one === "object")) return false;
+  if (recorded.length < 2 || recorded.some((item) => typeof item === "object")) return false;
   const sortStrings = (list: readonly unknown[]) => JSON.stringify(list.map(String).sort());
   return JSON.stringify(recorded) !== JSON.stringify(actual) && sortStrings(recorded) === sortStrings(actual);
 };

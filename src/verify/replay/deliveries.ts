@@ -97,7 +97,7 @@ export class ReplayReceiver {
 
   /** The status with which the recorded receiver responded to the same attempt. */
   #receive(target: string, message: Message): number {
-    const known = this.#received.find((one) => one.target === target && one.body.equals(message.body));
+    const known = this.#received.find((item) => item.target === target && item.body.equals(message.body));
     const { activity, contract_id: contractId } = toFields(parseBody(message));
     const received: ReceivedDelivery = known ?? {
       ...message,
@@ -123,12 +123,12 @@ export class ReplayReceiver {
   #match({ activity, target, contractId }: ReceivedDelivery): RecordedDelivery | undefined {
     const taken = new Set(this.#received.map(({ match }) => match));
     const open = this.#recorded.filter(
-      (one) => !taken.has(one) && one.activity === activity && getPath(one.target) === getPath(target),
+      (item) => !taken.has(item) && item.activity === activity && getPath(item.target) === getPath(target),
     );
-    const getContractId = (one: RecordedDelivery) =>
-      typeof one.contractId === "number" ? this.#links.findNumber("contract", one.contractId) : undefined;
+    const getContractId = (item: RecordedDelivery) =>
+      typeof item.contractId === "number" ? this.#links.findNumber("contract", item.contractId) : undefined;
     return (
-      open.find((one) => getContractId(one) === contractId) ?? open.find((one) => getContractId(one) === undefined)
+      open.find((item) => getContractId(item) === contractId) ?? open.find((item) => getContractId(item) === undefined)
     );
   }
 
@@ -144,15 +144,15 @@ export class ReplayReceiver {
           file: match.attempts[0]!.file,
           differences: this.#findDifferences(match, received, context),
         };
-      const older = this.olderWebhooks.find((one) => getPath(one.target) === getPath(received.target));
+      const older = this.olderWebhooks.find((item) => getPath(item.target) === getPath(received.target));
       if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return undefined;
       const difference = { kind: "missing-activity", path: activity, recorded: undefined, replayed: activity } as const;
       return { activity, operation, file: undefined, differences: [difference] };
     });
     const matched = new Set(this.#received.map(({ match }) => match));
-    const unmatched = this.#recorded.filter((one) => !matched.has(one));
+    const unmatched = this.#recorded.filter((item) => !matched.has(item));
     return [
-      ...compared.filter((one) => one !== undefined),
+      ...compared.filter((item) => item !== undefined),
       ...unmatched.map(
         ({ activity, attempts }): ComparedDelivery => ({
           activity,
@@ -201,7 +201,7 @@ export class ReplayReceiver {
     const was = computeDelays(attempts.map(({ at }) => at));
     const is = computeDelays(received.attempts);
     const at = was.findIndex(
-      (delay, place) => is[place] !== undefined && Math.abs(delay - is[place]) > retryToleranceMs,
+      (delay, position) => is[position] !== undefined && Math.abs(delay - is[position]) > retryToleranceMs,
     );
     if (at >= 0)
       return [
@@ -232,7 +232,7 @@ function findOlderWebhooks(
   const targets = new Map(recorded.map(({ target }) => [getPath(target), target]));
   return [...targets].flatMap(([path, target]) => {
     if (created.includes(path)) return [];
-    const own = recorded.filter((one) => getPath(one.target) === path);
+    const own = recorded.filter((item) => getPath(item.target) === path);
     const times = own.flatMap(({ attempts }) => attempts.map(({ at }) => at));
     const [from, to] = [Math.min(...times), Math.max(...times)];
     const activities = [...new Set(own.map(({ activity }) => activity))];

@@ -6,7 +6,7 @@ import { editJson } from "../json-edit.ts";
  * The kind of object that a number under this key identifies: `contract` for `contract_id` and for the `id` of a
  * contract.
  */
-export const scopeOf = (key: string, resource: string): string => {
+export const getScope = (key: string, resource: string): string => {
   const stem = key === "id" || key === "" ? resource : key.replace(/_?ids?$/, "");
   return stem
     .replace(/^.*-/, "")
@@ -74,8 +74,8 @@ export class Links {
 
   /** Replaces everything in a string of a request that has a link. */
   translateText(text: string): string {
-    const whole = this.#texts.get(text);
-    if (whole !== undefined) return whole;
+    const link = this.#texts.get(text);
+    if (link !== undefined) return link;
     return text
       .replace(/\b[A-Z]{1,5}-\d+\b/g, (id) => this.#texts.get(id) ?? id)
       .replace(/\b(?:safe|5afe)[A-Za-z0-9+/_=.-]+|\beyJ[\w.-]+/g, (token) => this.#texts.get(token) ?? token)
@@ -89,9 +89,9 @@ export class Links {
       const name = names[at];
       const plain = decodePart(segment);
       if (name !== undefined && /^\d+$/.test(plain))
-        return String(this.findNumber(scopeOf(name, resource), Number(plain)) ?? plain);
-      const made = this.translateText(plain);
-      return made === plain ? segment : encodeURIComponent(made);
+        return String(this.findNumber(getScope(name, resource), Number(plain)) ?? plain);
+      const translated = this.translateText(plain);
+      return translated === plain ? segment : encodeURIComponent(translated);
     });
     if (query === undefined) return segments.join("/");
     const pairs = query.split("&").map((pair) => {
@@ -99,11 +99,11 @@ export class Links {
       if (equals < 0) return pair;
       const name = decodePart(pair.slice(0, equals));
       const plain = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
-      const made =
+      const translated =
         isIdKey(name) && /^\d+$/.test(plain)
-          ? String(this.findNumber(scopeOf(name, resource), Number(plain)) ?? plain)
+          ? String(this.findNumber(getScope(name, resource), Number(plain)) ?? plain)
           : this.translateText(plain);
-      return made === plain ? pair : `${pair.slice(0, equals)}=${encodeURIComponent(made)}`;
+      return translated === plain ? pair : `${pair.slice(0, equals)}=${encodeURIComponent(translated)}`;
     });
     return `${segments.join("/")}?${pairs.join("&")}`;
   }
@@ -113,17 +113,17 @@ export class Links {
     const text = body.toString("utf8");
     if (body.length === 0 || !Buffer.from(text).equals(body)) return body;
     if (tryParseJson(text) === undefined) return Buffer.from(this.translateText(text));
-    const getKey = (path: readonly string[]): string => path.filter((one) => one !== "").at(-1) ?? "";
+    const getKey = (path: readonly string[]): string => path.filter((item) => item !== "").at(-1) ?? "";
     return Buffer.from(
       editJson(text, {
         editString: ({ isKey, path, value }) => {
           if (!isKey && isIdKey(getKey(path)) && /^\d+$/.test(value))
-            return String(this.findNumber(scopeOf(getKey(path), resource), Number(value)) ?? value);
+            return String(this.findNumber(getScope(getKey(path), resource), Number(value)) ?? value);
           return this.translateText(value);
         },
         editNumber: ({ path, text: number }) =>
           isIdKey(getKey(path)) && /^\d+$/.test(number)
-            ? String(this.findNumber(scopeOf(getKey(path), resource), Number(number)) ?? number)
+            ? String(this.findNumber(getScope(getKey(path), resource), Number(number)) ?? number)
             : number,
       }),
     );

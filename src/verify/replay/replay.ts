@@ -10,7 +10,7 @@ import { compareShapes, explainIncomparable, explainUnsent, isUnavailable, toCha
 import { type Claim, createWebhookClaim, findClaim, findOperationById } from "./claims.ts";
 import { type CompareContext, compareHeaders, compareValues, countKey, type FoundDifference } from "./compare.ts";
 import { ReplayReceiver } from "./deliveries.ts";
-import { isIdKey, Links, scopeOf } from "./links.ts";
+import { getScope, isIdKey, Links } from "./links.ts";
 import { buildSeed, findCallers } from "./seed.ts";
 import { RequestSender } from "./send.ts";
 
@@ -125,8 +125,8 @@ class Replay {
       signal?.throwIfAborted();
       if (clock && exchange.at > clock.now()) await clock.advance(exchange.at);
       if (exchange.callee === "receiver") continue;
-      const one = await this.#exchange(exchange);
-      if (one) replayed.push(one);
+      const item = await this.#exchange(exchange);
+      if (item) replayed.push(item);
     }
     if (!clock) return replayed;
     const last = this.#corpus.exchanges.at(-1)?.at ?? 0;
@@ -287,7 +287,7 @@ class Replay {
         isList &&
         id !== "" &&
         links.findText(id) === undefined &&
-        (!/^\d+$/.test(id) || links.findRelatedNumber(scopeOf("id", resource), Number(id)) === undefined),
+        (!/^\d+$/.test(id) || links.findRelatedNumber(getScope("id", resource), Number(id)) === undefined),
     };
   }
 
@@ -311,9 +311,9 @@ class Replay {
     const inQuery = isService ? [...new URLSearchParams(query)].filter(([name]) => isIdKey(name)) : [];
     const [name, value] =
       [...parameters, ...inQuery].find(
-        ([one, id]) =>
+        ([item, id]) =>
           this.#links.findText(id) === undefined &&
-          !(/^\d+$/.test(id) && this.#links.findRelatedNumber(scopeOf(one, resource), Number(id)) !== undefined),
+          !(/^\d+$/.test(id) && this.#links.findRelatedNumber(getScope(item, resource), Number(id)) !== undefined),
       ) ?? [];
     return value !== undefined && /^\d+$/.test(value) ? `${name} ${value}` : value;
   }

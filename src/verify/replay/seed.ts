@@ -19,7 +19,7 @@ export function buildSeed(exchanges: readonly RecordedExchange[], base: Row): Co
   const [firstCluster] = listRows(base.clusters);
   const clusters = findClusters(exchanges, String(firstCluster?.id ?? "eu-1"));
   const seeds = callers.map((caller, at) => new WorkspaceSeed(caller, at, String(clusters[0]!.id), base).build());
-  const mergeRows = (name: string) => seeds.flatMap((one) => listRows(one[name]));
+  const mergeRows = (name: string) => seeds.flatMap((item) => listRows(item[name]));
   return {
     time: new Date(exchanges[0]?.at ?? 0).toISOString(),
     clusters,
@@ -86,7 +86,7 @@ function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, R
   for (const { request, response } of exchanges) {
     const key = getHeader(request, "x-cluster-key");
     if (key === undefined || assigned.has(key) || response.status === 401 || response.status === 403) continue;
-    const [id, row] = [...known].find(([, one]) => one.key === undefined) ?? [
+    const [id, row] = [...known].find(([, item]) => item.key === undefined) ?? [
       known.size === 0 ? fallback : `cluster-${known.size + 1}`,
       undefined,
     ];
@@ -106,7 +106,7 @@ function findMappings(exchanges: readonly RecordedExchange[]): Row {
   for (const { operation = "", request, response } of exchanges) {
     if (/\.(?:un)?map/.test(operation))
       for (const list of Object.values(toFields(parseBody(request))))
-        for (const one of [list].flat()) mapped.add(String(one));
+        for (const item of [list].flat()) mapped.add(String(item));
     const [table, field] = lookups[operation] ?? [];
     const { cluster_id: cluster, ...rest } = toFields(parseBody(response));
     const identifier = field === undefined ? undefined : (rest[field] ?? request.target.split("/").at(-1));

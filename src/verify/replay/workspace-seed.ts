@@ -63,7 +63,8 @@ export class WorkspaceSeed {
         Object.entries(row).map(([key, value]) => {
           if (key === "workspace_id") return [key, this.#id];
           if ((key === "id" || /_id$/.test(key)) && typeof value === "number") return [key, value + this.#offset];
-          if (key === "roles" && Array.isArray(value)) return [key, value.map((one) => (one as number) + this.#offset)];
+          if (key === "roles" && Array.isArray(value))
+            return [key, value.map((item) => (item as number) + this.#offset)];
           return [key, value];
         }),
       );
@@ -80,7 +81,7 @@ export class WorkspaceSeed {
 
   #findAll(operation: string): unknown[] {
     return this.#caller.exchanges
-      .filter((one) => one.operation === operation && one.response.status < 300)
+      .filter((item) => item.operation === operation && item.response.status < 300)
       .map(({ response }) => parseBody(response));
   }
 
@@ -110,7 +111,7 @@ export class WorkspaceSeed {
     const found: Row[] = [];
     const creators = new Map<string, string>();
     const walk = (value: unknown, key: string): void => {
-      if (Array.isArray(value)) for (const one of value) walk(one, key);
+      if (Array.isArray(value)) for (const item of value) walk(item, key);
       if (!isObject(value)) return;
       const { id, name, email, designation } = value;
       if (
@@ -129,7 +130,7 @@ export class WorkspaceSeed {
       const { created_by: by, created_by_user_email: byEmail = by, created_by_user_name: byName } = value;
       if (typeof byEmail === "string" && byEmail.includes("@"))
         creators.set(byEmail, typeof byName === "string" ? byName : (creators.get(byEmail) ?? byEmail.split("@")[0]!));
-      for (const [inner, one] of Object.entries(value)) walk(one, inner);
+      for (const [inner, item] of Object.entries(value)) walk(item, inner);
     };
     for (const { response } of this.#caller.exchanges) if (response.status < 300) walk(parseBody(response), "");
     for (const [email, name] of creators)
@@ -292,7 +293,9 @@ export class WorkspaceSeed {
 
   #findLastAt(operation: string, part: string): unknown {
     const found = this.#caller.exchanges
-      .filter((one) => one.operation === operation && one.response.status < 300 && one.request.target.includes(part))
+      .filter(
+        (item) => item.operation === operation && item.response.status < 300 && item.request.target.includes(part),
+      )
       .at(-1);
     return found && parseBody(found.response);
   }
@@ -304,7 +307,7 @@ export class WorkspaceSeed {
       const text = request.body.toString("utf8");
       if (response.status >= 300 || !text.includes(field) || tryParseJson(text) === undefined) continue;
       const take = (path: readonly string[], value: unknown) => {
-        if (path.filter((one) => one !== "").at(-1) === field) values.add(value);
+        if (path.filter((item) => item !== "").at(-1) === field) values.add(value);
       };
       editJson(text, {
         editString: ({ isKey, path, value }) => {

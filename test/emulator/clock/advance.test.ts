@@ -104,13 +104,13 @@ describe("advancing the clock", () => {
   });
 });
 
-/** Entries with their minutes, and what each adds when it runs: `[minutes later, name]`. */
+/** Entries with their minutes, and the entries that each adds when it runs: `[minutes later, name]`. */
 interface Plan {
   readonly entries: readonly (readonly [at: number, name: string])[];
   readonly adds: Readonly<Record<string, readonly (readonly [after: number, name: string])[]>>;
 }
 
-// Names further down the alphabet only, so that every plan ends. Few minutes, so that many entries meet in one.
+// Later names in the alphabet only, so that every plan ends. There are few minutes, so that many entries share one.
 const names = ["a", "b", "c", "d", "e"] as const;
 const plans: fc.Arbitrary<Plan> = fc.record({
   entries: fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.constantFrom(...names)), { maxLength: 8 }),

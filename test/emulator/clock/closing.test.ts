@@ -9,7 +9,7 @@ import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
-/** A runner that has begun with work that ends only when it is broken off. */
+/** A runner with running work that ends only when it is aborted. */
 async function withPatientWork(
   wall: StandingWall,
   { closeSignal, putDown }: { closeSignal?: AbortSignal; putDown?: Promise<void> } = {},
@@ -30,7 +30,7 @@ async function withPatientWork(
           entries.map((entry) => async (abort) => {
             working.raise();
             await new Promise((resolve) => abort.addEventListener("abort", resolve));
-            // What was broken off may take a while to end.
+            // Aborted work may take a while to end.
             await putDown;
             return async (tx) => {
               dequeue(tx, entry);

@@ -11,23 +11,23 @@ const begin = Date.parse("2031-01-02T03:04:05Z");
 
 interface Workshop {
   readonly runner: Runner;
-  /** Refs of what was begun, in order. */
+  /** Refs of the started entries, in order. */
   readonly begun: string[];
   readonly troubles: string[];
-  /** How many entries are begun and not let go. */
+  /** The number of entries that are started and not released. */
   readonly atWork: number;
-  /** Puts entries into the queue in one transaction, written `key ref`, due so many ms after the beginning. */
+  /** Adds entries to the queue in one transaction, written `key ref`, due at this many ms after the start. */
   add(due: number, ...entries: readonly string[]): Promise<readonly ScheduledEntry[]>;
-  /** Lets work end, and everything that follows from it come to rest. */
+  /** Releases work and waits until the runner is idle. */
   letGo(...refs: readonly string[]): Promise<void>;
   left(): Promise<readonly string[]>;
-  /** As when another state takes the place of this one. */
+  /** Simulates a replaced state. */
   replaceState(): void;
 }
 
 /**
- * A runner whose work goes on until it is let go. `capacity`: how many of a concurrency key may be under way, or the error of asking;
- * refs that begin with `bad` cannot be prepared while `spoilt`.
+ * A runner whose work continues until it is released. `capacity` is the number of entries per concurrency key that may
+ * run, or the error of reading it. Refs that start with `bad` cannot be prepared while `spoilt`.
  */
 async function workshop(
   t: TestContext,
@@ -169,7 +169,7 @@ describe("the next entry", () => {
     assert.deepEqual(shop.begun.slice(48), ["a0", "b0"]);
     await shop.letGo("a0");
     assert.deepEqual(shop.begun.slice(50), ["a1"]);
-    // Of 50 slots that are taken three become free, so that the first in order may go again.
+    // Of 50 used slots three become free, so that the first entry may run again.
     await shop.letGo("c0", "c1", "c2");
     assert.deepEqual(shop.begun.slice(51), ["c48"]);
     await shop.letGo("b0", "a1");

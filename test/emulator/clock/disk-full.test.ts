@@ -14,7 +14,7 @@ import { gatedDisk, temporaryFolder } from "../../support/store.ts";
 import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 import { subscribed } from "../travel/travel.ts";
 
-/** An emulator whose disk can be filled, and emptied again. */
+/** An emulator whose disk can be filled and emptied. */
 async function onDisk(t: TestContext) {
   const folder = await smallDisk(t);
   if (folder === undefined) return undefined;
@@ -27,7 +27,7 @@ async function onDisk(t: TestContext) {
       await rm(filler);
       while ((await on.ask("GET", "ready")).status !== 200);
     },
-    /** What somebody finds who starts again after a kill at this very moment. */
+    /** The state that a start finds after a kill at this moment. */
     async afterKill(): Promise<TestEmulator> {
       const copy = await temporaryFolder(t);
       execFileSync("cp", ["-r", `${folder}/.`, copy]);
@@ -48,7 +48,7 @@ const refused = {
   },
 };
 
-/** The last page of a file has room for some lines. */
+/** The last page of a file has space for some lines. */
 async function until503(ask: () => ReturnType<TestEmulator["ask"]>): Promise<void> {
   while ((await ask()).status !== 503);
 }
@@ -118,7 +118,7 @@ describe("while the disk is full", () => {
     room = 1;
     await add([minutes(5), "a"]);
     while (store.writable) await idle();
-    // The file is cut back first, which takes the disk as long as it likes.
+    // The file is truncated first, which may take any time.
     for (let turns = 0; turns < 500 && clock.now() !== begin; turns += 1) await idle();
     assert.deepEqual([seen, clock.now()], [[], begin]);
 

@@ -27,7 +27,7 @@ async function heldDisk(t: TestContext) {
   return { store, hold, release: () => release() };
 }
 
-/** A store of which something is different. */
+/** A store with some methods replaced. */
 const changed = (store: Store, difference: Partial<Store>): Store => ({
   read: (work) => store.read(work),
   transaction: (name, work) => store.transaction(name, work),
@@ -73,7 +73,7 @@ describe("a due entry", () => {
     let isHeld = false;
     const busy = changed(store, {
       transaction(name, work) {
-        // Somebody else is writing whenever time is moved.
+        // Another transaction is written whenever the clock moves.
         if (isHeld && name === "clock") void store.transaction("other", () => inside);
         return store.transaction(name, work);
       },
@@ -99,7 +99,7 @@ describe("a due entry", () => {
   it("starts once, even if it is recorded while a user reads the queue", async (t) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const slow = changed(store, {
-      // What it has read arrives late: others go on meanwhile.
+      // The data arrives late, and others continue meanwhile.
       async read(work) {
         const found = await store.read(work);
         await idle();

@@ -10,13 +10,13 @@ import { systemWallClock } from "../../../src/base/clock.ts";
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
 interface Queue {
-  /** Puts so many entries of an owner into the queue, over so many concurrency keys, all due now. */
+  /** Adds this many entries of an owner to the queue, over this many concurrency keys, all due now. */
   add(owner: string, entries: number, keys: number): Promise<void>;
-  /** Starts what runs them; six of a key at once. */
+  /** Starts a runner that runs six entries of a key at once. */
   run(hanging?: (owner: string) => boolean): void;
-  /** Owners of what was begun, in order. */
+  /** Owners of the started entries, in order. */
   readonly begun: string[];
-  /** Resolves once so many were begun. */
+  /** Resolves when this many were started. */
   reached(count: number): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ async function queue(t: TestContext): Promise<Queue> {
   };
 }
 
-/** How many of one owner were begun before the first of another. */
+/** The number of entries of one owner that started before the first of another. */
 const placeOf = (begun: readonly string[], owner: string): number => begun.indexOf(owner);
 
 describe("a workspace with many ready entries", () => {
@@ -86,7 +86,7 @@ describe("a workspace with many ready entries", () => {
       await reached(begun.length + 3_000);
       const first = placeOf(begun, "quiet");
       assert.notEqual(first, -1);
-      // Of the 95,000 that wait, no more than are under way and are just being looked at.
+      // Of the 95,000 waiting entries, only the running ones and one page are in memory.
       assert.ok(first - when < 600, `${first - when} of the other came before`);
     });
   }
@@ -97,7 +97,7 @@ describe("a workspace with many ready entries", () => {
     await add("other", 6_000, 50);
     run();
     await reached(12_000);
-    // Once both are seen: the queue is looked at in pieces.
+    // Only after both were read, because the queue is read in pages.
     const both = begun.slice(placeOf(begun, "other"));
     const shared = both.slice(0, 4_000).filter((owner) => owner === "other").length;
     assert.ok(shared >= 1_900 && shared <= 2_100, `${shared} of 4,000`);

@@ -10,7 +10,7 @@ import { systemWallClock } from "../../../src/base/clock.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";
 import { idle } from "../../support/walls/standing-wall.ts";
 
-/** A store that notes by which index its rows are listed. */
+/** A store that records the indexes by which its rows are listed. */
 function watched(store: Store, listed: unknown[]): Store {
   const noted = (view: View): View => ({
     get: (from, key) => view.get(from, key),
@@ -32,7 +32,7 @@ function watched(store: Store, listed: unknown[]): Store {
   });
 }
 
-/** Nobody gets past it before it is open. */
+/** A barrier that holds all callers until it is open. */
 function gate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -41,7 +41,7 @@ function gate() {
   return { opened, open };
 }
 
-/** A clock and a runner, ten minutes after the beginning; each entry waits for `mayEnd`, then its outcome is `commit`. */
+/** A clock and a runner, ten minutes after the start. Each entry waits for `mayEnd`, then its outcome is `commit`. */
 async function running(
   t: TestContext,
   store: Store,
@@ -102,7 +102,7 @@ describe("the queue", () => {
         if (name !== "transaction") return typeof value === "function" ? value.bind(target) : value;
         return async (...given: Parameters<Store["transaction"]>) => {
           const result = await inner.transaction(...given);
-          // All are told of it; only the runner, which asked for it, is not yet.
+          // All watchers are notified except the runner, which comes last.
           if (given[0] === "schedule.record") await opened;
           return result;
         };
@@ -114,7 +114,7 @@ describe("the queue", () => {
     await add([0, "a"]);
     await idle();
     open();
-    // Not by waiting for the runner to be idle: whoever asks for that makes it look.
+    // Not by waiting for an idle runner, because that wakes it.
     await idle();
     assert.deepEqual(seen, ["a", "a"]);
   });

@@ -29,7 +29,7 @@ describe("how entries come due", () => {
     await wall.pass(1_000);
     await add([minutes(1), "early"], [0, "at once"]);
     await runner.waitUntilIdle();
-    // The time that had passed when it was due already.
+    // The time that had already passed when it was due.
     assert.deepEqual(seen, [`+${1 / 60} at once`]);
     await wall.pass(minutes(1));
     await runner.waitUntilIdle();

@@ -9,7 +9,7 @@ import { restore, save, stateOf } from "../travel/travel.ts";
 
 const tokenHeader = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** What the bytes of a contract's document come to. */
+/** The checksum of a contract's document. */
 async function downloaded({ clusters: [first] }: TestEmulator, id: string): Promise<string> {
   const headers = { "client-id": first!.clientId!, "client-secret": first!.clientSecret! };
   const response = await fetch(`${first!.url}/api/v2.1/public/contracts/${id}/download`, { method: "POST", headers });
@@ -19,7 +19,7 @@ async function downloaded({ clusters: [first] }: TestEmulator, id: string): Prom
     .digest("hex");
 }
 
-/** Who may do something with a token that was made before. */
+/** Whether an old token is still accepted. */
 const clockAs = async ({ routerUrl }: TestEmulator, token: string): Promise<number> =>
   (await sender(`${routerUrl}/_emulator`, tokenHeader(token))("GET", "clock")).status;
 
@@ -56,7 +56,7 @@ describe("a backup of a sandbox in PostgreSQL", { skip: noPostgres }, () => {
     await second.ask("POST", "reset");
     await restore(second, "before");
     assert.equal(await downloaded(second, id), document);
-    // The one that was copied goes on, and has seen nothing of it.
+    // The original continues and has not changed.
     assert.deepEqual(await stateOf(first), seen);
   });
 });

@@ -35,7 +35,7 @@ describe("the bundled emulator", () => {
       });
     assert.equal((await made(upload(written))).id, "H-2");
     assert.equal((await made(upload(await pdf(3)))).id, "H-3");
-    // Whole by its structure: only the parser sees that there is no page to read.
+    // Its structure is complete, and only the parser detects that it has no page.
     const empty = Buffer.from(
       (await pdf(1, { useObjectStreams: false })).toString("latin1").replace("/Count 1", "/Count 0"),
       "latin1",

@@ -6,14 +6,14 @@ import { MappingClients } from "../../support/postgres/mapping-clients.ts";
 import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
 import { type SharingProcess, sharing } from "../../support/postgres/sharing.ts";
 
-/** What is answered where a write cannot be kept, or where nobody leads. */
+/** The response if a write cannot be stored, or if there is no leader. */
 const refusals = [
   '503 {"detail":"The service cannot write its state"}',
   '503 {"detail":"Another process leads this state, or is about to. Nothing was changed. Retry the request."}',
   '503 {"detail":"The leader of this state ended before it responded. The outcome is unknown. Check before you retry."}',
 ];
 
-/** What each is, as it says itself. */
+/** The role that each process reports. */
 const rolesOf = async (processes: readonly SharingProcess[]) => {
   const asked = processes.map(async ({ url }) => {
     const { status, body } = await sender(url)("GET", "/_emulator/ready");
@@ -22,7 +22,7 @@ const rolesOf = async (processes: readonly SharingProcess[]) => {
   return (await Promise.all(asked)).sort();
 };
 
-/** Which e-mails are mapped, by whichever process. */
+/** The mapped e-mails, as any process reports them. */
 async function mappedAt({ url }: SharingProcess): Promise<ReadonlySet<string>> {
   const { body } = await sender(`${url}/_emulator`, { authorization: "Bearer the-token" })("GET", "state");
   return new Set(Object.keys((body as { mappings: { cluster_emails: object } }).mappings.cluster_emails));
@@ -37,7 +37,7 @@ describe("processes that share a store, when the leader loses its leadership", {
   const cut = () =>
     server().sql((sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`);
 
-  /** Clients of all processes go on over `trouble`, three times. */
+  /** Clients of all processes send requests during `trouble`, three times. */
   async function over(
     t: TestContext,
     count: number,
@@ -49,7 +49,7 @@ describe("processes that share a store, when the leader loses its leadership", {
     for (let time = 0; time < 3; time += 1) {
       await clients.more(30);
       await trouble(processes);
-      // Each of them is answered again, and none waits for one that does not lead.
+      // Each process responds again, and none waits for one that does not lead.
       for (const process of processes) while ((await process.map(`probe-${time}`)).status !== 200);
       await clients.more(30);
     }

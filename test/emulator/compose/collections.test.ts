@@ -7,7 +7,7 @@ import type { Collection } from "../../../emulator/store/port.ts";
 import { assertGolden } from "../../support/golden.ts";
 import { forgotten, members, owners, third } from "../../support/versioned.ts";
 
-/** The form of each collection: its version and, of rows, their JSON Schema. */
+/** The form of each collection: its version and, for rows, their JSON Schema. */
 type Forms = Readonly<Record<string, { readonly version: number; readonly schema: unknown }>>;
 
 const formsOf = (all: readonly Collection[]): Forms =>
@@ -21,7 +21,7 @@ const formsOf = (all: readonly Collection[]): Forms =>
       }),
   );
 
-/** What would make states that users have unreadable. */
+/** Changes that make existing states unreadable. */
 function broken(kept: Forms, found: Forms): string[] {
   return Object.entries(kept).flatMap(([name, before]) => {
     const now = found[name];
@@ -41,7 +41,7 @@ describe("the collections of the state", () => {
     const kept = JSON.parse(
       readFileSync(new URL(`../../../fixtures/golden/${file}`, import.meta.url), "utf8"),
     ) as Forms;
-    // Before the golden file, so that UPDATE_GOLDEN=1 takes up what is new and nothing that breaks a state.
+    // Before the golden file, so that UPDATE_GOLDEN=1 accepts additions and rejects breaking changes.
     assert.deepEqual(broken(kept, JSON.parse(JSON.stringify(found))), []);
     assertGolden(file, `${JSON.stringify(found, null, 1)}\n`);
   });

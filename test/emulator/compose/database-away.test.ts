@@ -8,7 +8,7 @@ import { bulk, bulkBody } from "../../support/routed.ts";
 import { stateOf } from "../travel/travel.ts";
 
 const refused = { status: 503, body: { detail: "The service cannot write its state" } };
-/** By one that does not lead, or may not. */
+/** The response of a process that does not or must not lead. */
 const moved = { detail: "Another process leads this state, or is about to. Nothing was changed. Retry the request." };
 
 type Router = TestEmulator["router"];
@@ -16,7 +16,7 @@ type Router = TestEmulator["router"];
 const map = (router: Router, id: string) =>
   router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
 
-/** Which of the e-mails that the test maps are there. */
+/** The mapped e-mails of the test. */
 async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
   const { mappings } = (await stateOf(on)) as { mappings: { cluster_emails: object } };
   return Object.keys(mappings.cluster_emails).filter((id) => /^(?:before|away|back)-/.test(id));

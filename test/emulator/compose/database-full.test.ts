@@ -29,7 +29,7 @@ describe("while the disk of the database is full", { skip: noPostgres }, () => {
     await writeFile(join(folder, "other"), Buffer.alloc(32_000_000)).catch(() => {});
     const uploaded = await upload();
     assert.deepEqual([uploaded.status, /space|disk/.test(await uploaded.text())], [503, false]);
-    // What is left of the last page of a table has room for some rows.
+    // The rest of the last page of a table has space for some rows.
     let answer = await map("away-0");
     const acknowledged = ["before"];
     for (let i = 1; answer.status === 200; i += 1) {

@@ -10,7 +10,10 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator } from "../../support/emulator.ts";
 import { shippedBundle } from "../../support/shipped.ts";
 
-/** Each use has an emulator of its own, which is closed at its end; told are the timers that keep the process going then. */
+/**
+ * Each use has its own emulator, which is closed at its end. The result lists the timers that still keep the process
+ * running.
+ */
 const program = `
 const { startEmulator } = await import(process.argv[1]);
 const file = process.argv[2];
@@ -94,7 +97,7 @@ describe("emulator.close()", () => {
     await asked;
     const begun = performance.now();
     await close();
-    // The limit is a second; a loaded machine may take as much itself, the receiver for ever.
+    // The limit is a second. A loaded machine may take as long itself, and the receiver never responds.
     assert.ok(performance.now() - begun < 2_000);
     await waiting;
   });

@@ -6,7 +6,7 @@ import { describe, it, mock, type TestContext } from "node:test";
 import { createClient } from "../../../src/client/index.ts";
 import { emulator } from "../../support/emulator.ts";
 
-/** Answers nothing to the first request, and 204 to all others. */
+/** Never responds to the first request, and returns 204 for all others. */
 async function receiver(t: TestContext) {
   let requests = 0;
   const server = createServer((_, response) => {
@@ -23,11 +23,11 @@ async function receiver(t: TestContext) {
   return { url, first: once(server, "first"), second: once(server, "second") };
 }
 
-/** A program's globals while `replace` is in force: an emulator tries again what a hanging receiver did not take. */
+/** Replaces the globals of a program while an emulator retries a delivery to a hanging receiver. */
 async function survives(t: TestContext, replace: () => () => void): Promise<void> {
   const { url, second } = await receiver(t);
   const hanging = await receiver(t);
-  // Loaded with a true clock, as programs do; 5 minutes until the second attempt are 30 ms.
+  // Loaded with a real clock, as programs do. The 5 minutes until the second attempt take 30 ms.
   const restore = replace();
   t.after(restore);
   const started = await emulator(t, { clock: { mode: "real", speed: 10_000 }, webhookResponseTimeoutMs: 100 });

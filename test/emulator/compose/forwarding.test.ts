@@ -20,7 +20,7 @@ async function loggedBy(leader: TestEmulator): Promise<readonly Logged[]> {
   return items.filter(({ target }) => !target.startsWith("/_emulator/"));
 }
 
-/** One header of the last request that the leader logged; undefined: it had none of that name. */
+/** One header of the last request in the leader's log. Undefined if it had no such header. */
 async function headerSeen(leader: TestEmulator, wanted: string): Promise<string | undefined> {
   const headers = Object.entries((await loggedBy(leader)).at(-1)?.headers ?? {});
   return headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
@@ -29,7 +29,7 @@ async function headerSeen(leader: TestEmulator, wanted: string): Promise<string 
 describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  /** A leader and the URL of its standby, each with options of its own. */
+  /** A leader and the URL of its standby, with separate options. */
   async function pair(t: TestContext, ofLeader: EmulatorOptions = {}, ofStandby: EmulatorOptions = ofLeader) {
     const place = { store: server().url(), schema: server().freshSchema() };
     const leader = await emulator(t, { ...place, ephemeral: false, ...ofLeader });

@@ -16,7 +16,7 @@ async function mapped({ router }: TestEmulator, id: number): Promise<void> {
   assert.equal(status, 200);
 }
 
-/** Which of the e-mails above are mapped. */
+/** The mapped e-mails of the list above. */
 async function mappedIn(on: TestEmulator): Promise<string[]> {
   const { mappings } = (await stateOf(on)) as { mappings: { cluster_emails: object } };
   return Object.keys(mappings.cluster_emails).filter((id) => /^e\d$/.test(id));

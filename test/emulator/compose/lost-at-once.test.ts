@@ -4,7 +4,7 @@ import { emulator, sender } from "../../support/emulator.ts";
 import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
 import { sharing } from "../../support/postgres/sharing.ts";
 
-/** Another process leads as soon as one has begun to, once, and is gone: what stands still for its lease is told so. */
+/** Makes another process take over once, right after the first leader starts, and then end. */
 const usurped = (schema: string) => `
   set search_path = ${schema};
   create table usurpation (done boolean);

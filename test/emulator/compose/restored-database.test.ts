@@ -9,7 +9,7 @@ import { stateOf } from "../travel/travel.ts";
 const map = ({ router }: Pick<TestEmulator, "router">, id: string) =>
   router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
 
-/** Which of the e-mails that the test maps are there. */
+/** The mapped e-mails of the test. */
 async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
   const { mappings } = (await stateOf(on)) as { mappings: { cluster_emails: object } };
   return Object.keys(mappings.cluster_emails)
@@ -17,7 +17,7 @@ async function mapped(on: Pick<TestEmulator, "ask">): Promise<string[]> {
     .sort();
 }
 
-/** A process that is started on a copy, and the leaders that it took for its own before it led. */
+/** A process that is started on a copy, and the leaders that it reported before it led. */
 async function startedOn(t: TestContext, options: EmulatorOptions) {
   const leaders: string[] = [];
   const started = await startEmulator({

@@ -5,7 +5,7 @@ import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 import { quiet } from "../../support/refused.ts";
 
-/** The request log of one run of a script, without what the machine's time and ports bring. */
+/** The request log of one run of a script, without the time and ports of the machine. */
 async function logOf(t: TestContext): Promise<readonly { readonly operation: string }[]> {
   const on = await emulator(t, { deterministic: true });
   for (let i = 0; i < 5; i += 1) {

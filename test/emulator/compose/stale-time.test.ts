@@ -5,7 +5,7 @@ import type { EmulatorOptions } from "../../../emulator/index.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator } from "../../support/emulator.ts";
 
-/** What an emulator says while it starts on a clock that stands `ms` away from the wall's time. */
+/** The messages of an emulator that starts with a clock that differs by `ms` from the wall clock. */
 async function warnings(t: TestContext, ms: number, more: EmulatorOptions = {}): Promise<string[]> {
   const lines: string[] = [];
   const start = new Date(Date.now() + ms).toISOString();

@@ -7,15 +7,15 @@ import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
 import { bulk, bulkBody } from "../../support/routed.ts";
 
 interface Standby {
-  /** The router, by this process. */
+  /** The address of the router in this process. */
   readonly router: ReturnType<typeof sender>;
   readonly url: string;
   readonly leader: string;
-  /** Once it leads. */
+  /** Resolves when it leads. */
   readonly leads: Promise<Emulator>;
 }
 
-/** Another process of the same store, as far as a test can tell: it has its own listeners. */
+/** Another process of the same store, simulated with its own listeners. */
 async function standby(t: TestContext, options: EmulatorOptions): Promise<Standby> {
   const ended = new AbortController();
   let leads: Promise<Emulator> | undefined;
@@ -63,7 +63,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
     const asked = async (router: ReturnType<typeof sender>) => {
-      // As over the balancer before them: what its own machine alone is told is left out.
+      // As a load balancer sees them, without details that only their own machine gets.
       const headers = { "x-forwarded-for": "192.0.2.7" };
       const answers = await Promise.all(
         ["ready", "live"].map((path) => router("GET", `/_emulator/${path}`, { headers })),

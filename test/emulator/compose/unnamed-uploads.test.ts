@@ -9,7 +9,7 @@ import { blobCollections } from "../../../emulator/compose/state/initial-state.t
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 
-/** Uploads a file of a workspace, and gives the hash of its bytes. */
+/** Uploads a file of a workspace and returns the hash of its bytes. */
 async function upload({ api }: TestEmulator, text: string): Promise<string> {
   const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
   const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
@@ -34,7 +34,7 @@ it("unreferenced uploads are removed 30 days after a reset, at a start; referenc
   await first.close();
   await (await start()).close();
 
-  // A month goes by.
+  // Advances the wall clock by a month.
   const note = join(folder, "svc-unnamed.json");
   const long = "2001-01-01T00:00:00.000Z";
   const { unnamed_since } = JSON.parse(await readFile(note, "utf8")) as { unnamed_since: Record<string, string> };

@@ -31,7 +31,7 @@ const strict = { 200: json(z.strictObject({ a: z.string(), b: z.int().optional()
 const answering = (responses: ReturnType<typeof made>["responses"], handler: TestHandler, service = router as never) =>
   alone(made(service, "GET", "/made", {}, { responses }), handler);
 
-describe("An answer", () => {
+describe("A response", () => {
   it("is JSON without a charset, in the order of the declaration, with both times", async (t) => {
     const { origin } = await serving(t, [answering(strict, () => ({ b: 1, a: "é" }))]);
     const answer = await fetch(`${origin}/made`);
@@ -107,7 +107,7 @@ describe("An answer", () => {
     });
   }
 
-  it("has one length and one virtual time, whatever another server gave", async (t) => {
+  it("has one length and one virtual time, whatever another server sent", async (t) => {
     const given = ["X-SVC-Time", "0", "Content-Length", "2"];
     const { origin } = await serving(t, [
       answering({ 200: passthrough() }, () => new Passthrough(200, given, Buffer.from("no"))),
@@ -120,7 +120,7 @@ describe("An answer", () => {
     );
   });
 
-  it("may be a stream; one that fails ends the connection", async (t) => {
+  it("may be a stream; if that fails, the connection ends", async (t) => {
     async function* some() {
       yield Buffer.from("one,");
       yield Buffer.from("two");
@@ -135,7 +135,7 @@ describe("An answer", () => {
     await assert.rejects(async () => (await fetch(`${cut.origin}/made`)).text());
   });
 
-  it("may be events, asked for on the path of the list, until the caller goes or the listener closes", async (t) => {
+  it("may be an event stream on the path of the list, until the client disconnects or the listener closes", async (t) => {
     const ended: string[] = [];
     const list = made(
       emulator,
@@ -165,7 +165,7 @@ describe("An answer", () => {
             ended.push("watch");
           },
         },
-        world: stateless,
+        context: stateless,
       }),
     ]);
     assert.equal(await (await fetch(`${origin}/_emulator/made`)).json(), "the list");
@@ -213,7 +213,7 @@ describe("A bug of the emulator", () => {
       'Invalid character in header content ["x-a"]',
     ],
   ] as const) {
-    it(`is named, not sent: ${what}`, async (t) => {
+    it(`is reported but not sent to the client: ${what}`, async (t) => {
       const { send, bugs } = await serving(t, [alone(operation, handler)]);
       assert.deepEqual(await send("GET", "/made"), {
         status: 500,
@@ -228,7 +228,7 @@ describe("A bug of the emulator", () => {
   }
 });
 
-describe("A disk that rejects", () => {
+describe("A failing disk", () => {
   for (const [service, failure, body] of [
     [router, "store-failed", '{"detail":"The service cannot write its state"}'],
     [contracts, "contracts-store-failed", '{"detail":"The service cannot write its state."}'],
@@ -238,7 +238,7 @@ describe("A disk that rejects", () => {
       '{"error":{"code":"store_failed","message":"The emulator cannot write its state.","hint":"Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically."}}',
     ],
   ] as const) {
-    it(`is answered 503 in the words of ${service.name}`, async (t) => {
+    it(`leads to a 503 in the form of ${service.name}`, async (t) => {
       const path = service === emulator ? "/_emulator/made" : "/made";
       const refuse = () => {
         throw new StoreFailedError("disk full");
@@ -254,7 +254,7 @@ describe("A disk that rejects", () => {
   }
 });
 
-describe("A state that took the place of another meanwhile", () => {
+describe("A state that was replaced during a request", () => {
   const late = () => {
     throw new StateReplacedError("made waited");
   };
@@ -265,7 +265,7 @@ describe("A state that took the place of another meanwhile", () => {
     ["the control plane", emulator, "/_emulator/made", { error: { code: "state_replaced", message } }],
     ["a path that a cluster answers though nothing is declared for it", contracts, "/forwarded", { detail: message }],
   ] as const) {
-    it(`is answered 503 by ${what}, which may be asked again, with a finding`, async (t) => {
+    it(`leads to a 503 by ${what}, which may be repeated, and to a finding`, async (t) => {
       const parts = [alone(made(service, "GET", service === emulator ? path : "/made"), late)] as const;
       const { send, log, bugs } = await serving(t, parts, { fallback: late });
       assert.deepEqual(await send("GET", path), {
@@ -299,7 +299,7 @@ describe("The order of checks", () => {
       createPart({
         operations: [operation(service)],
         handlers: { "made.post": () => "in" },
-        world: stateless,
+        context: stateless,
         authenticate: { basic: ({ headers }) => headers.authorization ?? fail("not-authenticated") },
       }),
     ] as const;
@@ -324,8 +324,8 @@ describe("The order of checks", () => {
   }
 });
 
-describe("A caller that goes away", () => {
-  it("is noticed by a handler that waits, and leaves a line in the log", async (t) => {
+describe("A disconnected client", () => {
+  it("is detected by a waiting handler, and the log has a line for it", async (t) => {
     const started = deferred();
     const left = deferred();
     const waits: TestHandler = async (_, { request: { signal } }) => {
@@ -344,7 +344,7 @@ describe("A caller that goes away", () => {
     assert.deepEqual(bugs, []);
   });
 
-  it("in the middle of its body is not answered, and nothing runs", async (t) => {
+  it("in the middle of its body gets no response, and no handler runs", async (t) => {
     let ran = false;
     const operation = made(router, "POST", "/made", { body: raw() });
     const { origin, log } = await serving(t, [
@@ -366,7 +366,7 @@ describe("A caller that goes away", () => {
     );
   });
 
-  it("and one that speaks no HTTP is answered 400", async (t) => {
+  it("A client that does not speak HTTP gets a 400", async (t) => {
     const { origin } = await serving(t, [answering(strict, () => ({ a: "x" }))]);
     assert.equal(read(await talk(origin, ["hello\r\n\r\n"])).status, 400);
   });

@@ -9,7 +9,7 @@ import { read, serving, stateless } from "./serving.ts";
 
 const { bodyMs, paceMs, paceBytes } = defaultBodyReadTimeouts;
 
-/** A listener on whose wall time stands still; `uploaded` tells how many bytes its upload has been given so far. */
+/** A listener whose wall clock stands still. `uploaded` returns how many bytes of its upload have arrived. */
 async function stage(t: TestContext) {
   const wall = new StandingWall();
   let uploaded = 0;
@@ -34,7 +34,7 @@ async function stage(t: TestContext) {
             return uploaded;
           },
         },
-        world: stateless,
+        context: stateless,
       }),
     ],
     { wall },
@@ -42,13 +42,13 @@ async function stage(t: TestContext) {
   return { ...server, wall, uploaded: () => uploaded };
 }
 
-/** A connection that a test writes to bit by bit. */
+/** A connection that a test writes to in steps. */
 async function connected(origin: string, method: string, target: string, length: number) {
   const { port, host } = new URL(origin);
   const socket = net.connect(Number(port), "127.0.0.1");
   const got: Buffer[] = [];
   socket.on("data", (chunk) => got.push(chunk));
-  // Its end may be told as a reset, since not all that was sent was read.
+  // Its end may be reported as a reset, because not everything that was sent was read.
   socket.on("error", () => {});
   const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
   socket.write(
@@ -57,20 +57,20 @@ async function connected(origin: string, method: string, target: string, length:
   return { socket, closed, answer: () => read(Buffer.concat(got)), hasAnswer: () => got.length > 0 };
 }
 
-/** Waits for what needs no time of the wall's. */
+/** Waits for an event that does not depend on the wall clock. */
 async function until(come: () => boolean): Promise<void> {
   while (!come()) await idle();
 }
 
 const late = "The request was not received in time.";
 
-describe("A body that comes drop by drop", () => {
+describe("A slow body", () => {
   for (const [target, body] of [
     ["/json", { detail: late }],
     ["/raw", { detail: late }],
     ["/_emulator/json", { error: { code: "request_timeout", message: late } }],
   ] as const) {
-    it(`is waited for two minutes at ${target}, and then answered 408`, async (t) => {
+    it(`gets a 408 after two minutes at ${target}`, async (t) => {
       const { origin, wall, log, bugs } = await stage(t);
       const drip = await connected(origin, "POST", target, 100);
       drip.socket.write("{");
@@ -94,7 +94,7 @@ describe("A body that comes drop by drop", () => {
     });
   }
 
-  it("and that no one reads does not keep its connection forever", async (t) => {
+  it("that no handler reads does not keep its connection forever", async (t) => {
     const { origin, wall } = await stage(t);
     const drip = await connected(origin, "POST", "/nothing", 100);
     await until(() => drip.hasAnswer() && wall.sleeping.length > 0);
@@ -104,7 +104,7 @@ describe("A body that comes drop by drop", () => {
     assert.equal(drip.answer().status, 200);
   });
 
-  it("leaves nothing to wait for once it has come", async (t) => {
+  it("leaves no timer after its end", async (t) => {
     const { origin, wall } = await stage(t);
     const whole = await connected(origin, "POST", "/json", 9);
     whole.socket.write('{"a":');
@@ -119,7 +119,7 @@ describe("A body that comes drop by drop", () => {
 });
 
 describe("An upload", () => {
-  it("may take as long as it needs while it continues", async (t) => {
+  it("may take as long as it needs while it makes progress", async (t) => {
     const { origin, wall, uploaded } = await stage(t);
     const minutes = 30;
     const upload = await connected(origin, "PUT", "/upload", minutes * paceBytes);
@@ -133,7 +133,7 @@ describe("An upload", () => {
     upload.socket.destroy();
   });
 
-  it("that all but stops is cut, which is no bug of the emulator", async (t) => {
+  it("that nearly stops is aborted, without a bug report", async (t) => {
     const { origin, wall, uploaded, log, bugs } = await stage(t);
     const upload = await connected(origin, "PUT", "/upload", 100 * paceBytes);
     upload.socket.write(Buffer.alloc(paceBytes));
@@ -153,10 +153,10 @@ describe("An upload", () => {
   });
 });
 
-describe("A head that comes drop by drop", () => {
-  it("is answered 408 when its time is over", async (t) => {
-    // Node checks this one, by the machine's own time.
-    const { origin } = await serving(t, [createPart({ operations: [], handlers: {}, world: stateless })], {
+describe("A slow head", () => {
+  it("gets a 408 at its timeout", async (t) => {
+    // Node checks this timeout with the real clock.
+    const { origin } = await serving(t, [createPart({ operations: [], handlers: {}, context: stateless })], {
       arrival: { ...defaultBodyReadTimeouts, headMs: 20 },
     });
     const { port } = new URL(origin);

@@ -7,7 +7,7 @@ import { serving } from "./serving.ts";
 const jsonType = { "content-type": "application/json" };
 const formType = { "content-type": "application/x-www-form-urlencoded" };
 
-/** Posts a body to an operation of the router and gives status and parsed answer. */
+/** Posts a body to an operation of the router and returns status and parsed response. */
 async function post(t: TestContext, schema: z.ZodType, body: string | Buffer, headers = jsonType) {
   const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: json(schema) }), echo)]);
   const answer = await send("POST", "/made", { headers, body });
@@ -50,7 +50,7 @@ describe("A JSON body", () => {
     assert.equal(JSON.parse(answer.body).detail[0].input, "x\ufffdy");
   });
 
-  it("may be UTF-16 or UTF-32 or begin with a byte order mark", async (t) => {
+  it("may be UTF-16 or UTF-32, or start with a byte order mark", async (t) => {
     const document = '{"a":"é😀"}';
     const utf16be = Buffer.from(`\ufeff${document}`, "utf16le").swap16();
     const utf32le = Buffer.from(
@@ -69,7 +69,7 @@ describe("A JSON body", () => {
     assert.deepEqual(await post(t, anything, Buffer.from([0x61, 0xff]), { "content-type": "text/plain" }), unparsable);
   });
 
-  it("may be 1,000 deep and no deeper", async (t) => {
+  it("may be 1,000 levels deep and no deeper", async (t) => {
     const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
     assert.equal((await post(t, z.any(), nested(1_000))).status, 200);
     assert.deepEqual(await post(t, z.any(), nested(1_001)), unparsable);
@@ -78,7 +78,7 @@ describe("A JSON body", () => {
     assert.equal((await post(t, anything, inString)).status, 200);
   });
 
-  it("may hold integers of 4,300 digits and no longer ones", async (t) => {
+  it("may contain integers of 4,300 digits and no longer ones", async (t) => {
     const at = (digits: number) => `{"a":"${"x".repeat(777)}","b":${"1".repeat(digits)}}`;
     assert.equal((await post(t, anything, at(4_300))).status, 200);
     assert.deepEqual(await post(t, anything, at(4_301)), unparsable);
@@ -86,7 +86,7 @@ describe("A JSON body", () => {
     assert.equal((await post(t, anything, JSON.stringify({ a: "1".repeat(9_000) }))).status, 200);
   });
 
-  it("may hold the names of JavaScript's own properties without harm", async (t) => {
+  it("may contain the names of JavaScript's own properties", async (t) => {
     const sent = '{"a":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
     assert.deepEqual(await post(t, text, sent), {
       status: 200,
@@ -106,7 +106,7 @@ describe("A JSON body", () => {
     [contracts, "zero bytes", 0, "JSON parse error - Expecting value: line 1 column 1 (char 0)"],
     [contracts, "line breaks", 0x0a, "JSON parse error - Expecting value: line 10000001 column 1 (char 10000000)"],
   ] as const) {
-    it(`of 10 MB of ${of} is refused by ${service.name}, not chewed`, async (t) => {
+    it(`of 10 MB of ${of} is rejected by ${service.name} without parsing`, async (t) => {
       const body = Buffer.alloc(10_000_000, byte);
       const taking = await serving(t, [alone(made(service, "POST", "/made", { body: raw() }), () => null)]);
       const reading = await serving(t, [alone(made(service, "POST", "/made", { body: json(anything) }), echo)]);
@@ -127,7 +127,7 @@ describe("A value of another type", () => {
   const schema = z.object({ n: z.int().optional(), f: z.number().optional(), b: z.boolean().optional() });
   const rows = z.object({ rows: z.array(z.object({ id: z.int() })) });
 
-  // As pydantic 2.14 reads them, tried with FastAPI 0.165.
+  // As pydantic 2.14 converts them, tested with FastAPI 0.165.
   for (const [sent, read] of [
     [{ n: "201" }, { n: 201 }],
     [{ n: " 2_0 " }, { n: 20 }],
@@ -138,7 +138,7 @@ describe("A value of another type", () => {
     [{ b: "yes" }, { b: true }],
     [{ b: 0 }, { b: false }],
   ] as const) {
-    it(`is read as pydantic reads it: ${JSON.stringify(sent)}`, async (t) => {
+    it(`is converted as pydantic does it: ${JSON.stringify(sent)}`, async (t) => {
       for (const service of [router, contracts]) {
         const { send } = await serving(t, [alone(made(service, "POST", "/made", { body: json(schema) }), echo)]);
         const answer = await send("POST", "/made", { headers: jsonType, body: JSON.stringify(sent) });
@@ -147,7 +147,7 @@ describe("A value of another type", () => {
     });
   }
 
-  it("is read within rows, and refused there in the words for what it is", async (t) => {
+  it("is converted within rows, and errors quote the original value", async (t) => {
     const { send } = await serving(t, [alone(made(contracts, "POST", "/made", { body: json(rows) }), echo)]);
     const taken = await send("POST", "/made", { headers: jsonType, body: '{"rows":[{"id":1},{"id":"2"}]}' });
     assert.deepEqual(JSON.parse(taken.body).body, { rows: [{ id: 1 }, { id: 2 }] });
@@ -157,7 +157,7 @@ describe("A value of another type", () => {
     });
   });
 
-  it("is rejected by the control plane, which is our own", async (t) => {
+  it("is rejected by the control plane", async (t) => {
     const { send } = await serving(t, [alone(made(emulator, "POST", "/_emulator/made", { body: json(schema) }), echo)]);
     const answer = await send("POST", "/_emulator/made", { headers: jsonType, body: '{"n":"201"}' });
     assert.equal(answer.status, 400);
@@ -171,7 +171,7 @@ describe("A value of another type", () => {
 describe("A form", () => {
   const schema = z.object({ a: z.string(), b: z.string().optional() });
 
-  it("gives the last of repeated fields, decoded", async (t) => {
+  it("has the last of repeated fields, decoded", async (t) => {
     const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
     const answer = await send("POST", "/made", { headers: formType, body: "a=1&a=x%2By+z%zz&b=&__proto__=1" });
     assert.deepEqual(JSON.parse(answer.body).body, { a: "x+y z%zz" });
@@ -186,16 +186,16 @@ describe("A form", () => {
     assert.deepEqual([lost.status, lost.body], [400, '{"detail":"Missing boundary in multipart."}']);
   });
 
-  it("has strings alone: a part that names a file is none", async (t) => {
+  it("has only strings: a file part is not one", async (t) => {
     const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
     const body = '--x\r\ncontent-disposition: form-data; name="a"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n';
     const sent = await send("POST", "/made", { headers: { "content-type": "multipart/form-data; boundary=x" }, body });
     const problem = { type: "string_type", loc: ["body", "a"], msg: "Input should be a valid string" };
-    // What FastAPI quotes of a file is the inside of Python's.
+    // FastAPI's quote of a file contains Python internals.
     assert.deepEqual(JSON.parse(sent.body).detail, [{ ...problem, input: { filename: "a.txt", size: 5 } }]);
   });
 
-  it("is taken instead of JSON where standard clients send one, unless bodies are strict", async (t) => {
+  it("is accepted instead of JSON from standard clients, unless bodies are strict", async (t) => {
     const operation = made(router, "POST", "/made", { body: jsonOrForm(schema) });
     const lenient = await serving(t, [alone(operation, echo)]);
     const strict = await serving(t, [alone(operation, echo)], {
@@ -214,7 +214,7 @@ describe("A form", () => {
     });
   });
 
-  it("is taken even then where the specification has forms", async (t) => {
+  it("is accepted even with strict bodies if the specification has forms", async (t) => {
     const body = jsonOrForm(schema, { formIsStandard: true });
     const { send } = await serving(t, [alone(made(router, "POST", "/made", { body }), echo)], {
       settings: { strict: new Set(["bodies"]), lenientSlashes: false },
@@ -224,8 +224,8 @@ describe("A form", () => {
   });
 });
 
-describe("Bytes", () => {
-  it("arrive unchanged, whatever type they claim", async (t) => {
+describe("A body of bytes", () => {
+  it("arrives unchanged, whatever its content type", async (t) => {
     const seen: Buffer[] = [];
     const operation = made(router, "POST", "/made", { body: raw() });
     const { send } = await serving(t, [
@@ -240,7 +240,7 @@ describe("Bytes", () => {
     assert.deepEqual(seen, [bytes, Buffer.alloc(0)]);
   });
 
-  it("of a chunked body are put together", async (t) => {
+  it("in chunks is joined", async (t) => {
     const operation = made(router, "POST", "/made", { body: json(z.any()) });
     const { origin } = await serving(t, [alone(operation, echo)]);
     const answer = await fetch(`${origin}/made`, {
@@ -252,7 +252,7 @@ describe("Bytes", () => {
     assert.deepEqual(await answer.json(), { params: {}, query: {}, headers: {}, body: { a: 1 } });
   });
 
-  it("of a stream reach the handler while they come, past the limit of bodies", async (t) => {
+  it("as a stream reaches the handler while it arrives, without the limit of bodies", async (t) => {
     const operation = made(router, "PUT", "/made", { body: stream({ maxBytes: 1 }) });
     const { send } = await serving(t, [
       alone(operation, async ({ body }: { body: AsyncIterable<Buffer> }) => {
@@ -265,14 +265,14 @@ describe("Bytes", () => {
     assert.equal(answer.body, String(70 * 1024 * 1024));
   });
 
-  it("of a GET are not read", async (t) => {
+  it("of a GET is not read", async (t) => {
     const operation = made(router, "GET", "/made");
     const { send } = await serving(t, [alone(operation, echo)]);
     assert.equal((await send("GET", "/made", { headers: jsonType, body: "{" })).status, 200);
   });
 });
 
-describe("A body over 64 MiB is rejected", () => {
+describe("A body over 64 MiB", () => {
   const tooLarge = Buffer.alloc(64 * 1024 * 1024 + 1, 0x20);
   const cases = [
     [router, '{"detail":"Request body is too large"}'],
@@ -280,7 +280,7 @@ describe("A body over 64 MiB is rejected", () => {
     [emulator, '{"error":{"code":"body_too_large","message":"The body is larger than the limit of the emulator."}}'],
   ] as const;
   for (const [service, body] of cases) {
-    it(`by ${service.name}, in its words`, async (t) => {
+    it(`is rejected by ${service.name} in its form`, async (t) => {
       const path = service === emulator ? "/_emulator/made" : "/made";
       const operation = made(service, "POST", path, { body: json(z.any()) });
       const { origin } = await serving(t, [alone(operation, echo)]);

@@ -10,8 +10,8 @@ function stage() {
   return { wall, late, deadlines };
 }
 
-describe("deadlines that are all as far away", () => {
-  it("come in their order, each at its time, with one sleep for all of them", async () => {
+describe("deadlines of equal duration", () => {
+  it("expire in order, each at its time, with one sleep for all of them", async () => {
     const { wall, late, deadlines } = stage();
     deadlines.enter("a");
     deadlines.enter("b");
@@ -26,7 +26,7 @@ describe("deadlines that are all as far away", () => {
     assert.deepEqual([late.slice(2), wall.sleeping], [["c at 1400"], []]);
   });
 
-  it("come also for those who enter after everybody had left", async () => {
+  it("also expire for entries that are added after all others left", async () => {
     const { wall, late, deadlines } = stage();
     const leave = deadlines.enter("a");
     leave();
@@ -37,7 +37,7 @@ describe("deadlines that are all as far away", () => {
     assert.deepEqual([late, wall.sleeping], [["b at 2000"], []]);
   });
 
-  it("do not come for those who left, once or twice, and for no one else", async () => {
+  it("do not expire for removed entries, and only for those", async () => {
     const { wall, late, deadlines } = stage();
     deadlines.enter("a");
     const leave = deadlines.enter("b");
@@ -49,7 +49,7 @@ describe("deadlines that are all as far away", () => {
     leave();
   });
 
-  it("are over for everybody who is sent away, the first one first", async () => {
+  it("end for all entries at once, the first one first", async () => {
     const { wall, late, deadlines } = stage();
     for (const name of ["a", "b", "c"]) deadlines.enter(name);
     assert.deepEqual([...deadlines.clear()], ["a", "b", "c"]);
@@ -58,7 +58,7 @@ describe("deadlines that are all as far away", () => {
     assert.deepEqual([late, wall.sleeping], [[], []]);
   });
 
-  it("do not come any more when they are stopped, and no one sleeps for them", async () => {
+  it("do not expire after they are stopped, and no sleep is pending", async () => {
     const { wall, late, deadlines } = stage();
     deadlines.enter("a");
     deadlines.stop();

@@ -9,10 +9,10 @@ import { idle } from "../../support/walls/standing-wall.ts";
 import { bytes, made, router } from "./made-up.ts";
 import { deferred, serving, stateless } from "./serving.ts";
 
-/** More than the system takes off the hands of anybody who writes to a socket that nobody reads. */
+/** More than the system buffers for a client that does not read. */
 const large = Buffer.alloc(32 * 1024 * 1024, "x");
 
-/** A listener with a large answer; `made` counts the answers. Node measures by the machine's own time. */
+/** A listener with a large response; `made` counts the responses. Node measures with the real clock. */
 async function stage(t: TestContext, unreadAnswerTimeoutMs?: number) {
   let count = 0;
   const whole = () => {
@@ -32,7 +32,7 @@ async function stage(t: TestContext, unreadAnswerTimeoutMs?: number) {
           made(router, "GET", "/pieces", {}, { id: "pieces", responses }),
         ],
         handlers: { whole, pieces: inPieces },
-        world: stateless,
+        context: stateless,
       }),
     ],
     { settings: { ...defaultSettings, ...(unreadAnswerTimeoutMs && { unreadAnswerTimeoutMs }) } },
@@ -40,7 +40,7 @@ async function stage(t: TestContext, unreadAnswerTimeoutMs?: number) {
   return { ...server, made: () => count };
 }
 
-/** A connection over which so many requests are sent at once, and of which nothing is read until `read`. */
+/** A connection that sends this many requests at once and reads nothing until `read`. */
 function connected(origin: string, target: string, requests = 1) {
   const { port, host } = new URL(origin);
   const socket = net.connect(Number(port), "127.0.0.1");
@@ -53,18 +53,18 @@ function connected(origin: string, target: string, requests = 1) {
   return { socket, closed, read, received: () => received };
 }
 
-/** Waits for what needs no time of the wall's. */
+/** Waits for an event that does not depend on the wall clock. */
 async function until(come: () => boolean): Promise<void> {
   while (!come()) await idle();
 }
 
-/** Whether a message of Node's server is about this one. */
+/** Whether a message of Node's server concerns this connection. */
 const isOf = (origin: string, message: unknown): boolean => {
   const address = (message as { readonly server: Server }).server.address();
   return typeof address === "object" && address?.port === Number(new URL(origin).port);
 };
 
-/** Calls with the server's connection of each request. */
+/** Calls the listener with the server's connection of each request. */
 function watchConnections(t: TestContext, origin: string, watch: (socket: net.Socket) => void): void {
   const onStart = (message: unknown) => {
     if (isOf(origin, message)) watch((message as { readonly socket: net.Socket }).socket);
@@ -73,9 +73,9 @@ function watchConnections(t: TestContext, origin: string, watch: (socket: net.So
   t.after(() => unsubscribe("http.server.request.start", onStart));
 }
 
-describe("An answer that no one reads", () => {
+describe("A response that the client does not read", () => {
   for (const target of ["/whole", "/pieces"]) {
-    it(`keeps its connection for a time at ${target}, and then it is cut`, async (t) => {
+    it(`keeps its connection open for a time at ${target}, and then closes it`, async (t) => {
       const { origin } = await stage(t, 50);
       const cut = deferred();
       watchConnections(t, origin, (socket) => socket.once("close", cut.resolve));
@@ -87,7 +87,7 @@ describe("An answer that no one reads", () => {
     });
   }
 
-  it("is read to its end by a caller that begins in time", async (t) => {
+  it("is sent completely if the client starts to read in time", async (t) => {
     const { origin, made } = await stage(t);
     const caller = connected(origin, "/whole");
     await until(() => made() > 0);
@@ -97,7 +97,7 @@ describe("An answer that no one reads", () => {
     caller.socket.destroy();
   });
 
-  it("is followed by no other: requests that were sent ahead wait for their turn", async (t) => {
+  it("delays the next response: pipelined requests wait for their turn", async (t) => {
     const { origin, made } = await stage(t);
     const caller = connected(origin, "/whole", 3);
     await until(() => made() > 0);
@@ -110,8 +110,8 @@ describe("An answer that no one reads", () => {
   });
 });
 
-describe("An answer that takes long", () => {
-  it("is not cut off, since there is nothing to read yet", async (t) => {
+describe("A slow response", () => {
+  it("is not aborted, because there is nothing to read yet", async (t) => {
     const enough = deferred();
     const begun = deferred();
     let waiting = 0;
@@ -138,7 +138,7 @@ describe("An answer that takes long", () => {
             yield Buffer.from("de");
           },
         },
-        world: stateless,
+        context: stateless,
       }),
     ]);
     const sockets: net.Socket[] = [];
@@ -146,14 +146,14 @@ describe("An answer that takes long", () => {
     const answers = ["/slow", "/pieces"].map(async (path) => (await fetch(origin + path)).text());
     await begun.promise;
     await idle();
-    // As Node reports it when nothing has come or gone for the time of `unreadAnswerTimeoutMs`.
+    // Simulates Node's timeout event after `unreadAnswerTimeoutMs` without traffic.
     for (const socket of sockets) socket.emit("timeout");
     enough.resolve();
     assert.deepEqual(await Promise.all(answers), ['"made"', "made"]);
   });
 });
 
-/** How many requests to a port Node has read whose answers it has not sent, at most. */
+/** The maximum number of requests to a port that Node has read and not responded to. */
 function countUnanswered(t: TestContext, origin: string) {
   let now = 0;
   let most = 0;
@@ -174,20 +174,20 @@ function countUnanswered(t: TestContext, origin: string) {
   return () => most;
 }
 
-describe("Requests that are sent ahead on one connection", () => {
+describe("Pipelined requests", () => {
   const readBytes = 65_536;
 
   for (const [size, requests] of [
     [2, 20_000],
     [100_000, 4_000],
   ] as const) {
-    it(`wait, no more of them than one read of the socket brings: ${requests}, with answers of ${size} bytes`, async (t) => {
+    it(`wait, limited by one read of the socket: ${requests}, with responses of ${size} bytes`, async (t) => {
       const answer = Buffer.alloc(size, "x");
       const { origin } = await serving(t, [
         createPart({
           operations: [made(router, "GET", "/x", {}, { id: "x", responses: { 200: bytes("text/plain") } })],
           handlers: { x: () => answer },
-          world: stateless,
+          context: stateless,
         }),
       ]);
       const most = countUnanswered(t, origin);
@@ -196,7 +196,7 @@ describe("Requests that are sent ahead on one connection", () => {
       await until(() => caller.received() > requests * size);
       caller.socket.destroy();
       const length = `GET /x HTTP/1.1\r\nhost: ${new URL(origin).host}\r\n\r\n`.length;
-      // Of the first one in a read, the beginning may have come with the read before.
+      // The start of the first one in a read may have arrived with the previous read.
       assert.ok(most() > 1 && most() <= 2 + readBytes / length, String(most()));
     });
   }

@@ -103,7 +103,7 @@ describe("The contract API rejects by field", () => {
   }
 });
 
-describe("The contract API rejects a body that it cannot read", () => {
+describe("The contract API rejects an unreadable body", () => {
   for (const [body, says] of [
     ["{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"],
     ['{\n"é😀": x}', "Expecting value: line 2 column 7 (char 8)"],
@@ -136,9 +136,9 @@ describe("The contract API rejects a body that it cannot read", () => {
   });
 });
 
-describe("An id in the path that cannot be one", () => {
+describe("An invalid id in the path", () => {
   const params = { params: z.object({ id: z.int() }) };
-  it("is an unknown id where the operation knows those", async (t) => {
+  it("is an unknown id if the operation has that failure", async (t) => {
     const operation = made(contracts, "GET", "/made/{id}", params, { failures: ["not-found"] });
     const { send } = await serving(t, [alone(operation, echo)]);
     const answer = await send("GET", "/made/T-1");
@@ -146,7 +146,7 @@ describe("An id in the path that cannot be one", () => {
     assert.deepEqual(JSON.parse((await send("GET", "/made/17")).body).params, { id: 17 });
   });
 
-  it("else is a wrong field", async (t) => {
+  it("is an invalid field otherwise", async (t) => {
     const { send } = await serving(t, [alone(made(contracts, "GET", "/made/{id}", params), echo)]);
     const answer = await send("GET", "/made/T-1");
     const message = "Input should be a valid integer, unable to parse string as an integer";
@@ -154,7 +154,7 @@ describe("An id in the path that cannot be one", () => {
   });
 });
 
-describe("The control plane rejects in words", () => {
+describe("The control plane rejects with a message", () => {
   for (const [what, body, message] of [
     [
       "fields",
@@ -174,7 +174,7 @@ describe("The control plane rejects in words", () => {
     });
   }
 
-  it("bodies of another type, queries and paths", async (t) => {
+  it("for bodies of another type, queries and paths", async (t) => {
     const operation = made(emulator, "POST", "/_emulator/made/{id}", {
       params: z.object({ id: z.int() }),
       query: z.object({ limit: z.int() }),
@@ -193,7 +193,7 @@ describe("The control plane rejects in words", () => {
   });
 });
 
-describe("The router rejects in FastAPI's form beyond what was recorded", () => {
+describe("The router rejects in FastAPI's form", () => {
   it("collects path, query, headers and body, in this order", async (t) => {
     const operation = made(router, "POST", "/made/{kind}", {
       params: z.object({ kind: z.enum(["A", "B"]) }),
@@ -224,7 +224,7 @@ describe("The router rejects in FastAPI's form beyond what was recorded", () => 
     );
   });
 
-  it("names a nullable field without its union, and takes null there", async (t) => {
+  it("names a nullable field without its union, and accepts null", async (t) => {
     const schema = z.object({ last_name: z.string().nullish(), users: z.array(z.string()).nullable() });
     const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: json(schema) }), echo)]);
     const wrong = await send("POST", "/made", { headers: jsonType, body: '{"last_name":1,"users":[2]}' });
@@ -235,7 +235,7 @@ describe("The router rejects in FastAPI's form beyond what was recorded", () => 
     assert.equal((await send("POST", "/made", { headers: jsonType, body: '{"users":null}' })).status, 200);
   });
 
-  it("quotes a form as it came", async (t) => {
+  it("quotes a form as it was sent", async (t) => {
     const schema = z.object({ kind: z.enum(["A"]), b: z.string() });
     const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: form(schema) }), echo)]);
     const headers = { "content-type": "application/x-www-form-urlencoded" };

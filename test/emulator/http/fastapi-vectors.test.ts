@@ -31,7 +31,7 @@ const vectors = new URL("../../../fixtures/vectors/", import.meta.url);
 const readVectors = (name: string) => JSON.parse(readFileSync(new URL(name, vectors), "utf8"));
 const http: { readonly validation: readonly Case[]; readonly routing: readonly Case[] } =
   readVectors("routing-http.json");
-/** Of a later release, where it answers otherwise (DECISIONS.md, R1). */
+/** Of a later release with a different response (DECISIONS.md, R1). */
 const later: readonly Case[] = readVectors("fastapi-0.165.json").validation;
 const validation = [...new Map([...http.validation, ...later].map((recorded) => [recorded.name, recorded])).values()];
 const syntax: { readonly cases: readonly { python_repr: string; pos: number; error: string }[] } =
@@ -39,7 +39,7 @@ const syntax: { readonly cases: readonly { python_repr: string; pos: number; err
 
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "router");
 
-/** Every operation succeeds with an empty page; what is tested is what comes before. */
+/** Every operation succeeds with an empty page, because the test is about the checks before it. */
 const succeed: TestHandler = () => new Passthrough(200, ["content-type", "application/json"], Buffer.from("true"));
 const handlers = Object.fromEntries(operations.map(({ id }) => [id, succeed]));
 const passing = operations.map((operation) => ({
@@ -52,7 +52,7 @@ const router = (t: TestContext): Promise<Serving> =>
     createPart({
       operations: passing,
       handlers,
-      world: stateless,
+      context: stateless,
       authenticate: {
         "cluster-key": () => undefined,
         "cluster-key-or-bearer": () => undefined,
@@ -70,19 +70,19 @@ async function ask({ send }: Serving, { request }: Case) {
   });
 }
 
-describe("The routing service rejects as FastAPI does", () => {
+describe("The routing service rejects like FastAPI", () => {
   for (const recorded of validation) {
     it(recorded.name, async (t) => {
       const answer = await ask(await router(t), recorded);
       const { status, headers, body } = recorded.response;
-      // The recorded successes are those of a stub; only that they succeeded counts.
+      // The recorded successes come from a stub, so only their success counts.
       if (status === 200) assert.equal(answer.status, 200);
       else assert.deepEqual(answer, { status, headers, body });
     });
   }
 });
 
-describe("What matches no operation reaches the catch-all", () => {
+describe("A request without a matching operation reaches the catch-all", () => {
   for (const recorded of http.routing) {
     it(recorded.name, async (t) => {
       const serving = await router(t);
@@ -110,7 +110,7 @@ describe("What matches no operation reaches the catch-all", () => {
             return new Passthrough(204, [], Buffer.alloc(0));
           },
         },
-        world: stateless,
+        context: stateless,
       }),
     ]);
     for (const recorded of http.routing.filter(({ response }) => response.status === 200)) {
@@ -125,11 +125,11 @@ describe("What matches no operation reaches the catch-all", () => {
   });
 });
 
-describe("Broken JSON is reported in CPython's words and at its positions", () => {
+describe("Invalid JSON is reported with CPython's message and position", () => {
   for (const { python_repr, pos, error } of syntax.cases) {
     it(python_repr, async (t) => {
       const text = python_repr.slice(1, -1).replaceAll("\\\\", "\\");
-      // An empty body never gets as far as the parser; a lone blank does.
+      // An empty body never reaches the parser; a single blank does.
       const body = text === "" ? " " : text;
       const { send } = await router(t);
       const answer = await send("POST", "/router/v1/cluster_emails/bulk", {

@@ -8,7 +8,7 @@ const operation = made(router, "GET", "/made");
 const answer = { message: "a whole answer" };
 
 describe("A scripted fault", () => {
-  it("is asked for once, after the match, with the operation or without one", async (t) => {
+  it("is looked up once, after routing, with the operation or without one", async (t) => {
     const asked: unknown[] = [];
     const { send } = await serving(t, [alone(operation, () => answer)], {
       faultFor: ({ method, target, headers }, matched) => {
@@ -24,7 +24,7 @@ describe("A scripted fault", () => {
     ]);
   });
 
-  it("answers instead of the operation", async (t) => {
+  it("replaces the response of the operation", async (t) => {
     let ran = 0;
     const count: TestHandler = () => {
       ran += 1;
@@ -56,7 +56,7 @@ describe("A scripted fault", () => {
     );
   });
 
-  it("cuts an answer in half", async (t) => {
+  it("truncates a response", async (t) => {
     const { send, origin } = await serving(t, [alone(operation, () => answer)], {
       faultFor: () => ({ truncated: true }),
     });
@@ -65,7 +65,7 @@ describe("A scripted fault", () => {
     await assert.rejects(async () => (await fetch(`${origin}/made`)).text());
   });
 
-  it("delays on the wall clock, and no longer than the caller waits", async (t) => {
+  it("delays by the wall clock, and no longer than the client waits", async (t) => {
     const slept: number[] = [];
     const aborted = deferred();
     const wall = {

@@ -49,7 +49,7 @@ describe("The Host header", () => {
     });
   }
 
-  it("must not come twice, nor guard declared paths alone", async (t) => {
+  it("must not occur twice, and is checked for every path", async (t) => {
     const { origin, send } = await serving(t, open());
     const twice = "GET /made HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
     assert.equal(read(await talk(origin, [twice])).status, 403);
@@ -91,7 +91,7 @@ describe("A page of another site", () => {
     assert.equal((await send("GET", "/_emulator/page", { headers: link })).body, "<p>page</p>");
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
     const answer = await send("GET", "/made", { headers: { origin: "https://app.example" } });
-    // Nothing allows the other site's page to read it, though.
+    // Nothing allows the other site's page to read it.
     assert.deepEqual(answer, { status: 200, headers: { "content-type": "application/json" }, body: '"in"' });
   });
 });
@@ -99,21 +99,21 @@ describe("A page of another site", () => {
 describe("A page that was loaded through a proxy", () => {
   const origin = "https://router.example";
 
-  it("sends its forms from the public URL, whatever Host the proxy hands on", async (t) => {
+  it("sends its forms from the public URL, whatever Host the proxy sends", async (t) => {
     const { send } = await serving(t, open(), { publicUrl: `${origin}/twin` });
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
     const other = { headers: { origin: "https://other.example" } };
     assert.equal((await send("POST", "/_emulator/act", other)).status, 403);
   });
 
-  it("is another site's where no public URL was told", async (t) => {
+  it("counts as another site without a configured public URL", async (t) => {
     const { send } = await serving(t, open());
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 403);
   });
 });
 
-describe("Before a listener is opened", () => {
-  it("only what is meant for that time is answered", async (t) => {
+describe("A listener that is not open yet", () => {
+  it("serves only the routes for that time", async (t) => {
     const ready = alone(made(emulator, "GET", "/_emulator/ready", {}, { id: "emulator.ready" }), () => false);
     const log = new RequestLog();
     const shared = { name: "router", wall: systemWallClock, log, settings: defaultSettings, whileStarting: [ready] };

@@ -4,8 +4,8 @@ import { createPart } from "../../../emulator/http/parts.ts";
 import { made, router } from "./made-up.ts";
 import { deferred, read, serving, stateless, talk } from "./serving.ts";
 
-describe("A listener that hands over", () => {
-  it("answers what it serves, and then rejects what was sent ahead behind it", async (t) => {
+describe("A listener during a handover", () => {
+  it("responds to pending requests, and then rejects pipelined ones", async (t) => {
     const [begun, enough] = [deferred(), deferred()];
     const { origin, listener, log } = await serving(
       t,
@@ -19,7 +19,7 @@ describe("A listener that hands over", () => {
               return "served";
             },
           },
-          world: stateless,
+          context: stateless,
         }),
       ],
       { isShared: true },

@@ -9,7 +9,7 @@ const list = (unit: string, times: number): string => `[${`${unit},`.repeat(time
 const json = { "content-type": "application/json" };
 const bulk = "/router/v1/cluster_emails/bulk";
 
-describe("A body of more parts than the memory holds", () => {
+describe("A body with more parts than fit in memory", () => {
   for (const [what, body] of [
     ["values", list("1", 5_000_001)],
     ["objects", list("{}", 5_000_001)],
@@ -25,14 +25,14 @@ describe("A body of more parts than the memory holds", () => {
     });
   }
 
-  it("is read where strings only look like many values", async (t) => {
+  it("is read if only its strings look like many values", async (t) => {
     const { router } = await emulator(t);
     const text = `\\",[:{\\\\`.repeat(600_000);
     const body = `{"cluster_id":"eu-1","email_hash_list":["${text}"]}`;
     assert.deepEqual(plain(await router("POST", bulk, { body, headers: json })), { status: 200, body: true });
   });
 
-  it("is not read as a form of very many fields", async (t) => {
+  it("is not read as a form with very many fields", async (t) => {
     const { router } = await emulator(t);
     const fields = (count: number) => Array.from({ length: count }, (_, i) => `f${i}=1`).join("&");
     const send = (body: string) =>
@@ -41,7 +41,7 @@ describe("A body of more parts than the memory holds", () => {
     assert.equal((await send(fields(10_001))).status, 422);
   });
 
-  it("is rejected in Starlette's words as a multipart body of too many parts", async (t) => {
+  it("is rejected with Starlette's message if it is multipart with too many parts", async (t) => {
     const { router } = await emulator(t);
     const send = (count: number, boundary: string) => {
       const parts = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(count);
@@ -56,7 +56,7 @@ describe("A body of more parts than the memory holds", () => {
 });
 
 describe("The rejection of a body", () => {
-  it("reports a thousand problems of a list and no more", async (t) => {
+  it("reports at most a thousand problems of a list", async (t) => {
     const { router } = await emulator(t);
     const body = `{"cluster_id":"eu-1","email_hash_list":${list("1", 300_000)}}`;
     const refused = await router("POST", bulk, { body, headers: json });
@@ -65,7 +65,7 @@ describe("The rejection of a body", () => {
     assert.deepEqual(plain(refused), { status: 422, body: { detail } });
   });
 
-  it("quotes short values whole, and says where it omitted a long one", async (t) => {
+  it("quotes short values completely, and notes omitted long ones", async (t) => {
     const { router } = await emulator(t);
     const quotedFor = async (more: string) => {
       const body = `{"cluster_id":"eu-1","more":"${more}"}`;
@@ -77,17 +77,17 @@ describe("The rejection of a body", () => {
   });
 });
 
-describe("A schema that looks for so many problems and no more", () => {
+describe("A schema with a limit of problems", () => {
   const item = z.object({ a: z.array(z.int()).optional(), b: z.record(z.string(), z.string()).nullish() });
   const schema = limitProblems(z.union([z.array(item), z.object({ list: z.array(z.string()).min(2) })]));
 
-  it("accepts what is right as it is", () => {
+  it("accepts valid values unchanged", () => {
     for (const right of [[], [{ a: [1, 2], b: { x: "y" } }, { b: null }], { list: ["a", "b"] }]) {
       assert.deepEqual(schema.parse(right), right);
     }
   });
 
-  it("rejects what is wrong, wherever in a long list it is wrong", () => {
+  it("rejects invalid values at any position of a long list", () => {
     const long = Array.from({ length: 3 * maxProblems }, () => ({ a: [1] as unknown[] }));
     assert.equal(schema.safeParse(long).success, true);
     assert.equal(schema.safeParse([...long, { a: ["x"] }]).success, false);
@@ -95,7 +95,7 @@ describe("A schema that looks for so many problems and no more", () => {
     assert.equal(schema.safeParse({ list: ["a"] }).success, false);
   });
 
-  it("counts again for each document", () => {
+  it("starts a new count for each document", () => {
     const numbers = limitProblems(z.array(z.int()));
     const wrong = Array.from({ length: maxProblems + 5 }, () => "x");
     for (let time = 0; time < 2; time += 1) assert.equal(numbers.safeParse(wrong).error?.issues.length, maxProblems);

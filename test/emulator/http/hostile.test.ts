@@ -39,7 +39,7 @@ const everything = (t: TestContext) =>
         contract: echo,
         "catch-all": () => new Passthrough(200, [], Buffer.from("ok")),
       },
-      world: stateless,
+      context: stateless,
     }),
   ]);
 
@@ -63,7 +63,7 @@ const types = [
 ];
 
 describe("Hostile input", () => {
-  it("in bodies is answered below 500, and no bug is met", async (t) => {
+  it("in bodies gets a response below 500, and causes no bug", async (t) => {
     const { send, bugs } = await everything(t);
     const body = fc.oneof(
       almostJson.map((text) => Buffer.from(text)),
@@ -82,7 +82,7 @@ describe("Hostile input", () => {
     assert.deepEqual(bugs, []);
   });
 
-  it("in targets and headers is answered below 500, and no bug is met", async (t) => {
+  it("in targets and headers gets a response below 500, and causes no bug", async (t) => {
     const { origin, bugs } = await everything(t);
     const piece = fc.constantFrom(
       "/",
@@ -121,10 +121,10 @@ describe("Hostile input", () => {
 });
 
 describe("The exact parser", () => {
-  it("agrees with JSON.parse on what it accepts and on what it means", () => {
+  it("accepts what JSON.parse accepts, with the same values", () => {
     fc.assert(
       fc.property(almostJson, (text) => {
-        // Python has words for numbers that JSON has not.
+        // Python accepts number words that JSON does not have.
         fc.pre(!/NaN|Infinity/.test(text));
         assert.deepEqual(
           outcome(() => parsePlainJson(text)),

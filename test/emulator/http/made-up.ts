@@ -36,10 +36,10 @@ export {
   z,
 };
 
-/** A handler of the world of these tests. */
+/** A handler for the context of these tests. */
 export type TestHandler = HandlerIn<typeof stateless>;
 
-/** A small operation of a service, for tests of the machine that serves them all. */
+/** A small operation of a service, for tests of the HTTP layer. */
 export const made = (
   service: Service,
   method: Operation["method"],
@@ -64,7 +64,7 @@ export const made = (
 
 /** One operation with its handler. */
 export const alone = (operation: Operation, handler: TestHandler) =>
-  createPart({ operations: [operation], handlers: { [operation.id]: handler }, world: stateless });
+  createPart({ operations: [operation], handlers: { [operation.id]: handler }, context: stateless });
 
-/** Answers with what it was given, as a document. */
+/** Returns its input as a document. */
 export const echo: TestHandler = (input: unknown) => input;

@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { emulator } from "../../support/emulator.ts";
 import { talk } from "./serving.ts";
 
-it("every answer of every listener reports browsers to believe its content type", async (t) => {
+it("every response of every listener makes browsers trust its content type", async (t) => {
   const { routerUrl, clusters } = await emulator(t);
   const get = (path: string, more = "") =>
     `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${more}\r\n`;
@@ -32,7 +32,7 @@ it("every answer of every listener reports browsers to believe its content type"
   }
 });
 
-it("the answer of a foreign cluster stays as it was given", async (t) => {
+it("the response of a foreign cluster stays unchanged", async (t) => {
   const cluster = createServer((_request, response) => response.end("<p>mine</p>")).listen(0, "127.0.0.1");
   t.after(() => cluster.close());
   await new Promise((resolve) => cluster.once("listening", resolve));

@@ -21,7 +21,7 @@ const limits = {
   responseTimeoutMs: defaultSettings.webhookResponseTimeoutMs,
 };
 
-/** The sender of webhooks with its default limits, closed when the test ends. */
+/** The webhook sender with its default limits, closed when the test ends. */
 function poster(t: TestContext, options: Partial<WebhookSenderOptions> = {}): (url: string) => Promise<PostResult> {
   const outgoing = createWebhookSender({ allow: [], strict: false, wall: systemWallClock, ...limits, ...options });
   t.after(() => outgoing.close());
@@ -29,7 +29,7 @@ function poster(t: TestContext, options: Partial<WebhookSenderOptions> = {}): (u
 }
 
 describe("the sender of webhooks", () => {
-  it("uses no proxy of the environment: which addresses it may reach is checked where it connects", async (t) => {
+  it("ignores the proxy of the environment, because it checks the addresses where it connects", async (t) => {
     const [sink, proxy] = [await receiver(t), await forwardProxy(t)];
     const before = process.env.HTTP_PROXY;
     process.env.HTTP_PROXY = proxy.url;
@@ -45,8 +45,8 @@ describe("the sender of webhooks", () => {
   });
 });
 
-describe("what is said of an attempt that TLS kept from an answer", () => {
-  /** A server of TLS whose certificate signs itself. */
+describe("the message of an attempt that failed with TLS", () => {
+  /** A TLS server with a self-signed certificate. */
   async function tlsServer(t: TestContext): Promise<string> {
     const read = (name: string) =>
       readFileSync(new URL(`../../../fixtures/tls/self-signed.${name}.pem`, import.meta.url));
@@ -57,7 +57,7 @@ describe("what is said of an attempt that TLS kept from an answer", () => {
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it("is which of the two speaks it, and how a certificate comes to be trusted", async (t) => {
+  it("names the failing side, and how to make a certificate trusted", async (t) => {
     const post = poster(t);
     const [plain, safe] = [await receiver(t), await tlsServer(t)];
     assert.deepEqual(
@@ -87,8 +87,8 @@ describe("what is said of an attempt that TLS kept from an answer", () => {
     );
   });
 
-  it("is one line where the receiver rejects", async (t) => {
-    // The beginning of TLS, answered with an alert: no version that both speak.
+  it("is one line if the receiver rejects", async (t) => {
+    // A TLS handshake that ends with an alert: the two sides have no common version.
     const alert = Buffer.from([0x15, 3, 3, 0, 2, 2, 70]);
     const refuses = createServer((socket) => void socket.once("data", () => socket.end(alert))).listen(0, "127.0.0.1");
     await once(refuses, "listening");
@@ -102,11 +102,11 @@ describe("what is said of an attempt that TLS kept from an answer", () => {
 });
 
 describe("the limits of an attempt", () => {
-  it("are 5 seconds for the connection and 60 for the answer", () => {
+  it("are 5 seconds for the connection and 60 for the response", () => {
     assert.deepEqual(limits, { connectTimeoutMs: 5_000, responseTimeoutMs: 60_000 });
   });
 
-  it("spare a receiver that answers after 59 seconds, and fail one that would after 61", async (t) => {
+  it("allow a response after 59 seconds, but not after 61", async (t) => {
     const wall = new StandingWall();
     const post = poster(t, { wall });
     const sink = await receiver(t);
@@ -134,8 +134,8 @@ describe("the limits of an attempt", () => {
     assert.deepEqual(await late, { error });
   });
 
-  it("fail a receiver that takes the connection and never greets", async (t) => {
-    // The greeting of TLS belongs to the connection; without TLS the kernel connects for anybody who listens.
+  it("end an attempt to a receiver that accepts the connection and never sends a greeting", async (t) => {
+    // The TLS handshake belongs to the connection. Without TLS the kernel connects for any listener.
     const silent = createServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
     await once(silent, "listening");
     const post = poster(t, { connectTimeoutMs: 50 });
@@ -146,11 +146,11 @@ describe("the limits of an attempt", () => {
   });
 });
 
-describe("a receiver's name", () => {
-  it("is connected to at the address that was checked, looked up once", async (t) => {
+describe("the host name of a receiver", () => {
+  it("is looked up once, and the connection goes to the checked address", async (t) => {
     const sink = await receiver(t);
     const asked: string[] = [];
-    // What the name stands for at the check, and would no longer at a second look.
+    // The address of the name at the check, which a second look-up would not return.
     const rebinding = [["127.0.0.1"], ["169.254.169.254"]];
     const lookup = names((name) => {
       asked.push(name);
@@ -169,14 +169,14 @@ describe("a receiver's name", () => {
     ["a private network among others", { strict: true }, ["93.184.216.34", "fd12::1"]],
   ];
   for (const [what, options, addresses] of cases) {
-    it(`is not connected to when it stands for ${what}`, async (t) => {
+    it(`is not connected to if it resolves to ${what}`, async (t) => {
       const post = poster(t, { ...options, lookup: names(() => addresses) });
       const refused = await post("https://hooks.example:1/");
       assert.equal("error" in refused && refused.error.code, "address_not_allowed");
     });
   }
 
-  it("that no one knows fails the attempt", async (t) => {
+  it("makes the attempt fail if it is unknown", async (t) => {
     const unknown = (_: string, __: object, callback: (error: Error) => void) =>
       callback(Object.assign(new Error("getaddrinfo ENOTFOUND hooks.example"), { code: "ENOTFOUND" }));
     const post = poster(t, { allow: ["hooks.example"], lookup: unknown as unknown as typeof lookup });
@@ -186,7 +186,7 @@ describe("a receiver's name", () => {
   });
 });
 
-/** A resolver of made-up names. */
+/** A resolver of invented names. */
 const names = (addressesOf: (name: string) => readonly string[]): typeof lookup =>
   ((name: string, _: object, callback: (error: null, addresses: { address: string; family: number }[]) => void) =>
     callback(

@@ -8,7 +8,7 @@ const told = {
   "x-forwarded-proto": "https",
 };
 
-/** How the emulator understands a request: the address at which it hands out codes, and whom the cluster was asked for. */
+/** The emulator's view of a request: the address in its links, and the host that the cluster receives. */
 async function understood({ ask, router }: TestEmulator, headers: Readonly<Record<string, string>>) {
   const { status, body } = await ask("POST", "sessions/codes", { headers });
   const { url } = body as { url?: string };
@@ -19,8 +19,8 @@ async function understood({ ask, router }: TestEmulator, headers: Readonly<Recor
   return { status, at: url?.replace(/#.*/, ""), for: last?.replace(/, 127\.0\.0\.1$/, "") };
 }
 
-describe("X-Forwarded-* of a request", () => {
-  it("is believed from a trusted proxy, as far back as proxies vouch for it", async (t) => {
+describe("the X-Forwarded-* headers of a request", () => {
+  it("are trusted from a trusted proxy, as far back as proxies confirm them", async (t) => {
     const world = await emulator(t, {
       trustedProxies: ["127.0.0.0/8", "198.51.100.0/24"],
       allowedHosts: ["sandbox.example"],
@@ -34,17 +34,17 @@ describe("X-Forwarded-* of a request", () => {
     assert.equal((await understood(world, forged)).for, "203.0.113.9, 198.51.100.7");
   });
 
-  it("leads to the public URL of the listener, where one was said", async (t) => {
+  it("lead to the public URL of the listener, if one is configured", async (t) => {
     const world = await emulator(t, { trustedProxies: ["127.0.0.1"], publicUrl: "https://sandbox.example/twin" });
     assert.equal((await understood(world, told)).at, "https://sandbox.example/twin/_emulator/ui/");
   });
 
-  it("may name no host that is not allowed, by whatever proxy it comes", async (t) => {
+  it("must not name a host that is not allowed, whatever the proxy", async (t) => {
     const world = await emulator(t, { trustedProxies: ["127.0.0.1"] });
     assert.equal((await understood(world, told)).status, 403);
   });
 
-  it("is taken off where others are named, and its host counts for nothing if no one is", async (t) => {
+  it("are removed if other proxies are trusted, and have no effect by default", async (t) => {
     const strict = await emulator(t, { trustedProxies: ["198.51.100.7"] });
     assert.deepEqual(await understood(strict, told), {
       status: 201,
@@ -59,7 +59,7 @@ describe("X-Forwarded-* of a request", () => {
     });
   });
 
-  it("is taken off under every name that proxies have for it", async (t) => {
+  it("are removed under every name that proxies use", async (t) => {
     const others = {
       forwarded: "for=10.0.0.1",
       "x-forwarded-prefix": "/a",
@@ -78,7 +78,7 @@ describe("X-Forwarded-* of a request", () => {
     assert.deepEqual(await arrived(["127.0.0.1"]), Object.keys(others));
   });
 
-  it("lets pages of the name that a proxy reports use the control plane, and of no other", async (t) => {
+  it("let pages of the named host use the control plane, and no others", async (t) => {
     const world = await emulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
     const { host } = new URL(world.routerUrl);
     const from = async (origin: string) =>
@@ -94,7 +94,7 @@ describe("X-Forwarded-* of a request", () => {
     );
   });
 
-  it("is rejected to be believed from what is not an address", async (t) => {
+  it("need addresses as trusted proxies", async (t) => {
     for (const range of ["10.0.0.0/33", "balancer", "10.0.0.0/", "::1/129"]) {
       await assert.rejects(emulator(t, { trustedProxies: [range] }), {
         message: "startEmulator: trustedProxies.0 must be an address or a range (10.0.0.0/8)",

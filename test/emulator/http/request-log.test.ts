@@ -5,7 +5,7 @@ import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-l
 import { draft } from "../../support/contracts.ts";
 import { emulator, plain } from "../../support/emulator.ts";
 
-/** A request that has just come, as it stands in the log when it is answered. */
+/** A log entry of a request that has just received its response. */
 const answered = (log: RequestLog, target: string, rawHeaders: readonly string[] = []): LoggedRequest => ({
   id: log.nextNumber(),
   listener: "router",
@@ -25,7 +25,7 @@ const answered = (log: RequestLog, target: string, rawHeaders: readonly string[]
 const targets = (log: RequestLog) => log.list().map(({ id, target }) => `${id} ${target}`);
 
 describe("The request log", () => {
-  it("retains the newest requests, in so many bytes, and counts those that it dropped", () => {
+  it("keeps the newest requests up to a number of bytes, and counts the dropped ones", () => {
     const log = new RequestLog(5_000);
     for (let i = 1; i <= 20; i += 1) log.add(answered(log, `/${i}`.padEnd(600, "x")));
     const { bytes, ...amount } = log.amount;
@@ -40,7 +40,7 @@ describe("The request log", () => {
     assert.deepEqual([log.amount.count, log.amount.dropped, targets(log)], [1, 0, ["21 /f"]]);
   });
 
-  it("retains nothing of a request that is larger than all it may keep", () => {
+  it("keeps nothing of a request that is larger than its limit", () => {
     const log = new RequestLog(5_000);
     log.add(answered(log, "/before"));
     log.add(answered(log, "/", log.internHeaders(["x-a", "y".repeat(10_000)])));
@@ -49,14 +49,14 @@ describe("The request log", () => {
     assert.deepEqual(targets(log), ["3 /small"]);
   });
 
-  it("weighs what was found, too", () => {
+  it("counts the size of findings too", () => {
     const log = new RequestLog(5_000);
     const findings = [{ code: "mapping-moved", detail: "z".repeat(2_000) }];
     for (let i = 0; i < 3; i += 1) log.add({ ...answered(log, "/"), findings });
     assert.equal(log.amount.count, 2);
   });
 
-  it("reports those who watch, until they stop", () => {
+  it("notifies watchers until they stop", () => {
     const log = new RequestLog();
     const seen: string[] = [];
     const end = log.watch(({ target }) => seen.push(target));
@@ -66,7 +66,7 @@ describe("The request log", () => {
     assert.deepEqual(seen, ["/a"]);
   });
 
-  it("holds the same headers once", () => {
+  it("stores equal headers once", () => {
     const log = new RequestLog();
     const first = log.internHeaders(["Host", "a"]);
     assert.equal(log.internHeaders(["Host", "a"]), first);
@@ -74,8 +74,8 @@ describe("The request log", () => {
   });
 });
 
-describe("What is shown of a request", () => {
-  it("are the headers that cannot be secret; of the others only the names", () => {
+describe("A shown request", () => {
+  it("contains headers that cannot be secret, and only the names of the others", () => {
     const raw = [
       "Host",
       "a",
@@ -105,7 +105,7 @@ describe("What is shown of a request", () => {
     );
   });
 
-  it("is not a secret of a page that the request came from", () =>
+  it("contains the page that the request came from", () =>
     assert.deepEqual(
       { ...redactHeaders(["Referer", "http://x/contract-invite/creator/by_token/s3cr3t?code=c&page=2"]) },
       { referer: "http://x/contract-invite/creator/by_token/[redacted]?code=[redacted]&page=[redacted]" },
@@ -124,7 +124,7 @@ describe("GET /_emulator/requests", () => {
     );
   });
 
-  it("lists what each listener received, filtered, with what may have been meant", async (t) => {
+  it("lists the requests of each listener, filtered, with the likely intended operation", async (t) => {
     const { router, api, ask } = await emulator(t);
     await ask("DELETE", "requests");
     await router("GET", "/router/v1/cluster_emails/email/abc", { headers: { "x-cluster-key": "wrong" } });
@@ -164,7 +164,7 @@ describe("GET /_emulator/requests", () => {
     });
   });
 
-  it("knows a call of the contract API that the router passes on", async (t) => {
+  it("recognizes a request of the contract API that the router forwards", async (t) => {
     const { ask, routerUrl, clusters } = await emulator(t);
     const { clientId, clientSecret } = clusters[0]!;
     const headers = { "client-id": clientId!, "client-secret": clientSecret! };
@@ -181,7 +181,7 @@ describe("GET /_emulator/requests", () => {
     );
   });
 
-  it("accepts what a cluster answers by a page of its own for nothing else", async (t) => {
+  it("ignores a page of a cluster in place of an API response", async (t) => {
     const { api, ask, clusters } = await emulator(t);
     await draft(api);
     await fetch(`${clusters[0]!.url}/contracts/T-1`);
@@ -198,7 +198,7 @@ describe("GET /_emulator/requests", () => {
     );
   });
 
-  it("omits what only reads the control plane where it is asked to, and finds a request by its number", async (t) => {
+  it("omits reads of the control plane on request, and finds a request by its number", async (t) => {
     const { router, ask } = await emulator(t);
     await router("GET", "/");
     await ask("GET", "clock");
@@ -220,7 +220,7 @@ describe("GET /_emulator/requests", () => {
     assert.deepEqual(await listed("id=2"), [2, "2 clock.show left", "2 health.show"]);
   });
 
-  it("shows no invite token on any listener, however it is spelt, neither as a list nor as events", async (t) => {
+  it("shows no invite token on any listener, in any spelling, in lists and events", async (t) => {
     const started = await emulator(t, { seed: "demo" });
     const secret = "creator-northwind";
     const watched = await fetch(`${started.controlUrl}/requests/events`, {
@@ -252,7 +252,7 @@ describe("GET /_emulator/requests", () => {
     assert.equal(events.includes(secret), false, events);
   });
 
-  it("goes on as events when they are asked for", async (t) => {
+  it("continues as events on request", async (t) => {
     const started = await emulator(t);
     const headers = { accept: "text/event-stream", authorization: `Bearer ${started.token}` };
     const streams = await Promise.all([
@@ -273,7 +273,7 @@ describe("GET /_emulator/requests", () => {
     }
   });
 
-  it("shows the JSON that was sent on request, without secrets, and unless it is long", async (t) => {
+  it("shows short JSON bodies on request, without secrets", async (t) => {
     const { api, ask } = await emulator(t);
     const webhook = (title: string) => ({
       title,

@@ -26,7 +26,7 @@ const routerParts = () =>
         catchAll,
       ],
       handlers: { "things.get": echo, "things.post": echo, "catch-all": pass },
-      world: stateless,
+      context: stateless,
     }),
     alone(made(emulator, "GET", "/_emulator/clock", {}, { id: "clock.show" }), () => "tick"),
   ] as const;
@@ -61,7 +61,7 @@ describe("A path of the router", () => {
     ["GET", "/%5f_emulator%00", "__emulator\0"],
     ["GET", "/_emulators", "_emulators"],
   ] as const) {
-    it(`falls to the catch-all when nothing has it: ${method} ${target}`, async (t) => {
+    it(`falls to the catch-all if nothing matches: ${method} ${target}`, async (t) => {
       const { send } = await serving(t, routerParts());
       const answer = await send(method, target);
       assert.deepEqual(answer, {
@@ -79,7 +79,7 @@ describe("A path of the router", () => {
     ["PROPFIND", "/nothing/here", "DELETE, GET, PATCH, POST, PUT"],
     ["OPTIONS", "*", "DELETE, GET, PATCH, POST, PUT"],
   ] as const) {
-    it(`answers 405 to ${method} ${target}`, async (t) => {
+    it(`returns 405 for ${method} ${target}`, async (t) => {
       const { send } = await serving(t, routerParts());
       assert.deepEqual(await send(method, target), {
         status: 405,
@@ -121,7 +121,7 @@ describe("A path of the contract API", () => {
     made(contracts, "POST", "/api/v2.1/public/contracts/", {}, { id: "made.post" }),
   ];
   const parts = () =>
-    [createPart({ operations, handlers: { "made.get": echo, "made.post": echo }, world: stateless })] as const;
+    [createPart({ operations, handlers: { "made.get": echo, "made.post": echo }, context: stateless })] as const;
 
   for (const [method, target, location] of [
     ["POST", "/api/v2.1/public/contracts?x=%20", "/api/v2.1/public/contracts/?x=%20"],
@@ -137,7 +137,7 @@ describe("A path of the contract API", () => {
     });
   }
 
-  it("is served in both spellings when slashes are lenient, the other one with a finding", async (t) => {
+  it("is served in both spellings with lenient slashes, the other one with a finding", async (t) => {
     const { send, log } = await serving(t, parts(), { settings: { strict: new Set(), lenientSlashes: true } });
     const answer = await send("GET", "/api/v2.1/public/contracts/T-1/status/");
     assert.deepEqual(JSON.parse(answer.body).params, { id: "T-1" });
@@ -148,7 +148,7 @@ describe("A path of the contract API", () => {
     );
   });
 
-  it("knows its methods", async (t) => {
+  it("lists its methods", async (t) => {
     const { send, log } = await serving(t, parts());
     assert.deepEqual(await send("PATCH", "/api/v2.1/public/contracts/"), {
       status: 405,
@@ -162,7 +162,7 @@ describe("A path of the contract API", () => {
     );
   });
 
-  it("that is unknown names the nearest one", async (t) => {
+  it("that is unknown leads to a suggestion", async (t) => {
     const { send, log } = await serving(t, parts());
     assert.deepEqual(await send("GET", "/api/v2/public/contract/T-1/status"), {
       status: 404,
@@ -201,7 +201,7 @@ describe("A path of the contract API", () => {
 });
 
 describe("Signed storage", () => {
-  it("lets a browser ask before it uploads", async (t) => {
+  it("allows a browser's preflight before an upload", async (t) => {
     const operation = made(storage, "PUT", "/_storage/{key}", { params: z.object({ key: z.string() }) });
     const { send } = await serving(t, [alone(operation, echo)]);
     assert.deepEqual(await send("OPTIONS", "/_storage/x", { headers: { origin: "https://app.example" } }), {
@@ -218,7 +218,7 @@ describe("Signed storage", () => {
   });
 });
 
-describe("What is sent as text", () => {
+describe("A parameter", () => {
   const operation = made(router, "GET", "/made", {
     query: z.object({
       count: z.int().optional(),
@@ -231,7 +231,7 @@ describe("What is sent as text", () => {
     headers: z.object({ "x-limit": z.int().optional() }),
   });
 
-  it("becomes what the schema speaks of; of repeated names the last counts, unless a list is meant", async (t) => {
+  it("is converted to the type of the schema; the last of repeated ones counts, except for lists", async (t) => {
     const { send } = await serving(t, [alone(operation, echo)]);
     const target = "/made?count=1&count=%202%20&price=1.5&open=YES&tags=a&tags=b&sizes=1_000&word=07&other=1";
     const answer = await send("GET", target, { headers: { "x-limit": "9", "x-other": "1" } });
@@ -242,7 +242,7 @@ describe("What is sent as text", () => {
     });
   });
 
-  it("is rejected as pydantic rejects it, in the order query, headers", async (t) => {
+  it("is rejected as pydantic does it, in the order query, headers", async (t) => {
     const { send } = await serving(t, [alone(operation, echo)]);
     const answer = await send("GET", "/made?count=1.5&price=x&open=maybe&sizes=1&sizes=y", {
       headers: { "x-limit": "z" },

@@ -16,7 +16,7 @@ import { createRandomIds } from "../../../src/base/ids.ts";
 /** Virtual time of all these tests: 2031-01-02T03:04:05.678Z. */
 export const now = Date.UTC(2031, 0, 2, 3, 4, 5, 678);
 
-/** A world for handlers that touch no state. */
+/** A context for handlers without state. */
 export const stateless = {
   store: {} as never,
   clock: { now: () => now },
@@ -24,7 +24,7 @@ export const stateless = {
   ids: createRandomIds(),
 };
 
-/** One answer, whole. `headers` without those that Node and the connection add. */
+/** One complete response. `headers` lacks those that Node and the connection add. */
 export interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export interface Serving {
   readonly log: RequestLog;
   readonly bugs: readonly EmulatorBugError[];
   readonly listener: Listener;
-  /** Sends bytes as they are over a socket of its own, and gives the answer of the server. */
+  /** Sends raw bytes over a new socket and returns the response of the server. */
   send(method: string, target: string, sent?: Sent): Promise<Answered>;
 }
 
@@ -77,7 +77,7 @@ async function send(origin: string, method: string, target: string, { headers = 
   return read(await talk(origin, [`${method} ${target} HTTP/1.1\r\n${head.join("")}\r\n`, bytes]));
 }
 
-/** Writes raw bytes to a fresh connection and collects what comes back until the other side ends it. */
+/** Writes raw bytes to a new connection and collects the response until the other side closes it. */
 export function talk(origin: string, chunks: readonly (string | Buffer)[]): Promise<Buffer> {
   const { port, hostname } = new URL(origin);
   return new Promise((resolve, reject) => {
@@ -93,11 +93,11 @@ export function talk(origin: string, chunks: readonly (string | Buffer)[]): Prom
 
 const added = new Set([
   ...["connection", "date", "content-length", "keep-alive", "transfer-encoding"],
-  // On every answer: answers.test.ts and nosniff.test.ts look at them.
+  // On every response; answers.test.ts and nosniff.test.ts check them.
   ...["x-svc-time", "x-content-type-options"],
 ]);
 
-/** Takes a raw HTTP/1.1 answer apart. */
+/** Parses a raw HTTP/1.1 response. */
 export function read(bytes: Buffer): Answered {
   const end = bytes.indexOf("\r\n\r\n");
   const [first = "", ...lines] = bytes.toString("utf8", 0, end).split("\r\n");
@@ -110,7 +110,7 @@ export function read(bytes: Buffer): Answered {
   return { status: Number(first.split(" ")[1]), headers, body: bytes.toString("utf8", end + 4) };
 }
 
-/** A promise and what resolves it: Node 20 has no Promise.withResolvers. */
+/** A promise and its resolver, because Node 20 lacks Promise.withResolvers. */
 export function deferred(): { readonly promise: Promise<void>; resolve(): void } {
   let resolve = () => {};
   const promise = new Promise<void>((done) => {

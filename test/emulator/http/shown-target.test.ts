@@ -7,8 +7,8 @@ import { receiver } from "../../support/receiver.ts";
 const targetsOf = async (on: TestEmulator): Promise<string[]> =>
   ((await on.ask("GET", "requests")).body as { items: { target: string }[] }).items.map(({ target }) => target);
 
-describe("a secret under a name that no one declared", () => {
-  it("stands neither in the request log nor in a trace, wherever it was put", async (t) => {
+describe("a secret under an undeclared name", () => {
+  it("is neither in the request log nor in a trace, at any position", async (t) => {
     const on = await emulator(t);
     const [cluster] = on.clusters;
     const { user_code, device_code } = await device(on);
@@ -41,7 +41,7 @@ describe("a secret under a name that no one declared", () => {
     assert.deepEqual(shown, []);
   });
 
-  it("is all that is hidden: declared parameters, words, numbers and ids stay", async (t) => {
+  it("is the only hidden part: declared parameters, words, numbers and ids stay", async (t) => {
     const on = await emulator(t);
     const targets = [
       [

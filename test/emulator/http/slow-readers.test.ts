@@ -4,11 +4,11 @@ import { describe, it, type TestContext } from "node:test";
 import { Backlog, Resync } from "../../../emulator/http/event-stream.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 
-/** More than the system and the emulator together take off the hands of whoever writes to a socket that nobody reads. */
+/** More than the system and the emulator together buffer for a client that does not read. */
 const tooMany = 2_000;
 const long = "&abcdefghijklmnopqrst".repeat(400);
 
-/** Somebody who asked for a stream of the control plane, has its head, and reads no further until told to. */
+/** A client of an event stream that has read its head and pauses until told to continue. */
 async function slowReader(t: TestContext, { routerUrl, token }: TestEmulator, path: string) {
   const { port, host } = new URL(routerUrl);
   const socket = net.connect(Number(port), "127.0.0.1");
@@ -34,7 +34,7 @@ async function slowReader(t: TestContext, { routerUrl, token }: TestEmulator, pa
   };
 }
 
-/** Sends so many requests at once over one connection, and waits for the last answer. */
+/** Sends this many requests at once over one connection, and waits for the last response. */
 function flood({ routerUrl }: TestEmulator, count: number): Promise<void> {
   const { port, host } = new URL(routerUrl);
   const socket = net.connect(Number(port), "127.0.0.1");
@@ -45,8 +45,8 @@ function flood({ routerUrl }: TestEmulator, count: number): Promise<void> {
   return new Promise((resolve) => socket.on("close", () => resolve()).resume());
 }
 
-describe("a reader of the request log that does not read", () => {
-  it("is told how many it missed, and then what comes", async (t) => {
+describe("a slow reader of the request log", () => {
+  it("gets the number of missed requests, and then the next ones", async (t) => {
     const on = await emulator(t);
     const reader = await slowReader(t, on, "requests/events?operation=clusters.list");
     await flood(on, tooMany);
@@ -67,8 +67,8 @@ describe("a reader of the request log that does not read", () => {
   });
 });
 
-describe("what waits for a slow reader", () => {
-  it("is no more than a mebibyte, the newest", () => {
+describe("the backlog of a slow reader", () => {
+  it("is limited to the newest mebibyte", () => {
     const backlog = new Backlog<number>();
     for (let i = 0; i < 100; i += 1) backlog.add(i, 2 ** 16);
     assert.deepEqual(backlog.take(), [new Resync(84), ...Array.from({ length: 16 }, (_, i) => 84 + i)]);

@@ -30,7 +30,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
 
   const forwarder = createForwarder({ wall: systemWallClock, mark: "test" });
   const url = "http://127.0.0.1:9";
-  const world: RouterContext = {
+  const context: RouterContext = {
     ...{
       store: refusing,
       clock: systemWallClock,
@@ -47,7 +47,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
   };
   const operations = registry.filter(({ service }) => service.name === "router");
   const parts = [
-    createPart({ operations, handlers: routerHandlers, authenticate: routerAuthenticators, world }),
+    createPart({ operations, handlers: routerHandlers, authenticate: routerAuthenticators, context }),
   ] as const;
   const shared = { wall: systemWallClock, settings: defaultSettings, log: new RequestLog() };
   const listener = createListener({ ...shared, name: "router" });

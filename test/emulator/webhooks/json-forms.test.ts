@@ -9,7 +9,7 @@ import { receiver } from "../../support/receiver.ts";
 
 const title = "Düsseldorf";
 
-/** What a receiver gets of three events in this form, each checked against its signature. */
+/** The bodies of three events in this form, each checked against its signature. */
 async function bodiesOf(t: TestContext, webhookJson: EmulatorOptions["webhookJson"]) {
   const { emulator, json } = await cliEmulator(t, { deterministic: true, ...(webhookJson && { webhookJson }) });
   const app = await receiver(t);

@@ -11,7 +11,7 @@ const subscribe = ({ api }: EmulatorProcess, url: string) =>
     body: { title: "test", url, only_for_activities: ["CONTRACT_CREATED"] },
   });
 
-/** Does something for 1 to `count`, so many at a time. */
+/** Runs work for 1 to `count`, this many at a time. */
 async function eachAtOnce(count: number, atOnce: number, work: (n: number) => Promise<void>): Promise<void> {
   let next = 1;
   const worker = async () => {
@@ -20,7 +20,7 @@ async function eachAtOnce(count: number, atOnce: number, work: (n: number) => Pr
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-/** How much waits in the schedule, and until when. */
+/** The number of waiting entries in the schedule, and the last due time. */
 async function queueOf({ ask }: EmulatorProcess) {
   const { pending, next_due } = (await ask("GET", "clock")).body as { pending: number; next_due: string };
   return { pending, next_due };
@@ -28,7 +28,7 @@ async function queueOf({ ask }: EmulatorProcess) {
 
 const advance = ({ ask }: EmulatorProcess, by: string) => ask("POST", "clock/advance", { body: { by } });
 
-/** The one delivery, in few words: outcome, minutes to the next attempt, and attempts as `+minutes status`. */
+/** The only delivery in short form: outcome, minutes to the next attempt, and attempts as `+minutes status`. */
 async function told({ ask }: EmulatorProcess) {
   const minutes = (time: string) => (Date.parse(time) - Date.parse(begin)) / 60_000;
   const { body } = await ask("GET", "deliveries");
@@ -55,7 +55,7 @@ describe("kill -9", () => {
     await advance(on, "PT1M");
     const planned = [0, 5, 15, 35, 75, 155];
     const attempts = planned.map((at) => `+${at} 500`);
-    // Each process lives to one minute after the next attempt, and is killed there.
+    // Each process runs until one minute after the next attempt, and is then killed.
     for (let made = 1; made < planned.length; made += 1) {
       await on.kill();
       on = await start();
@@ -111,7 +111,7 @@ describe("kill -9", () => {
     await eachAtOnce(receivers, 16, async (n) => {
       assert.equal((await subscribe(first, `${sink.url}/${n}`)).status, 201);
     });
-    // One failure fewer than disables them; the retries come due half a minute apart.
+    // One failure less than the limit; the retries come due half a minute apart.
     for (let event = 0; event < events; event += 1) {
       await draft(first.api);
       await advance(first, "PT30S");
@@ -135,7 +135,7 @@ describe("kill -9", () => {
     const third = await start();
     await advance(third, "PT1H");
     assert.deepEqual(await queueOf(third), { pending: 0, next_due: null });
-    // The place of each retry in the order of the queue: by contract, then by receiver.
+    // The position of each retry in the queue: by contract, then by receiver.
     const places = sink.received.slice(retries).map(({ url, body }) => {
       const { contract_id } = JSON.parse(body.toString()) as { contract_id: number };
       return (contract_id - 1) * receivers + Number(url.slice(1)) - 1;
@@ -144,7 +144,7 @@ describe("kill -9", () => {
     const repeated = places.length - retries;
     assert.ok(repeated <= unsure, `${repeated} were made again, though no more than ${unsure} were not yet recorded`);
     const firsts = [...new Set(places)];
-    // They are registered and sent many at once, so that a busy machine moves some of them; not by a quarter.
+    // They are created and sent concurrently, so a busy machine reorders some, but less than a quarter.
     const outOfTurn = firsts.filter((place, turn) => Math.abs(place - turn) > receivers / 4);
     assert.deepEqual(outOfTurn, []);
     const contracts = firsts.map((place) => Math.floor(place / receivers));

@@ -9,13 +9,13 @@ import {
   resend,
   showDelivery,
 } from "../../../emulator/webhooks/log.ts";
-import { subscriptions, switchSubscription } from "../../../emulator/webhooks/subscriptions.ts";
+import { switchSubscription, webhookRows } from "../../../emulator/webhooks/subscriptions.ts";
 import { receiver } from "../../support/receiver.ts";
 import { minutes, type Post, post } from "../../support/webhooks.ts";
 
 const days = (count: number): number => minutes(count * 24 * 60);
 
-/** Resends a delivery and waits for what comes of it. */
+/** Resends a delivery and waits for its outcome. */
 async function again({ store, clock, runner }: Post, id: number): Promise<string> {
   const { outcome } = await store.transaction("again", async (tx) => {
     const delivery = await tx.get(deliveries, id);
@@ -86,8 +86,8 @@ describe("a resend", () => {
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
     await office.store.transaction("on", async (tx) => {
-      const row = await tx.get(subscriptions, id);
-      tx.put(subscriptions, { ...row!, status: "ACTIVE", failure_count: 5 });
+      const row = await tx.get(webhookRows, id);
+      tx.put(webhookRows, { ...row!, status: "ACTIVE", failure_count: 5 });
     });
     assert.equal(await again(office, 1), "skipped_disabled");
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
@@ -99,7 +99,7 @@ describe("a resend", () => {
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
-    await office.store.transaction("delete", (tx) => tx.delete(subscriptions, id));
+    await office.store.transaction("delete", (tx) => tx.delete(webhookRows, id));
     assert.equal(await again(office, 1), "skipped_deleted");
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
   });
@@ -178,7 +178,7 @@ describe("the delivery log", () => {
     await office.subscribe(good.url);
     await office.subscribe(bad.url, { failure_count: 5 });
     await office.happen("CONTRACT_CREATED");
-    // Nobody listens to this one; its event is kept for those who wait for the activity.
+    // No webhook receives this event, but clients may wait for the activity.
     await office.happen("CONTRACT_VOIDED");
     // The dead one is skipped after five minutes, and nothing is queued for the expiry.
     const { to } = await office.runner.advance({ untilIdle: true });
@@ -201,7 +201,7 @@ describe("the delivery log", () => {
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
-    await office.store.transaction("delete", (tx) => tx.delete(subscriptions, id));
+    await office.store.transaction("delete", (tx) => tx.delete(webhookRows, id));
     await office.runner.advance({ untilIdle: true });
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "skipped_deleted", attempts: ["+0 500"] }]);
   });

@@ -16,7 +16,7 @@ import { receiver } from "../../support/receiver.ts";
 import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 import { hmacKey, post } from "../../support/webhooks.ts";
 
-/** A port that nobody is given who asks for any. */
+/** A port outside the range for automatic ports. */
 const nobody = "http://127.0.0.1:1";
 
 const short = { webhookConnectTimeoutMs: 400, webhookResponseTimeoutMs: 150 };

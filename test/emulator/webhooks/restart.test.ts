@@ -47,7 +47,7 @@ describe("after a restart", () => {
     const id = await before.subscribe(sink.url);
     await before.happen("CONTRACT_CREATED");
     await reached;
-    // It hangs; closing gives up on it and writes nothing down.
+    // It hangs; closing aborts it and records nothing.
     await before.close();
 
     sink.answer(200);
@@ -59,7 +59,7 @@ describe("after a restart", () => {
   });
 });
 
-/** Sleeps of closing end at once. */
+/** Sleeps during a close end at once. */
 const impatient = {
   ...systemWallClock,
   sleep: (ms: number, signal?: AbortSignal) => systemWallClock.sleep(Math.min(ms, 50), signal),

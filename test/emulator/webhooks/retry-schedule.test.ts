@@ -6,7 +6,7 @@ import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
-/** What a dead receiver gets of one contract, by the minute. */
+/** The attempts for one contract at a dead receiver, by the minute. */
 async function attemptsAt(t: TestContext, options: EmulatorOptions) {
   const { api, ask, clock } = await emulator(t, options);
   const sink = await receiver(t);

@@ -51,7 +51,7 @@ describe("the retry schedule", () => {
   it("disables a webhook at once after six events, and skips the seventh without a POST", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const sink = await receiver(t);
-    // Nobody is answered before all six are there, so that all are under way together.
+    // No request gets a response before all six have arrived, so that all run together.
     const held: (() => void)[] = [];
     sink.answer((_, response) => {
       held.push(() => response.writeHead(500).end());
@@ -82,7 +82,7 @@ describe("the retry schedule", () => {
         open -= 1;
         response.writeHead(204).end();
       });
-      // The first two wait for each other, and for whoever else comes.
+      // The first two wait for each other, and for any other one.
       if (sink.received.length >= 2)
         setImmediate(() => {
           for (const answer of held.splice(0)) answer();
@@ -112,7 +112,7 @@ describe("the retry schedule", () => {
     await runner.advance({ untilIdle: true });
 
     assert.deepEqual(await story(), [
-      // Seven attempts: the counter stood at 3 when the schedule ended.
+      // Seven attempts: the counter was 3 when the schedule ended.
       { webhook: id, outcome: "failed", attempts: [...dead, "+315 500"] },
       { webhook: id, outcome: "delivered", attempts: ["+35 202"] },
     ]);
@@ -127,7 +127,7 @@ describe("the retry schedule", () => {
 
     await happen("CONTRACT_CREATED");
     await runner.advance({ by: minutes(16) });
-    // It began at 03:04:05: 03:09:05 becomes 03:10, and ten minutes later is a whole minute.
+    // It started at 03:04:05: 03:09:05 becomes 03:10, and ten minutes later is a whole minute.
     const late = 55 / 60;
     assert.deepEqual(await story(), [
       { webhook: id, outcome: "retrying", attempts: ["+0 500", `+${5 + late} 500`, `+${15 + late} 500`] },

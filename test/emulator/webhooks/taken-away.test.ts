@@ -6,7 +6,7 @@ import { resend } from "../../../emulator/webhooks/log.ts";
 import { receiver } from "../../support/receiver.ts";
 import { begin, minutes, type Post, post } from "../../support/webhooks.ts";
 
-/** A receiver that answers only when it is told to, and the requests that it holds. */
+/** A receiver that responds only on command, and its pending requests. */
 async function hanging(t: Parameters<typeof receiver>[0]) {
   const sink = await receiver(t);
   const held: ((status: number) => void)[] = [];

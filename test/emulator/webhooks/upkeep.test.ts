@@ -26,7 +26,7 @@ describe("expired records", () => {
     const sink = await receiver(t);
     await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 60 }, () => "CONTRACT_CREATED" as const));
-    // Nobody listens to this one.
+    // No webhook receives this one.
     await office.happen("CONTRACT_VOIDED");
     await office.runner.waitUntilIdle();
     const attempt = async (byMs: number) => {
@@ -37,10 +37,10 @@ describe("expired records", () => {
     };
     await attempt(days(30) - 1);
     assert.equal((await idsOf(office.store)).deliveries.length, 61);
-    // Fifty at the one time, however often something is sent at it, and the others at the next.
+    // Fifty records expire per virtual time, however many attempts it has, and the others at the next one.
     assert.deepEqual((await attempt(1)).deliveries, [...Array.from({ length: 10 }, (_, i) => 51 + i), 61, 62]);
     assert.deepEqual((await attempt(0)).deliveries, [...Array.from({ length: 10 }, (_, i) => 51 + i), 61, 62, 63]);
-    // The event that nobody heard is kept for longer.
+    // The event without webhooks is kept for longer.
     assert.deepEqual(await attempt(1), {
       deliveries: [61, 62, 63, 64],
       attempts: ["61/1", "62/1", "63/1", "64/1"],
@@ -55,7 +55,7 @@ describe("expired records", () => {
     for (let i = 0; i < 3; i += 1) await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 400 }, () => "CONTRACT_CREATED" as const));
     await office.runner.waitUntilIdle();
-    // One delivery of the first event lasts longer than its sisters.
+    // One delivery of the first event lasts longer than the others.
     await office.store.transaction("keep", async (tx) => {
       const kept = await tx.get(deliveries, 2);
       tx.put(deliveries, { ...kept!, keep_until: kept!.keep_until! + 1 });
@@ -78,14 +78,14 @@ describe("a fault script", () => {
     await office.happen("CONTRACT_CREATED");
     await office.runner.advance({ by: minutes(5) });
     assert.deepEqual(
-      told.map(({ delivery, number, resend, event, subscription }) => [
+      told.map(({ delivery, number, resend, event, webhook }) => [
         delivery.id,
         number,
         resend,
         event.activity,
         event.contract_id,
-        subscription.id,
-        subscription.url,
+        webhook.id,
+        webhook.url,
       ]),
       [
         [1, 1, false, "CONTRACT_CREATED", 17, id, sink.url],
@@ -103,9 +103,9 @@ describe("a closing emulator", () => {
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
     let brokenOff = 0;
     const outgoing: WebhookSender = {
-      forbidden: () => undefined,
+      findForbiddenReason: () => undefined,
       post: async () => ({ status: 200, body: Buffer.alloc(0) }),
-      breakOff: () => {
+      abort: () => {
         brokenOff += 1;
       },
       close: async () => {},

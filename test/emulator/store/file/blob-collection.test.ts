@@ -13,7 +13,7 @@ import { movedWall } from "../../../support/walls/moved-wall.ts";
 const day = 24 * 3_600_000;
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** A state with two uploads, and looks at it on days that are named. */
+/** A state with two uploads, and checks of it on given days. */
 async function stage(t: TestContext) {
   const home = await temporaryFolder(t);
   const [path, folder] = [join(home, "emulator.json"), join(home, "files")];
@@ -27,7 +27,7 @@ async function stage(t: TestContext) {
   };
   await upload("named");
   await upload("unnamed");
-  /** What a look on that day removes, of uploads named by their texts. */
+  /** The uploads that a check on that day removes, by their texts. */
   const look = async (onDay: number, named: readonly string[] = ["named"]) => {
     const wall = { ...movedWall(), now: () => first + onDay * day };
     return collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set(named.map(hashOf)) });
@@ -68,7 +68,7 @@ describe("unreferenced uploads", () => {
     };
     for (let i = 0; i < 3; i += 1) await collectBlobs({ path, folder, wall: movedWall(), findNamedBlobs });
     assert.equal(asked, 1);
-    // Of a clock that stood wrong: a look in the future does not put off those of today.
+    // With a wrong clock: a check in the future does not delay those of today.
     await look(900);
     await collectBlobs({ path, folder, wall: movedWall(), findNamedBlobs });
     assert.equal(asked, 2);
@@ -145,7 +145,7 @@ describe("an interrupted removal", () => {
       assert.equal(left.length, call === "rm" ? texts.length - count : 0);
       for (const name of left) assert.equal(hashOf(await readFile(join(folder, name), "utf8")), name);
 
-      // What was removed comes again, and is no longer what the note speaks of.
+      // A removed upload is added again and no longer matches the note.
       await writeFile(join(folder, hashOf(texts[0]!)), texts[0]!);
       const wall = { ...movedWall(), now: () => Date.now() + 2 * day };
       const removed = await collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set() });

@@ -85,7 +85,7 @@ describe("the folder of uploaded bytes", () => {
 
   it("is cleared of an upload that kill -9 interrupted", async (t) => {
     const folder = await temporaryFolder(t);
-    // A disk on which the upload never ends: what stands there is what a crash leaves.
+    // A disk on which the upload never ends, which simulates a crash.
     const disk = gatedDisk((call) => (call === "sync" ? new Promise(() => {}) : null));
     const blobs = await openFileBlobs({ folder, disk });
     void blobs.put(stream("one two"), 100);

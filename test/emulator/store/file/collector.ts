@@ -1,6 +1,6 @@
 /**
- * A process that collects the uploads of a state which names none of them, and kills itself right after so many calls
- * of one function of the file system. Usage: collector.ts STATE rm|rename COUNT
+ * A process that removes the unreferenced uploads of a state and kills itself after a number of calls of one file
+ * system function. Usage: collector.ts STATE rm|rename COUNT
  */
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";

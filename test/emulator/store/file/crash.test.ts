@@ -32,7 +32,7 @@ const lives: Record<string, readonly Action[]> = {
   ],
 };
 
-/** The same, with what led to the present state kept beside it: `some` of it is trimmed on the way. */
+/** The same with a history, of which a part is dropped meanwhile. */
 const withHistory: Record<string, readonly [actions: readonly Action[], historyBytes: number]> = {
   "ways back": [[[put(1)], [put(2), put(3)], "rewind", [put(4)], "rewind", "rewind", [put(5)]], 1_000_000],
   "ways back after a start and a restore": [
@@ -42,7 +42,7 @@ const withHistory: Record<string, readonly [actions: readonly Action[], historyB
   "a history that is trimmed": [Array.from({ length: 7 }, (_, i) => [put(i), put(i + 1)]), 2_500],
 };
 
-/** At each step the most and the least that a disk may keep, and a chance between them, another at the next step. */
+/** At each step the maximum, the minimum and a random part of the writes survive. */
 const chancesAt = (at: number) => [() => 0, () => 0.99, seeded(at % 4)];
 
 describe("a disk that loses unsynced writes", () => {

@@ -28,7 +28,7 @@ async function idsIn(folder: string, report?: (text: string) => void): Promise<n
   return rows.map((row) => row.id);
 }
 
-/** As a crash leaves it: a snapshot with 1, and a journal with 2, then 3, then 4 to 6 in one group, then 7. */
+/** The files after a crash: a checkpoint with 1, and a journal with 2, then 3, then 4 to 6 in one group, then 7. */
 async function crashed(t: TestContext): Promise<{ folder: string; journal: string }> {
   const folder = await temporaryFolder(t);
   const first = await open(folder);
@@ -143,7 +143,7 @@ describe("a damaged journal", () => {
       const path = join(folder, "emulator.json");
       const first = await open(folder);
       await first.close();
-      // Compactions begin, and never come to an end: their journals follow each other.
+      // Compactions start and never finish, so their journals follow each other.
       const disk = gatedDisk((call, at) => {
         if (call === "write" && at.endsWith(".svc-tmp")) throw new Error("not now");
       });
@@ -160,7 +160,7 @@ describe("a damaged journal", () => {
       const last = join(copy, `emulator.json.journal.${next}`);
       if (how === "removed") await rm(last);
       else await writeFile(last, "");
-      // Meanwhile a further journal may have begun, which names the one before it.
+      // Meanwhile a new journal may have been created, which names the previous one.
       const refusal =
         /journal\.\d+ is missing or empty, but .*journal\.\d+ continues in it|the journal that comes before it \(generation \d+\) is missing/;
       await assert.rejects(open(copy), refusal);
@@ -195,7 +195,7 @@ describe("a write that a crash of the machine interrupted", () => {
   }
 });
 
-/** A line as it would come after another. */
+/** A line that continues another one. */
 function following(line: string, json: string): string {
   const { number, checksum } = parseLine(Buffer.from(line, "latin1"))!;
   const head = { number: number + 1, group: number + 1, before: checksum };
@@ -207,5 +207,5 @@ const zeroedFrom = (lines: string[], at: number): string[] => [
   zeros(lines.slice(at).join("\n")),
 ];
 
-/** The first line and its newline become zeros; what follows stands as it was. */
+/** Replaces the first line and its newline with zeros; the rest stays. */
 const holeIn = ([lost, next, ...rest]: string[]): string[] => [`${zeros(`${lost}\n`)}${next}`, ...rest];

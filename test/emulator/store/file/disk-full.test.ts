@@ -25,7 +25,7 @@ const put = (store: Store, id: number, name = `p${id}`) =>
   store.transaction("put", (tx) => tx.put(people, person(id, { name })));
 const idsIn = async (store: Store) => (await store.read((view) => view.list(people))).map((row) => row.id);
 
-/** Lets wall time pass until the store writes again. */
+/** Advances the wall clock until the store writes again. */
 async function mended(store: Store, wall: StandingWall): Promise<void> {
   while (!store.writable) {
     await idle();

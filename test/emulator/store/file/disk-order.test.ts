@@ -19,7 +19,7 @@ const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; r
 
 const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, person(id)));
 
-/** What is done to the disk, with the names of the files: the random part of a temporary one is left out. */
+/** The operations on the disk, with file names. The random part of a temporary name is removed. */
 function noted(folder: string) {
   const calls: string[] = [];
   const disk = gatedDisk((call, path) => {
@@ -29,7 +29,7 @@ function noted(folder: string) {
   return { calls, disk };
 }
 
-/** Several writes to a file, one after the other, are one. */
+/** Several consecutive writes to a file count as one. */
 const withoutRepeats = (calls: readonly string[]): string[] => calls.filter((call, i) => call !== calls[i - 1]);
 
 async function until(isSo: () => boolean): Promise<void> {
@@ -112,7 +112,7 @@ describe("the order of writes to the disk", () => {
     let failed = false;
     const disk = gatedDisk((call) => {
       calls.push(call);
-      // Without new files the store cannot mend itself either.
+      // The store cannot recover without new files.
       if (call === "create" && failed) throw new Error("input/output error");
       return call === "datasync" ? held : undefined;
     });
@@ -146,7 +146,7 @@ describe("a file that could not be written", () => {
     const folder = await temporaryFolder(t);
     const openFiles = new Set<string>();
     let full = false;
-    /** Notes which files are open; while it is full, nothing can be written to a new one. */
+    /** Records the open files. While it is full, nothing can be written to a new file. */
     const watchedFile = (file: DiskFile, path: string): DiskFile => {
       openFiles.add(path);
       return {

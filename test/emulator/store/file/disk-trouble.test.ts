@@ -109,7 +109,7 @@ describe("a failing disk", () => {
     const disk = gatedDisk((call, path) => {
       calls.push(`${call} ${path.endsWith(".svc-tmp") ? "snapshot" : path.slice(folder.length + 1)}`);
       if (call === "write" && path.endsWith(".svc-tmp") && --writesLeft === 0) written();
-      // Without new files the store cannot mend itself either, which would write a snapshot, and a right one.
+      // The store cannot recover without new files, which would write a correct checkpoint.
       if (call === "create" && failed) throw new Error("input/output error");
       return call === "datasync" ? held : null;
     });
@@ -122,7 +122,7 @@ describe("a failing disk", () => {
     const writes = calls.filter((each) => each === "write snapshot").length;
 
     const second = await open(folder, disk, { compactAfterBytes: 1 });
-    // Two of them make the journal longer than the snapshot, so the next write begins a compaction.
+    // Two of them make the journal larger than the checkpoint, so the next write starts a compaction.
     await long(second);
     await long(second);
     let fail: (error: Error) => void = () => {};
@@ -176,7 +176,7 @@ describe("a failing disk", () => {
 });
 
 describe("a crash", () => {
-  /** What happens before the crash; each acknowledged state is pushed. */
+  /** The operations before the crash. Each acknowledged state is recorded. */
   const lives: [what: string, live: (store: Store, acknowledged: unknown[]) => Promise<void>][] = [
     [
       "between any two steps of compactions and of the close",
@@ -212,7 +212,7 @@ describe("a crash", () => {
   }
 });
 
-/** Lets the disk die before its n-th change, then opens what it left. False when the life was over before that. */
+/** Makes the disk fail before its n-th change, then opens the result. False if the operations ended before that. */
 async function crashAt(
   t: TestContext,
   at: number,
@@ -223,7 +223,7 @@ async function crashAt(
   const disk = gatedDisk((call) => {
     calls += 1;
     if (calls > at + 1) throw new Error("crashed");
-    // The very call during which it dies may have done half of its work.
+    // The failing call may be half done.
     if (calls === at + 1) return call === "write" ? 9 : Promise.reject(new Error("crashed"));
     return null;
   });
@@ -238,7 +238,7 @@ async function crashAt(
   await store?.close().catch(() => {});
   const found = await reopened(folder);
   const last = acknowledged.at(-1);
-  // What was under way when it died was not acknowledged: it may be there or not, but whole.
+  // An unacknowledged operation may be there completely or not at all.
   const rest = missing(last, found);
   assert.deepEqual(rest, [], `crash at change ${at}: found ${JSON.stringify(found)}`);
   return calls > at;
@@ -248,7 +248,7 @@ interface Content {
   readonly rows: { readonly people: readonly { readonly id: number }[] };
 }
 
-/** The ids that were acknowledged and are not found; a reset that was under way may have taken everything. */
+/** The acknowledged ids that are missing. A running reset may have removed everything. */
 function missing(acknowledged: unknown, found: unknown): number[] {
   if (acknowledged === undefined) return [];
   const has = new Set((found as Content).rows.people.map((row) => row.id));

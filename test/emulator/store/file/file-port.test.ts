@@ -13,7 +13,7 @@ import { portSuite } from "../port/port-suite.ts";
 const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes } = {}) => {
   const path = join(await temporaryFolder(t), "emulator.json");
   const openAs = async (collections: readonly Collection[], more: OpenOptions = { historyBytes }): Promise<Opened> => {
-    // So small that it is compacted all the time.
+    // Small, so that it is compacted all the time.
     const store = await openFileStore({ path, collections, wall, compactAfterBytes: 400, ...more });
     t.after(() => store.close());
     return {
@@ -23,7 +23,7 @@ const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock,
           await store.close();
           return openAs(others, options);
         },
-        // What is on the disk now is what a kill would leave.
+        // The current files are the result of a kill.
         afterKill: async () => new LiveStore({ state: (await recover(systemDisk, path, collections)).state, wall }),
       },
     };

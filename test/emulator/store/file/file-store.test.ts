@@ -31,7 +31,7 @@ async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string
   return { folder, path: join(folder, "emulator.json"), store };
 }
 
-/** Opens the files as they stand now, as after a crash, without touching those that are in use. */
+/** Opens a copy of the current files, as after a crash. */
 async function reopened(t: TestContext, folder: string): Promise<unknown> {
   const copy = await copyOf(t, folder);
   const store = await open(copy);
@@ -43,12 +43,12 @@ async function reopened(t: TestContext, folder: string): Promise<unknown> {
 async function copyOf(t: TestContext, folder: string): Promise<string> {
   const copy = await temporaryFolder(t);
   try {
-    // In one go: a crash leaves the files of one moment, and a compaction may be replacing them.
+    // Copied at once: a crash leaves the files of one moment, and a compaction may be replacing them.
     for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(copy, name));
     return copy;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return copyOf(t, folder); // A removal that was already under way took effect between list and copy.
+    return copyOf(t, folder); // A running removal took effect between the listing and the copy.
   }
 }
 
@@ -63,13 +63,13 @@ describe("a state file", () => {
     const folder = await temporaryFolder(t);
     const store = await open(folder, { compactAfterBytes: 20_000_000 });
     const name = "x".repeat(1_000_000);
-    // The last one begins a base.
+    // The last one starts a checkpoint.
     for (let id = 1; id <= 21; id += 1) await store.transaction("put", (tx) => tx.put(people, person(id, { name })));
     const content = await contentOf(store);
     await store.close();
     const names = (await readdir(folder)).sort();
     assert.deepEqual(names.slice(0, 2), ["emulator.json", "emulator.json.journal.1"]);
-    // A second journal, where the base was begun.
+    // A second journal, which the new checkpoint created.
     assert.deepEqual(
       names.slice(2).filter((one) => !one.includes(".journal.")),
       [],
@@ -190,7 +190,7 @@ describe("a torn last line", () => {
       await truncate(join(copy, "emulator.json.journal.1"), end);
       const torn = await open(copy);
       assert.deepEqual(await contentOf(torn), before, `cut at byte ${end}`);
-      // The next line must not be glued to what was torn.
+      // The next line must not continue the torn one.
       await torn.transaction("next", (tx) => tx.put(people, person(78)));
       assert.equal(JSON.stringify(await reopened(t, copy)), JSON.stringify(await contentOf(torn)), `cut at ${end}`);
       await torn.close();

@@ -22,7 +22,7 @@ describe("kill -9 under write load", () => {
     for (let kill = 0; kill < kills; kill += 1) {
       const from = (acknowledged.at(-1) ?? 0) + 1_000;
       acknowledged.push(...(await writeUntilKilled(path, from, 1 + Math.floor(Math.random() * 120))));
-      // Half of the time the next process finds what the killed one left, else what a clean close wrote.
+      // Half of the time the next process finds the files of the killed one, otherwise those of a clean close.
       const store = kill % 2 ? await readOnly(path) : await openFileStore({ path, collections, wall: systemWallClock });
       const lost = await store.read(async (view) => {
         const found = await Promise.all(
@@ -45,7 +45,7 @@ describe("kill -9 under write load", () => {
   });
 });
 
-/** What the files hold, without touching them. */
+/** The contents of the files, without changing them. */
 async function readOnly(path: string): Promise<Store> {
   return new LiveStore({ state: (await recover(systemDisk, path, collections)).state, wall: systemWallClock });
 }

@@ -3,7 +3,7 @@ import { systemWallClock } from "../../../../src/base/clock.ts";
 import { collections, owners, people, person } from "../../../support/store.ts";
 
 /**
- * Writes to a store without end, from a given number on, and prints each number once its transaction was
+ * Writes numbers to a store without end, starting at a given one, and prints each one when its transaction is
  * acknowledged. The process is meant to be killed.
  */
 const [path = "", from = "1"] = process.argv.slice(2);

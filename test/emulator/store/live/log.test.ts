@@ -7,13 +7,13 @@ import { StoreFailedError } from "../../../../emulator/store/port.ts";
 import { collections, contentOf, owners, people, person } from "../../../support/store.ts";
 import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
 
-/** A log whose writes go through, or fail, when the test says so. */
+/** A log whose writes succeed or fail as the test decides. */
 class ScriptedLog implements CommitLog {
   readonly appended: (readonly Change[])[] = [];
   readonly replaced: State[] = [];
   failure: StoreFailedError | undefined;
   closed = false;
-  /** What an attempt to mend it comes to. */
+  /** The result of a recovery attempt. */
   mends = false;
   attempts = 0;
   readonly #waiting: { readonly resolve: () => void; readonly reject: (cause: Error) => void }[] = [];
@@ -49,12 +49,12 @@ class ScriptedLog implements CommitLog {
     this.closed = true;
   }
 
-  /** The oldest that waits is durable. */
+  /** The oldest pending write becomes durable. */
   goOn(): void {
     this.#waiting.shift()!.resolve();
   }
 
-  /** Nothing that waits ever will be. */
+  /** All pending writes fail. */
   breakDown(): void {
     this.failure = new StoreFailedError("the disk is gone");
     this.#newest = Promise.resolve();
@@ -73,7 +73,7 @@ function stage() {
   return { wall, log, store, put, names };
 }
 
-/** A promise, and whether it has come to its end. */
+/** A promise, and whether it is settled. */
 function watched(work: Promise<unknown>) {
   const seen = { ended: "not yet", work };
   work.then(

@@ -7,7 +7,7 @@ interface Item {
   readonly value: number;
 }
 
-/** Numbers that look random and are the same each time. */
+/** Pseudo-random numbers that are the same each time. */
 function* numbers(): Generator<number, never> {
   for (let seed = 7; ; ) {
     seed = (seed * 48_271) % 2_147_483_647;
@@ -22,7 +22,7 @@ describe("a sorted list of several thousand items", () => {
     const plain: Item[] = [];
     const before = (a: Item, b: Item) => a.value - b.value || a.ordinal - b.ordinal;
     for (let ordinal = 1; ordinal <= 6_000; ordinal += 1) {
-      // Half of it ascending, as most indexes grow, half anywhere.
+      // Half of the values ascend, as in most indexes, and half are random.
       const item = { ordinal, value: ordinal % 2 ? 1_000 + ordinal : random.next().value % 2_000 };
       list.insert(item.value, item);
       plain.push(item);

@@ -21,7 +21,7 @@ const kept = (store: Store) => store.read((view) => view.list(causes));
 const idsOf = async (store: Store) => (await kept(store)).map(({ id }) => id);
 const withCauses = { collections: [...collections, causes] };
 
-/** Who writes says why: the cause is known to what it writes, and kept with it. */
+/** A write names its cause, which the rows record and the store keeps. */
 export function causesSuite(open: Open): void {
   describe("the cause of a transaction", () => {
     it("is stored with its changes, once, after the previous cause", async (t) => {
@@ -63,7 +63,7 @@ export function causesSuite(open: Open): void {
           seen.push(tx.cause?.id);
           tx.put(people, person(1));
         });
-        // Written down before: nothing is known of it but its id.
+        // Written earlier, so that only its id is known.
         await tx.withCause({ id: "request:9" }, () => {
           seen.push(tx.cause?.id);
           tx.put(people, person(2));

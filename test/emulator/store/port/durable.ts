@@ -4,7 +4,7 @@ import { contentOf, owners, people, person } from "../../../support/store.ts";
 import { signal } from "./hands.ts";
 import type { Open } from "./open.ts";
 
-/** What is told when, and what is kept by then. */
+/** When watchers are notified, and what is stored by then. */
 export function durableSuite(open: Open): void {
   describe("a commit", () => {
     it("notifies the watchers of the collections that it touched, once, and not after a failure", async (t) => {

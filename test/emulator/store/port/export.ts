@@ -17,7 +17,7 @@ const seed = (tx: Transaction): void => {
   tx.next("numbers");
 };
 
-/** Something of everything: added, replaced, removed, moved, and put again in the place of what was removed. */
+/** All kinds of changes: added, replaced, removed, moved, and added again after a removal. */
 const change =
   (round: number) =>
   (tx: Transaction): void => {
@@ -58,7 +58,7 @@ async function seeded(store: Store): Promise<unknown> {
   return contentOf(store);
 }
 
-/** An export shows one moment, and is in nobody's way. */
+/** An export shows one moment and blocks no other work. */
 export function exportSuite(open: Open): void {
   describe("an export", () => {
     it("has the state at its start, whatever is written while it is read", async (t) => {

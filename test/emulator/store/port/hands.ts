@@ -1,6 +1,6 @@
 import type { WallClock } from "../../../../src/base/clock.ts";
 
-/** Something that happens once. */
+/** An event that happens once. */
 export function signal(): { readonly raised: Promise<void>; raise(): void } {
   let raise = () => {};
   const raised = new Promise<void>((resolve) => {
@@ -9,7 +9,7 @@ export function signal(): { readonly raised: Promise<void>; raise(): void } {
   return { raised, raise };
 }
 
-/** Wall time that goes on as far as a test moves it. */
+/** Wall-clock time that only a test advances. */
 export function handWall(): WallClock & { move(ms: number): void } {
   let now = 0;
   let sleepers: { until: number; wake: () => void }[] = [];

@@ -16,7 +16,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom("reset", "reopen", "keep", "restore") },
 );
 
-/** Nothing is written between the states that are put in. */
+/** Nothing is written between the imported states. */
 const backTwiceAndRestored: Step[] = [{ puts: [1, 2] }, "keep", { back: 1 }, { back: 1 }, "restore"];
 
 const put = (store: Store, id: number) =>
@@ -32,7 +32,7 @@ async function told(history: History): Promise<{ commits: Commit[]; reach: Histo
   return { commits, reach };
 }
 
-/** The states that led to the present one, oldest first, as the history gives them back. */
+/** The states that led to the present one, oldest first, as the history returns them. */
 async function wayOf(store: Store): Promise<Content[]> {
   const history = store.history!;
   const { commits, reach } = await told(history);
@@ -50,7 +50,7 @@ async function goBack(store: Store, steps: number): Promise<void> {
   await store.takeOver(next, { past });
 }
 
-/** What led to the present state can be gone back to, for stores that are told to keep it. */
+/** The history can be restored, for stores that keep one. */
 export function historySuite(name: string, open: Open): void {
   describe(`${name}: its history`, () => {
     it("contains the way to the present state, without replaced states, across restarts", async (t) => {
@@ -76,7 +76,7 @@ export function historySuite(name: string, open: Open): void {
               await goBack(store, one.back);
               way = way.slice(0, Math.max(1, way.length - one.back));
             } else {
-              // Together, as they come over the network: some are one group.
+              // Written concurrently, so that some form one group.
               await Promise.all(
                 one.puts.map(async (id) => {
                   await put(store, id);
@@ -123,7 +123,7 @@ export function historySuite(name: string, open: Open): void {
         await put(store, number % 7);
         states.push(await contentOf(store));
       }
-      // Nothing is trimmed while it is looked at.
+      // Nothing is dropped while it is read.
       const again = await kept!.reopen();
       const way = await wayOf(again.store);
       assert.ok(way.length < states.length);

@@ -69,7 +69,7 @@ const slices: Slice<"age" | "tag">[] = [
   { by: "tag", reverse: true },
 ];
 
-/** The slice by brute force. */
+/** The slice, computed by brute force. */
 function listOf(model: Model, slice: Slice<"age" | "tag">): { rows: Person[]; count: number } {
   const { by, equals, from = equals, to = equals, offset = 0, limit = Number.POSITIVE_INFINITY } = slice;
   const valuesOf = (row: Person) => (by === "tag" ? [...new Set(row.tags)] : row.age === undefined ? [] : [row.age]);
@@ -125,7 +125,7 @@ async function live(t: TestContext, open: Open, steps: readonly Step[]): Promise
   await store.close();
 }
 
-/** Any life that a store can lead, beside the same life of plain Maps. */
+/** Random operations on a store, compared with plain Maps. */
 export function modelSuite(open: Open): void {
   describe("a store under random operations", () => {
     it("behaves like a Map, through failures, closes, crashes and replacements", async (t) => {

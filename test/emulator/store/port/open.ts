@@ -3,10 +3,10 @@ import type { Collection, Store } from "../../../../emulator/store/port.ts";
 import type { WallClock } from "../../../../src/base/clock.ts";
 
 export interface OpenOptions {
-  /** Default: the two made-up collections of `test/support/store.ts`. */
+  /** Default: the two test collections of `test/support/store.ts`. */
   readonly collections?: readonly Collection[];
   readonly wall?: WallClock;
-  /** How much is kept of what led to its state; left out: nothing. */
+  /** Size limit of the history. Without it, no history is stored. */
   readonly historyBytes?: number;
 }
 
@@ -15,13 +15,13 @@ export type Open = (t: TestContext, options?: OpenOptions) => Promise<Opened>;
 
 export interface Opened {
   readonly store: Store;
-  /** Of a store that keeps what it holds; undefined for one that forgets it when it is closed. */
+  /** Only for a durable store. Undefined for a store in memory. */
   readonly kept?: Kept;
 }
 
 export interface Kept {
-  /** Closes it and opens it again, as these collections know it. */
+  /** Closes it and opens it again with these collections. */
   reopen(collections?: readonly Collection[], options?: Pick<OpenOptions, "historyBytes">): Promise<Opened>;
-  /** What a start would find if the process were killed now. */
+  /** The state that a start would find after a kill at this moment. */
   afterKill(): Promise<Store>;
 }

@@ -9,7 +9,7 @@ import { transactionsSuite } from "./transactions.ts";
 import { versionsSuite } from "./versions.ts";
 import { wholeStateSuite } from "./whole-state.ts";
 
-/** All that `emulator/store/port.ts` promises, for whatever store is to stand behind it. */
+/** All guarantees of `emulator/store/port.ts`, for every implementation. */
 export function portSuite(name: string, open: Open): void {
   describe(name, () => {
     rowsSuite(open);

@@ -6,7 +6,7 @@ import type { Open } from "./open.ts";
 
 const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
 
-/** Order, indexes and slices of rows; what a mapping says; which collections there are. */
+/** Order, indexes and slices of rows, results of mappings, and the list of collections. */
 export function rowsSuite(open: Open): void {
   describe("rows", () => {
     it("are listed by an index, then in the order of insertion", async (t) => {

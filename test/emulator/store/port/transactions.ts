@@ -7,7 +7,7 @@ import type { Open } from "./open.ts";
 
 const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
 
-/** All or nothing, one at a time, apart from readers; neither inside another nor open for long. */
+/** Transactions are atomic, serial and isolated from readers, cannot be nested, and have a time limit. */
 export function transactionsSuite(open: Open): void {
   describe("a transaction", () => {
     it("that fails leaves nothing behind", async (t) => {

@@ -4,7 +4,7 @@ import { exported } from "../../../support/store.ts";
 import { members, named, owners, third } from "../../../support/versioned.ts";
 import type { Open } from "./open.ts";
 
-/** Rows of earlier versions of their collection. What a file of another version is, is the file's alone. */
+/** Rows of earlier versions of their collection. Files of other versions are tested separately. */
 export function versionsSuite(open: Open): void {
   describe("a row of an earlier version", () => {
     const expected = [{ id: 1, first_name: "Ada", grade: 1 }];

@@ -7,7 +7,7 @@ import type { Open } from "./open.ts";
 
 const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
 
-/** A document of the whole goes out, and one comes in; everything begins anew. */
+/** The whole state is exported and imported as a document, and reset. */
 export function wholeStateSuite(open: Open): void {
   describe("the whole state", () => {
     it("is exported as one document and imported again", async (t) => {
@@ -81,7 +81,7 @@ export function wholeStateSuite(open: Open): void {
       const waited: Promise<unknown>[] = [];
       await store.takeOver(next, {
         keep: async (present) => {
-          // It waits, and finds another state than the one that it was begun for.
+          // It waits, and finds another state than the one for which it was started.
           waited.push(store.transaction("late", (tx) => tx.put(people, person(9))));
           for await (const piece of present) kept.push(piece);
         },

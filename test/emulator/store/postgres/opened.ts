@@ -9,7 +9,7 @@ import { collections } from "../../../support/store.ts";
 
 type Opening = Pick<PostgresStoreOptions, "url" | "schema"> & Partial<PostgresStoreOptions>;
 
-/** A store of the made-up collections, opened by a process of its own making. */
+/** A store of the test collections, opened by a simulated process. */
 export const openStore = (given: Opening) =>
   openPostgresStore({
     collections,
@@ -19,7 +19,7 @@ export const openStore = (given: Opening) =>
     ...given,
   });
 
-/** One who wants to lead. */
+/** A candidate to lead. */
 export const aCandidate = (): PostgresStoreOptions["candidate"] => ({
   instance: createRandomIds().uuid(),
   address: {},
@@ -27,11 +27,11 @@ export const aCandidate = (): PostgresStoreOptions["candidate"] => ({
   createToken: () => "the token",
 });
 
-/** What the next one would find in the database now. */
+/** The state that the next process would find in the database now. */
 export async function stateIn({ url, schema, collections: known = collections }: Opening): Promise<Store> {
   const database = new Database(url, schema);
   try {
-    // As of one moment: somebody may be writing.
+    // In one snapshot, because another process may be writing.
     const read = (tx: Tx) => recover(tx, database.shown, known);
     const { state } = await database.pool.begin("isolation level repeatable read read only", read);
     return new LiveStore({ state, wall: systemWallClock });

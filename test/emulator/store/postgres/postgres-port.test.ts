@@ -16,7 +16,7 @@ describe("in PostgreSQL", { skip: noPostgres }, () => {
       collections: readonly Collection[],
       more: OpenOptions = { historyBytes },
     ): Promise<Opened> => {
-      // So small that it is compacted all the time.
+      // Small, so that it is compacted all the time.
       const { store } = await openStore({ ...place, collections, wall, compactAfterBytes: 400, ...more });
       t.after(() => store.close());
       return {
@@ -26,7 +26,7 @@ describe("in PostgreSQL", { skip: noPostgres }, () => {
             await store.close();
             return openAs(others, options);
           },
-          // What is in the database now is what a kill would leave.
+          // The current database is the result of a kill.
           afterKill: () => stateIn({ ...place, collections }),
         },
       };

@@ -8,7 +8,7 @@ import { openStore } from "./opened.ts";
 describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  /** What a start says, and what is in the database after it. */
+  /** The message of a start, and the contents of the database after it. */
   async function refused(url: string, schema: string): Promise<string> {
     const before = await tables();
     const told = await openStore({ url, schema }).then(

@@ -2,8 +2,8 @@ import { owners, people, person } from "../../../support/store.ts";
 import { openStore } from "./opened.ts";
 
 /**
- * Writes to a store without end as soon as it leads, from a given number on: prints `leads`, and each number once its
- * transaction was acknowledged; `refused` when it is told that another one leads. The process is meant to be killed.
+ * Writes numbers to a store without end as soon as it leads, starting at a given one: prints `leads`, and each number
+ * when its transaction is acknowledged; `refused` when another process leads. The process is meant to be killed.
  */
 const [url = "", schema = "", from = "1", leaseMs = "600"] = process.argv.slice(2);
 const { store, leadership } = await openStore({ url, schema, leaseMs: Number(leaseMs), compactAfterBytes: 20_000 });
@@ -25,7 +25,7 @@ const write = async (): Promise<void> => {
       });
       process.stdout.write(`${id}\n`);
     } catch {
-      // Nothing of it is there: what was told in between counts alone.
+      // Nothing of it is stored: only acknowledged writes count.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }

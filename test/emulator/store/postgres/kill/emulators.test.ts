@@ -5,10 +5,10 @@ import { noPostgres, postgresServer } from "../../../../support/postgres/server.
 import { receiver } from "../../../../support/receiver.ts";
 import { Emulators } from "./emulators.ts";
 
-/** `KILLS=1000 npm run kills` goes on for an hour. */
+/** `KILLS=1000 npm run kills` takes an hour. */
 const kills = Math.ceil(Number(process.env.KILLS ?? 6) / 3);
 
-/** What was under way with --deterministic when a process ended, and is made again: `uncommittedPerSlot` of one. */
+/** Work that was running with --deterministic when a process ended, and is repeated: `uncommittedPerSlot` of one. */
 const madeAgain = 4;
 
 interface State {
@@ -16,7 +16,7 @@ interface State {
   readonly rows: { readonly webhook_deliveries: readonly { readonly id: number }[] };
 }
 
-// Most of the time one waits until the lease of the one that was killed is over: three wait at once.
+// Most of the time is spent waiting for the lease of the killed leader, so three processes wait at once.
 const together = { skip: noPostgres, concurrency: true };
 
 describe("kill -9 of the leader, under 16 writers over HTTP", together, () => {
@@ -52,7 +52,7 @@ describe("kill -9 of the leader, under 16 writers over HTTP", together, () => {
     return { emulators, sink, token };
   }
 
-  /** What came of it all, in words. */
+  /** Describes the result. */
   async function holds({ emulators, sink, token }: Awaited<ReturnType<typeof begun>>, kills: number): Promise<string> {
     const { asked, answered } = emulators;
     const ask = sender((await emulators.leader()).routerUrl, { authorization: `Bearer ${token}` });

@@ -13,7 +13,7 @@ type Leader = Pick<Emulator, "routerUrl" | "token" | "clusters">;
 
 interface Running {
   readonly routerUrl: string;
-  /** Resolves once it leads; another one once it has lost that. */
+  /** Resolves when it leads. After it has lost the leadership, a new promise takes its place. */
   leads: Promise<Leader>;
   kill(): Promise<void>;
 }
@@ -30,14 +30,14 @@ lead = { routerUrl, token, clusters };
 onLeadershipRegained();
 `;
 
-/** Whole emulators, each a process of its own, that share one store; and writers that go to any of them over HTTP. */
+/** Complete emulators, each in its own process, that share one store, and writers that send requests to any of them. */
 export class Emulators {
-  /** What was asked for, whatever became of it, and what was answered: e-mails, and deliveries by what they carry. */
+  /** The requests, whatever became of them, and the acknowledged ones: e-mails, and deliveries by their content. */
   readonly asked = { emails: new Set<string>(), events: new Set<string>() };
   readonly answered = { emails: new Set<string>(), events: new Map<string, number>() };
-  /** Answers that are neither a success nor a 503, and ends that nobody brought about. */
+  /** Responses other than a success or a 503, and unexpected exits. */
   readonly strange: string[] = [];
-  /** How often one found that another one leads that nobody had killed: it stood still for longer than its lease. */
+  /** How often a live process lost its leadership because it stood still for longer than its lease. */
   leadsLost = 0;
   readonly #options: object;
   readonly #running: Running[] = [];
@@ -53,7 +53,7 @@ export class Emulators {
     });
   }
 
-  /** Starts one more; resolves once it leads or follows. */
+  /** Starts another one. Resolves when it leads or stands by. */
   async start(): Promise<Running> {
     const argv = [join(shippedBundle(), "emulator.js"), JSON.stringify({ port: 0, ...this.#options })];
     const child = spawn(process.execPath, ["--input-type=module", "-e", program, ...argv], {
@@ -92,7 +92,7 @@ export class Emulators {
     return running;
   }
 
-  /** The one that leads, as soon as one does. */
+  /** The leader, as soon as there is one. */
   leader(): Promise<Running> {
     return Promise.race(this.#running.map((one) => one.leads.then(() => one)));
   }
@@ -102,7 +102,7 @@ export class Emulators {
     await one.kill();
   }
 
-  /** Lets so many write without end, each to any of those that run. */
+  /** Starts this many writers, each of which sends requests to random processes. */
   write(count: number, token: string): void {
     this.#isOver = false;
     this.#writers = Promise.all(Array.from({ length: count }, () => this.#writeOn(token)));
@@ -113,7 +113,7 @@ export class Emulators {
     await this.#writers;
   }
 
-  /** Resolves once so many more were answered from now on. */
+  /** Resolves after this many more responses. */
   async wrote(count: number): Promise<void> {
     const answers = () => this.answered.emails.size + this.answered.events.size;
     const until = answers() + count;
@@ -126,7 +126,7 @@ export class Emulators {
       const name = `w${this.#next}`;
       const one = this.#running[Math.floor(Math.random() * this.#running.length)];
       const isTold = one && (await (this.#next % 4 ? this.#map(one, name) : this.#fire(one, name, token)));
-      // What starts needs the processors, too; and where it was not told, nobody leads at the moment.
+      // A starting process needs CPU time too, and without notice there may be no leader at the moment.
       await sleep(isTold ? Math.random() * 20 : 100);
     }
   }
@@ -150,7 +150,7 @@ export class Emulators {
     return deliveries !== undefined;
   }
 
-  /** The body of an answer that says that it was done; a connection that ends says nothing. */
+  /** The body of a successful response. A connection that ends reveals nothing. */
   async #ask(ask: () => Promise<{ status: number; body: unknown }>): Promise<unknown> {
     const answer = await ask().catch(() => undefined);
     if (answer?.status === 200) return answer.body;

@@ -6,12 +6,12 @@ import { owners, people } from "../../../../support/store.ts";
 import { stateIn } from "../opened.ts";
 import { moment, Writers } from "./writers.ts";
 
-/** `KILLS=1000 npm run kills` goes on for long. */
+/** `KILLS=1000 npm run kills` takes long. */
 const kills = Number(process.env.KILLS ?? 9);
 
-/** What was acknowledged and is not there; and whether each transaction is there as a whole, once. */
+/** The acknowledged writes that are missing, and whether each transaction is there completely and once. */
 async function lostIn(place: { url: string; schema: string }, told: readonly number[]) {
-  // Whoever leads by then goes on writing while the state is read.
+  // The current leader continues writing while the state is read.
   const acknowledged = [...told];
   const store = await stateIn(place);
   const numbers = await store.transaction("count", (tx) => tx.next("numbers"));
@@ -145,12 +145,12 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
   });
 
-  /** What a full disk answers to an insert. A real one: emulator/compose/database-full. */
+  /** The error of a full disk for an insert. emulator/compose/database-full uses a real one. */
   const fullDisk = (schema: string) => `
     create function ${schema}.full() returns trigger language plpgsql as
     $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
     create trigger full_disk before insert on ${schema}.journal execute function ${schema}.full()`;
-  /** A new epoch is committed some time after it was written, so that beats of the one before wait for it. */
+  /** A new epoch is committed some time after it was written, so beats of the previous one wait for it. */
   const slowEpochs = (schema: string) => `
     create function ${schema}.slow() returns trigger language plpgsql as
     $$ begin perform pg_sleep(0.15); return null; end $$;

@@ -12,9 +12,9 @@ interface Writer {
   acknowledged: number;
 }
 
-/** Processes that write to one store as soon as they lead, and what they were told. */
+/** Processes that write to one store as soon as they lead, and their acknowledged writes. */
 export class Writers {
-  /** Every number that was acknowledged, in the order in which that was heard of. */
+  /** Every acknowledged number, in the order of the acknowledgments. */
   readonly acknowledged: number[] = [];
   readonly #place: readonly string[];
   #writers: Writer[] = [];
@@ -26,7 +26,7 @@ export class Writers {
     this.#place = [url, schema];
   }
 
-  /** Starts one more, with numbers of its own. */
+  /** Starts another one, with its own numbers. */
   start(): void {
     this.#started += 1;
     const argv = [program("postgres-writer"), ...this.#place, String(this.#started * 1_000_000)];
@@ -48,7 +48,7 @@ export class Writers {
     this.#writers.push(writer);
   }
 
-  /** The one that is told that its writes are there, once it was told so often from now on. */
+  /** The process whose writes are acknowledged, after this many more acknowledgments. */
   async leader(count: number): Promise<Writer> {
     const before = new Map(this.#writers.map((writer) => [writer, writer.acknowledged]));
     const found = () =>
@@ -56,7 +56,7 @@ export class Writers {
     return this.#until(found);
   }
 
-  /** Waits for what the writers say. */
+  /** Waits for output of the writers. */
   async #until<T>(found: () => T | undefined): Promise<T> {
     for (;;) {
       if (this.#broken) throw this.#broken;
@@ -68,7 +68,7 @@ export class Writers {
     }
   }
 
-  /** Resolves once it was told that another one leads, and ended. */
+  /** Resolves when it has learned that another one leads, and has ended. */
   async refused(writer: Writer): Promise<void> {
     await this.#until(() => writer.refused || undefined);
     await writer.gone;

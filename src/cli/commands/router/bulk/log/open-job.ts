@@ -59,7 +59,7 @@ export class OpenJob {
       // The system error code explains the end of the job.
       createError: (_reason, cause) => cause as Error,
       gather: () => this.#collectLines(),
-      ahead: () => results.write(),
+      prepare: () => results.write(),
     });
   }
 
