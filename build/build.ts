@@ -10,24 +10,27 @@ import { groupNames, loadCommandTree, loadDeclarations } from "../src/cli/comman
 import { formatManual } from "../src/cli/help/manual.ts";
 import { renderOperationTypes, renderPayloadTypes } from "../src/derive/operation-types.ts";
 import { bundleConsole } from "./console.ts";
-import { bundledPackages, thirdPartyText } from "./licences.ts";
+import { findBundledPackages, formatThirdPartyNotices } from "./licences.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** What every command line loads, and what those load that run a command. */
+/** The parts that every command line loads, and those that commands load. */
 const commandLine = ["src/cli/main.ts", "src/cli/runtime/perform.ts"];
 
-/** What other people's programs import or require. The command line reaches the emulator by the same file. */
+/** Modules that other programs import or require. The command line loads the emulator from the same file. */
 const libraries = {
   emulator: "emulator/index.ts",
   client: "src/client/index.ts",
   webhooks: "src/schemes/index.ts",
 };
 
-/** What runs in a process of its own. */
+/** Modules that run in a process of their own. */
 const processes = { "pdf-process": "emulator/cluster/pdf/process.ts" };
 
-/** The types of what programs import: written by hand, so that they need no schema library, and compared by a test. */
+/**
+ * The types of published modules. They are written by hand, so that they need no schema library, and a test compares
+ * them.
+ */
 const publishedTypes = {
   emulator: "emulator/published.d.ts",
   client: "src/client/published.d.ts",
@@ -37,10 +40,10 @@ const publishedTypes = {
 const fontPackage = "node_modules/dejavu-fonts-ttf";
 
 /**
- * Modules that a package has for a feature we do not use, each worth milliseconds at the start: commander starts no
- * programs, zod speaks English alone, Fastify has no schemas and is sent real requests, PDFs are made without HTML, undici
- * speaks no HTTP/2 and no SOCKS here, sends no forms with files, and is asked for its dispatchers alone, by its entry,
- * which loads fetch, WebSocket, caches, mocks and interceptors with them.
+ * Modules of packages for features that the project does not use. Each one slows the start: commander starts no
+ * programs, zod needs only English messages, Fastify has no schemas and receives real requests, PDFs are made without
+ * HTML, and undici needs no HTTP/2, no SOCKS and no forms with files. The entry of undici is replaced too, because it
+ * loads fetch, WebSocket, caches, mocks and interceptors.
  */
 const unused = [
   { by: /node_modules\/commander\//, module: /^node:child_process$/ },
@@ -68,7 +71,7 @@ const omitUnused: Plugin = {
         by.test(importer) ? { path, namespace: "unused" } : undefined,
       );
     }
-    // Those of Node that no function in use needs.
+    // Node modules that no function in use needs.
     onResolve({ filter: /^node:/ }, ({ path }) => ({ path, external: true, sideEffects: false }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({
       contents: "module.exports = { constants: {}, CacheStorage: class {} };",
@@ -76,7 +79,7 @@ const omitUnused: Plugin = {
   },
 };
 
-/** Shortens the names inside of packages. Ours stay: --debug shows where an error comes from. */
+/** Shortens names inside packages. Names of the project stay, because --debug shows where an error comes from. */
 const shortenPackages: Plugin = {
   name: "shorten-packages",
   setup({ onLoad }) {
@@ -87,9 +90,9 @@ const shortenPackages: Plugin = {
 };
 
 /**
- * A module that is imported late imports the parts of the command line that are there by then, so that what both use stays
- * in these: esbuild makes a file for every set of modules that share something, and Node takes half a millisecond for
- * each. The command line loads the emulator by the file that other programs load.
+ * A module that is imported late imports the loaded parts of the command line, so that shared code stays in these.
+ * esbuild makes a file for every set of modules that share something, and Node takes half a millisecond to load each.
+ * The command line loads the emulator from the published file.
  */
 const lateModules: Plugin = {
   name: "late-modules",
@@ -111,8 +114,8 @@ const lateModules: Plugin = {
   },
 };
 
-// Node reads all of a file before it runs any of it. Lines end: Node prints the whole line that an unhandled error comes
-// from.
+// Node reads a whole file before it runs any of it. Lines are kept short because Node prints the whole line of an
+// unhandled error.
 const compact = {
   target: "node20.19",
   minifySyntax: true,
@@ -128,7 +131,7 @@ const settings = {
   platform: "node",
   format: "cjs",
   outExtension: { ".js": ".cjs" },
-  // A CommonJS file knows its place by another name. It is asked for by few.
+  // A CommonJS file has another name for its location, and few modules use it.
   banner: { js: 'var bundleFile={get url(){return require("node:url").pathToFileURL(__filename).href}};' },
   define: { "import.meta.url": "bundleFile.url", "import.meta.dirname": "__dirname" },
   // Optional companions of pdfjs, which draws nothing here.
@@ -137,7 +140,10 @@ const settings = {
   logLevel: "warning",
 } satisfies BuildOptions;
 
-/** Bundles programs as CommonJS files: one for each entry, each module that is imported late, and what they share. */
+/**
+ * Bundles programs as CommonJS files: one for each entry, one for each module that is imported late, and one for the
+ * code that they share.
+ */
 async function buildInParts(options: BuildOptions): Promise<Metafile> {
   const { metafile } = await build({
     ...settings,
@@ -147,7 +153,7 @@ async function buildInParts(options: BuildOptions): Promise<Metafile> {
     splitting: true,
     plugins: [omitUnused, shortenPackages, lateModules],
   });
-  // esbuild splits ES modules only, which Node takes milliseconds longer to load.
+  // esbuild splits only ES modules, which Node loads more slowly.
   for (const path of Object.keys(metafile.outputs).map((name) => join(root, name))) {
     const text = readFileSync(path, "utf8");
     const { code } = await transform(text, { ...compact, format: "cjs", supported: { "dynamic-import": false } });
@@ -156,7 +162,7 @@ async function buildInParts(options: BuildOptions): Promise<Metafile> {
   return metafile;
 }
 
-/** CommonJS packages inside an ES module call require. */
+/** CommonJS packages inside an ES module call `require`. */
 const asModule = {
   format: "esm",
   outExtension: {},
@@ -166,9 +172,9 @@ const asModule = {
   define: {},
 } satisfies BuildOptions;
 
-/** Bundles into `outdir` all that ships below `dist`. Returns what the bundler reports about its files. */
+/** Bundles everything that ships below `dist` into `outdir`. Returns the bundler's description of its files. */
 export async function bundle(outdir: string): Promise<Metafile> {
-  // A build that fails leaves the last good one in place.
+  // A failed build leaves the last good one in place.
   const fresh = `${outdir}.new-${process.pid}`;
   const ofPrograms = await buildInParts({
     outdir: fresh,
@@ -176,8 +182,8 @@ export async function bundle(outdir: string): Promise<Metafile> {
     inject: [join(root, "src/base/node-globals.ts")],
     define: {
       ...settings.define,
-      SVC_VERSION: JSON.stringify(packageVersion()),
-      SVC_COMMANDS: JSON.stringify((await allDeclared()).map(({ words }) => words.join(" ")).join("\n")),
+      SVC_VERSION: JSON.stringify(readPackageVersion()),
+      SVC_COMMANDS: JSON.stringify((await loadAllDeclarations()).map(({ words }) => words.join(" ")).join("\n")),
     },
   });
   const { metafile: ofProcesses } = await build({
@@ -195,13 +201,16 @@ export async function bundle(outdir: string): Promise<Metafile> {
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);
   const metafiles = [ofPrograms, ofProcesses, ofConsole];
-  writeFileSync(`${fresh}/THIRD-PARTY.txt`, thirdPartyText(bundledPackages(root, metafiles, [fontPackage])));
+  writeFileSync(
+    `${fresh}/THIRD-PARTY.txt`,
+    formatThirdPartyNotices(findBundledPackages(root, metafiles, [fontPackage])),
+  );
   rmSync(outdir, { recursive: true, force: true });
   renameSync(fresh, outdir);
   return { inputs: {}, outputs: Object.assign({}, ...metafiles.map(({ outputs }) => outputs)) };
 }
 
-/** For programs that `import` a library: the same objects as for those that `require` it. */
+/** Programs that `import` a library get the same objects as those that `require` it. */
 function writeModuleWrapper(folder: string, name: string): void {
   const names = Object.keys(createRequire(import.meta.url)(join(folder, `${name}.cjs`)));
   writeFileSync(
@@ -210,7 +219,7 @@ function writeModuleWrapper(folder: string, name: string): void {
   );
 }
 
-/** The fonts of documents, with the characters that those can show. */
+/** The fonts of documents, with the characters that they can show. */
 function writeFonts(folder: string): void {
   mkdirSync(folder);
   for (const name of Object.values(fontFiles)) {
@@ -218,13 +227,15 @@ function writeFonts(folder: string): void {
   }
 }
 
-/** The story that `svc tour` runs. */
+/** The steps of `svc tour`. */
 function writeTour(folder: string): void {
   mkdirSync(folder);
   cpSync(join(root, "fixtures/scenarios/tour.yaml"), join(folder, "tour.yaml"));
 }
 
-/** Twice, since a compiler takes the kind of a module from the name of its types: `.d.cts` for those who `require`. */
+/**
+ * Written twice, because a compiler infers the module type from the file name: `.d.cts` is for programs that `require`.
+ */
 function writeTypes(folder: string): void {
   for (const [name, text] of Object.entries({
     operations: renderOperationTypes(registry),
@@ -243,9 +254,9 @@ function writeTypes(folder: string): void {
 }
 
 /** Every command, in the order of the root help. */
-const allDeclared = async () => (await Promise.all((await groupNames()).map(loadDeclarations))).flat();
+const loadAllDeclarations = async () => (await Promise.all((await groupNames()).map(loadDeclarations))).flat();
 
-const packageVersion = (): string => JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
+const readPackageVersion = (): string => JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
 
 async function writeCommands(folder: string): Promise<void> {
   mkdirSync(`${folder}/commands`);
@@ -255,15 +266,15 @@ async function writeCommands(folder: string): Promise<void> {
   }
 }
 
-/** `man svc`: package.json names the page. */
+/** The page for `man svc`, which package.json names. */
 async function writeManual(folder: string): Promise<void> {
   mkdirSync(folder);
-  writeFileSync(`${folder}/svc.1`, formatManual(await loadCommandTree(loadDeclarations), packageVersion()));
+  writeFileSync(`${folder}/svc.1`, formatManual(await loadCommandTree(loadDeclarations), readPackageVersion()));
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) {
   const metafile = await bundle(join(root, "dist"));
-  // Where tests have the package built by npm, they look at what it was made of without building it once more.
+  // When tests let npm build the package, they read the metadata of that build.
   const { SVC_BUILD_METAFILE: metafilePath } = process.env;
   if (metafilePath) writeFileSync(metafilePath, JSON.stringify(metafile));
 }

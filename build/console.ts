@@ -7,7 +7,7 @@ import { deriveConsoleOperations } from "../src/derive/console-operations.ts";
 
 const root = join(import.meta.dirname, "..");
 
-/** What the page of the console loads, by the part that each plays there. */
+/** The files that the console page loads, by their role. */
 const parts = { script: "src/console/main.tsx", style: "src/console/console.css", icon: "src/console/icon.svg" };
 
 const types: Readonly<Record<string, string>> = {
@@ -17,8 +17,8 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * Bundles the page of the console into `outdir`, each file with a hash in its name and compressed beside it, and
- * `manifest.json`, by which the emulator finds them (emulator/compose/listeners.ts).
+ * Bundles the console page into `outdir`. Each file has a hash in its name and a compressed copy. The emulator finds
+ * them by `manifest.json` (emulator/compose/listeners.ts).
  */
 export async function bundleConsole(outdir: string): Promise<Metafile> {
   const { metafile } = await build({
@@ -40,9 +40,9 @@ export async function bundleConsole(outdir: string): Promise<Metafile> {
     logLevel: "warning",
   });
   const made = Object.entries(metafile.outputs).map(([path, { entryPoint }]) => ({ name: basename(path), entryPoint }));
-  const nameOf = (part: string) => made.find(({ entryPoint }) => entryPoint === part)!.name;
+  const findOutputName = (part: string) => made.find(({ entryPoint }) => entryPoint === part)!.name;
   const manifest = {
-    ...Object.fromEntries(Object.entries(parts).map(([name, path]) => [name, nameOf(path)])),
+    ...Object.fromEntries(Object.entries(parts).map(([name, path]) => [name, findOutputName(path)])),
     types: Object.fromEntries(made.map(({ name }) => [name, types[name.slice(name.lastIndexOf(".") + 1)]])),
   };
   mkdirSync(outdir, { recursive: true });

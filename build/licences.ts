@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Metafile } from "esbuild";
 
 /** A package whose code is in the bundle. */
-export interface Bundled {
-  /** Its folder, from the root of the project: a package may be there in several versions. */
+export interface BundledPackage {
+  /** Its folder, relative to the project root, because a package may exist in several versions. */
   readonly folder: string;
   readonly name: string;
   readonly version: string;
@@ -12,23 +12,23 @@ export interface Bundled {
   readonly text: string;
 }
 
-/** The packages whose code a bundle holds, and those at other folders. Fails where one of them has no licence text. */
-export function bundledPackages(
+/** Lists the packages in a bundle, and those in `others`. Fails if a licence text is missing. */
+export function findBundledPackages(
   root: string,
   metafiles: readonly Metafile[],
   others: readonly string[] = [],
-): readonly Bundled[] {
+): readonly BundledPackage[] {
   const used = metafiles.flatMap(({ outputs }) =>
     Object.values(outputs).flatMap(({ inputs }) =>
       Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
     ),
   );
-  const folders = new Set(used.map(folderOf).filter((folder) => folder !== undefined));
-  return [...folders, ...others].sort().map((folder) => described(root, folder));
+  const folders = new Set(used.map(findPackageFolder).filter((folder) => folder !== undefined));
+  return [...folders, ...others].sort().map((folder) => readPackage(root, folder));
 }
 
-/** What ships beside the bundle: name, version, licence and its whole text for each package. */
-export const thirdPartyText = (packages: readonly Bundled[]): string =>
+/** The notices that ship next to the bundle: name, version, licence and licence text of each package. */
+export const formatThirdPartyNotices = (packages: readonly BundledPackage[]): string =>
   [
     "The bundle holds code and fonts of these packages, under their licences.\n",
     ...packages.map(
@@ -38,13 +38,14 @@ export const thirdPartyText = (packages: readonly Bundled[]): string =>
 
 const rule = "-".repeat(80);
 
-/** The innermost package that a file lies in; undefined for our own. */
-const folderOf = (path: string): string | undefined => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
+/** The innermost package of a file. Undefined for the project's own files. */
+const findPackageFolder = (path: string): string | undefined =>
+  /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
 
-/** Packages that name their licence and come without its text. */
+/** Packages that name their licence but do not include its text. */
 const withoutText: ReadonlySet<string> = new Set(["@bomb.sh/tab", "abstract-logging"]);
 
-/** Who dedicates a package to the public says so in one text, which is not always in the package. */
+/** The text of the Unlicense, which packages do not always include. */
 const unlicense = `This is free and unencumbered software released into the public domain.
 
 Anyone is free to copy, modify, publish, use, compile, sell, or distribute this software, either in source code form or
@@ -62,7 +63,7 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
 For more information, please refer to <https://unlicense.org>`;
 
-function described(root: string, folder: string): Bundled {
+function readPackage(root: string, folder: string): BundledPackage {
   const { name, version, license, author } = JSON.parse(read(root, folder, "package.json"));
   const files = readdirSync(join(root, folder)).filter((file) => /^(licen[sc]e|copying|notice)/i.test(file));
   const own = files
@@ -70,7 +71,8 @@ function described(root: string, folder: string): Bundled {
     .map((file) => read(root, folder, file))
     .join("\n");
   const missing = license === "Unlicense" ? unlicense : "";
-  const text = own || (withoutText.has(name) && license === "MIT" ? mit(root, author?.name ?? author) : missing);
+  const text =
+    own || (withoutText.has(name) && license === "MIT" ? createMitText(root, author?.name ?? author) : missing);
   if (text === "" || typeof license !== "string") {
     throw new Error(
       `${folder} is bundled and has no licence or no text of it: look it up, and say so in build/licences.ts`,
@@ -79,8 +81,8 @@ function described(root: string, folder: string): Bundled {
   return { folder, name, version, licence: license, text };
 }
 
-/** Our own licence is the same, but for the line that says whose it is. */
-const mit = (root: string, holder: string): string =>
+/** The project's own licence is the same except for the copyright line. */
+const createMitText = (root: string, holder: string): string =>
   read(root, "LICENSE").replace(/^Copyright .*$/m, `Copyright (c) ${holder}`);
 
 const read = (...path: readonly string[]): string => readFileSync(join(...path), "utf8").replaceAll("\r\n", "\n");

@@ -4,17 +4,17 @@ import type { Cause } from "../store/cause.ts";
 import { StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
 import { lastMoment } from "../store/stored-time.ts";
 import type { Dispatcher, FinishedEntry } from "./dispatcher.ts";
-import { dueSortKeyEnd, type ScheduledEntry, schedule } from "./schedule.ts";
+import { type ScheduledEntry, schedule, toDueSortKeyEnd } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** How far to go; times are virtual milliseconds. `untilIdle`: until nothing waits any more. */
+/** The target of an advance, in virtual milliseconds. `untilIdle` advances until the queue is empty. */
 export type AdvanceTargetMs =
   | { readonly by: number }
   | { readonly to: number }
   | { readonly next: true }
   | { readonly untilIdle: true };
 
-/** The target is not ahead of the present virtual time: it never goes backwards. */
+/** The target is not after the present virtual time, which never goes backwards. */
 export class AdvanceTargetInPastError extends Error {
   override readonly name = "AdvanceTargetInPastError";
 
@@ -23,7 +23,7 @@ export class AdvanceTargetInPastError extends Error {
   }
 }
 
-/** The target lies after the last year that has four digits, behind which no timestamp can be written. */
+/** The target is later than the year 9999, the last one that a timestamp can express. */
 export class AdvanceTargetTooFarError extends Error {
   override readonly name = "AdvanceTargetTooFarError";
 
@@ -32,21 +32,24 @@ export class AdvanceTargetTooFarError extends Error {
   }
 }
 
-/** A delivery waits for its receiver, which may be the one that wants to advance the clock: it would wait for itself. */
+/**
+ * The receiver of a delivery may be the caller that advances the clock, so waiting for the delivery could be a
+ * deadlock.
+ */
 export class DeliveryUnderWayError extends Error {
   override readonly name = "DeliveryUnderWayError";
 }
 
-/** Limit of wall-clock time without a finished entry, while an advance waits for earlier ones. */
+/** Maximum wall-clock time without a finished entry while an advance waits for earlier entries. */
 const patienceMs = 1_000;
 
-/** A reason why one advance must stop before its target. */
+/** The reason why an advance must stop before its target. */
 export interface AdvanceLimits {
   readonly entries: number;
   readonly wallMs: number;
 }
 
-interface Parts {
+interface AdvanceContext {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly wall: WallClock;
@@ -56,13 +59,12 @@ interface Parts {
 }
 
 /**
- * Advances to the target, entry by entry (DECISIONS.md, P23): wait until nothing runs; take the earliest time at which
- * an entry is due; make it the present; run due entries; repeat; then arrive. Entries that are added meanwhile and are
- * due before the target run too. The clock must be held. `cause`: of the advances, and of the entries that come due
- * earlier by them.
+ * Advances to the target, entry by entry (DECISIONS.md, P23). Each step waits until nothing runs, sets the clock to the
+ * next due time and runs the entries that are due. Entries that are added meanwhile and are due before the target run
+ * too. The caller must hold the clock. `cause` is the cause of the advance, and of the entries that it makes due.
  */
 export async function advance(
-  parts: Parts,
+  parts: AdvanceContext,
   from: number,
   target: AdvanceTargetMs,
   cause?: Cause,
@@ -70,10 +72,10 @@ export async function advance(
   const { store, clock, wall, dispatcher, caps, closing } = parts;
   const deadline = wall.monotonicNow() + caps.wallMs;
   const ran: FinishedEntry[] = [];
-  const stop = (reason: AdvanceResult["reason"]) => summary(parts, from, ran, reason);
+  const stop = (reason: AdvanceResult["reason"]) => readPending(parts, from, ran, reason);
   const { stopped } = dispatcher;
 
-  let goal = goalOf(target, from);
+  let goal = resolveGoal(target, from);
   let ended = 0;
   dispatcher.onFinished = () => {
     ended += 1;
@@ -84,28 +86,28 @@ export async function advance(
     return endedBefore > 0;
   };
   try {
-    // Entries that were due before are awaited but not reported: their number is a matter of chance.
-    let arrived = await idleBefore(parts, deadline, isProgressing);
+    // Entries that were already due are awaited but not reported, because their number depends on timing.
+    let arrived = await waitUntilIdle(parts, deadline, isProgressing);
     dispatcher.onFinished = (entry) => ran.push(entry);
     for (;;) {
       if (!arrived && !stopped.aborted) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
       const next = await findFirstAfter(store, clock.now(), goal);
-      // No step from one state into another.
+      // This changes no state.
       if (stopped.aborted) return await stop(closing.aborted ? "closing" : "state_replaced");
       if (!next) break;
       if (ran.length >= caps.entries) return await stop("too_many_entries");
       if ("next" in target) goal = next.due;
-      // Not awaited first: the new time is in the journal before the outcomes of entries that run at it.
+      // Not awaited first: the journal has the new time before the outcomes of the entries that run at it.
       const written = clock.jump(next.due, cause);
       dispatcher.wake();
-      [arrived] = await Promise.all([idleBefore(parts, deadline), written]);
+      [arrived] = await Promise.all([waitUntilIdle(parts, deadline), written]);
     }
     if (!("next" in target || "untilIdle" in target) && goal > clock.now()) await clock.jump(goal, cause);
-    await dispatcher.whenIdle();
-    return await (stopped.aborted && !closing.aborted ? stop("state_replaced") : summary(parts, from, ran));
+    await dispatcher.waitUntilIdle();
+    return await (stopped.aborted && !closing.aborted ? stop("state_replaced") : readPending(parts, from, ran));
   } catch (error) {
     if (error instanceof StateReplacedError) return await stop("state_replaced");
-    // Durable steps have happened: a rejection would deny that.
+    // Steps before this one are durable, so a rejection would be wrong.
     if (error instanceof StoreFailedError && clock.now() > from) return await stop("store_failed");
     throw error;
   } finally {
@@ -113,7 +115,7 @@ export async function advance(
   }
 }
 
-function goalOf(target: AdvanceTargetMs, from: number): number {
+function resolveGoal(target: AdvanceTargetMs, from: number): number {
   if ("next" in target || "untilIdle" in target) return lastMoment;
   const goal = Math.floor("by" in target ? from + target.by : target.to);
   if (!(goal > from)) throw new AdvanceTargetInPastError();
@@ -127,22 +129,22 @@ export async function findFirstAfter(
   now: number,
   last = lastMoment,
 ): Promise<ScheduledEntry | undefined> {
-  const [first] = await store.read((view) => view.list(schedule, { by: "turn", from: dueSortKeyEnd(now), limit: 1 }));
+  const [first] = await store.read((view) => view.list(schedule, { by: "turn", from: toDueSortKeyEnd(now), limit: 1 }));
   return first && first.due <= last ? first : undefined;
 }
 
 /**
- * Resolves with true when nothing runs and nothing is due, with false at the deadline or when the emulator closes.
- * Throws DeliveryUnderWayError if `isProgressing`, asked each time that the patience ends, says no.
+ * Resolves with true when nothing runs and nothing is due, and with false at the deadline or when the emulator closes.
+ * When the patience ends and `isProgressing` returns false, throws DeliveryUnderWayError.
  */
-async function idleBefore(
-  { dispatcher, wall, closing }: Parts,
+async function waitUntilIdle(
+  { dispatcher, wall, closing }: AdvanceContext,
   deadline: number,
   isProgressing?: () => boolean,
 ): Promise<boolean> {
   const idle = new AbortController();
   const either = AbortSignal.any([idle.signal, closing]);
-  void dispatcher.whenIdle().then(() => idle.abort());
+  void dispatcher.waitUntilIdle().then(() => idle.abort());
   for (let left = deadline - wall.monotonicNow(); left > 0 && !either.aborted; left = deadline - wall.monotonicNow()) {
     await wall.sleep(isProgressing ? patienceMs : left, either);
     if (isProgressing && !either.aborted && !isProgressing()) throw new DeliveryUnderWayError();
@@ -150,8 +152,8 @@ async function idleBefore(
   return idle.signal.aborted && !closing.aborted;
 }
 
-async function summary(
-  { store, clock }: Parts,
+async function readPending(
+  { store, clock }: AdvanceContext,
   from: number,
   ran: FinishedEntry[],
   reason?: AdvanceResult["reason"],
@@ -168,7 +170,7 @@ async function summary(
   };
 }
 
-/** Waiting entries of the schedule: their number, and when the first is due. */
+/** The number of waiting entries of the schedule, and the time at which the first one is due. */
 export const readQueueStatus = (store: Store): Promise<{ next_due: number | null; pending: number }> =>
   store.read(async (view) => {
     const [first] = await view.list(schedule, { by: "turn", limit: 1 });

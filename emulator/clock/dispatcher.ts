@@ -1,20 +1,22 @@
 import { setMaxListeners } from "node:events";
 import { onNextTurn } from "../../src/base/timing.ts";
-import type { MakeCauseRow } from "../store/causes.ts";
+import type { CauseRowFactory } from "../store/causes.ts";
 import { FileWriteError, type Store, StoreFailedError, type Transaction, type View } from "../store/port.ts";
 import { type JobCommit, type JobHandlers, type JobRun, prepareRuns, readCapacities } from "./job-handler.ts";
 import { Rotation } from "./rotation.ts";
-import { causeOfRun, dueSortKeyEnd, type ScheduledEntry, schedule } from "./schedule.ts";
+import { createRunCause, type ScheduledEntry, schedule, toDueSortKeyEnd } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly handlers: JobHandlers;
-  /** How many entries may run at the same time (see `Rotation`). */
+  /** The maximum number of entries that run at the same time (see `Rotation`). */
   readonly maxConcurrent: number;
-  readonly causeRow: MakeCauseRow;
-  /** Called when the run of an entry threw: it stays in the queue and is left alone until the next start. */
+  readonly causeRow: CauseRowFactory;
+  /**
+   * Called when the run of an entry throws. The entry stays in the queue and is not run again before the next start.
+   */
   readonly onError: (entry: ScheduledEntry, error: unknown) => void;
 }
 
@@ -29,30 +31,29 @@ interface FinishedRun {
 export type FinishedEntry = Pick<ScheduledEntry, "id" | "kind" | "ref"> &
   Pick<FinishedRun, "at"> & { readonly outcome: string };
 
-/** This many entries for each slot may be started and not yet durable: after a crash they run again. */
+/** The number of entries per slot that may be started before they are durable. After a crash they run again. */
 const maxUncommittedPerSlot = 4;
 
 /**
- * Runs entries that are due at the present virtual time, in one loop: take those whose turn it is, run them outside the
- * state, and commit the outcomes of all that have ended in one transaction, in which they leave the queue. It does not
- * advance the clock.
+ * Runs entries that are due at the present virtual time, in one loop. It runs them outside the state and commits their
+ * outcomes in one transaction, which removes them from the queue. It does not advance the clock.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #rotation: Rotation;
-  /** Due entries, waiting or running, as they last stood in the queue. */
+  /** Due entries, waiting or running, in their last known version. */
   readonly #known = new Map<number, ScheduledEntry>();
   readonly #failed = new Set<number>();
   readonly #finished: FinishedRun[] = [];
   readonly #awaited = new Map<number, (outcome: string) => void>();
   readonly #idleWaiters: (() => void)[] = [];
   readonly #stop = new AbortController();
-  /** Aborted once nothing more is started. */
+  /** Aborted once no more entries are started. */
   readonly stopped = this.#stop.signal;
   readonly #unwatch: () => void;
-  /** All that is due until then is known, or will be reported. */
+  /** Entries that are due until this time are known, or will be reported. */
   #listedUntil = Number.NEGATIVE_INFINITY;
-  /** Started, and their outcomes not durable. */
+  /** Entries that were started and whose outcomes are not durable. */
   #uncommitted = 0;
   #isWoken = false;
   #isLooking = false;
@@ -66,11 +67,11 @@ export class Dispatcher {
       for (const { after } of changes ?? []) if (after) this.#offer(after as ScheduledEntry);
       this.wake();
     });
-    // Every running entry may listen.
+    // Every running entry may add a listener.
     setMaxListeners(0, this.stopped);
   }
 
-  /** The queue or the time has changed: looks at it, once for all changes of one turn of the event loop. */
+  /** Checks the queue after a change of it or of the time, once per turn of the event loop. */
   wake(): void {
     if (this.#isWoken) return;
     this.#isWoken = true;
@@ -78,22 +79,21 @@ export class Dispatcher {
   }
 
   /** Resolves when nothing is running and nothing is due. */
-  whenIdle(): Promise<void> {
+  waitUntilIdle(): Promise<void> {
     this.wake();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
   /**
-   * The outcome of the next run of an entry, in a word; `closing` when the emulator ends before, `dropped` when the
-   * state is replaced. To be called in the transaction that adds the entry, so that it cannot have run before.
+   * Resolves with the outcome of the next run of an entry: `closing` if the emulator closes first, `dropped` if the
+   * state is replaced. Call it in the transaction that adds the entry, so that the entry cannot have run before.
    */
   waitForOutcome(id: number): Promise<string> {
     return new Promise((resolve) => this.#awaited.set(id, resolve));
   }
 
   /**
-   * Runs due entries of a cause, of these kinds, before all else and without waiting for running ones; resolves when
-   * their outcome is durable.
+   * Runs due entries of a cause and of these kinds before all other entries. Resolves when their outcomes are durable.
    */
   async prioritize(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
     const outcomes: Promise<string>[] = [];
@@ -116,15 +116,15 @@ export class Dispatcher {
   /** Starts no more entries, aborts running ones without committing them, and resolves when all have ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.whenIdle();
+    await this.waitUntilIdle();
     this.#end("closing");
   }
 
-  /** The same at once, for its state is replaced: no outcome is committed from now on. Returns the running entries. */
+  /** Stops at once because the state is replaced: no outcome is committed from now on. Returns the running entries. */
   abandon(): readonly ScheduledEntry[] {
     this.#stop.abort();
     this.#end("dropped");
-    return this.#rotation.running();
+    return this.#rotation.listRunning();
   }
 
   #end(outcome: string): void {
@@ -137,14 +137,14 @@ export class Dispatcher {
     return due <= this.#options.clock.now() && !this.#failed.has(id);
   }
 
-  /** Lets an entry wait for its turn if it may run. */
+  /** Queues an entry for its run if it may run. */
   #offer(entry: ScheduledEntry): void {
     if (this.#known.get(entry.id) === entry || !this.#mayRun(entry)) return;
     this.#known.set(entry.id, entry);
     this.#rotation.add(entry);
   }
 
-  /** While nothing can be committed nothing is started; the store reports when it can. */
+  /** Nothing is started while nothing can be committed. The store reports when it can commit again. */
   get #isHalted(): boolean {
     return this.stopped.aborted || !this.#options.store.writable;
   }
@@ -158,7 +158,7 @@ export class Dispatcher {
         await this.#listDue();
         while (!this.#isHalted && (await this.#startNext()));
       } catch {
-        // The disk fails, or the store is closed: it is looked at again when it can be written.
+        // The disk fails, or the store is closed. The store notifies this dispatcher when it can be written again.
       }
     }
     this.#isLooking = false;
@@ -167,25 +167,25 @@ export class Dispatcher {
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
-  /** Finds what became due since the last time. */
+  /** Finds entries that became due since the last call. */
   async #listDue(): Promise<void> {
     const { store, clock } = this.#options;
     const now = clock.now();
     if (now <= this.#listedUntil) return;
     await store.read(async (view) => {
-      const slice = { by: "turn", from: dueSortKeyEnd(this.#listedUntil), to: dueSortKeyEnd(now) } as const;
+      const slice = { by: "turn", from: toDueSortKeyEnd(this.#listedUntil), to: toDueSortKeyEnd(now) } as const;
       for (const entry of await view.list(schedule, slice)) this.#offer(entry);
     });
-    // An entry starts only when it and its time are durable: a crash cannot undo a request.
-    await Promise.all([store.durable(), clock.durable()]);
+    // An entry starts only when the entry and its time are durable, because a crash cannot undo a request.
+    await Promise.all([store.waitUntilDurable(), clock.waitUntilDurable()]);
     this.#listedUntil = now;
   }
 
-  /** Starts as many as may run; false: there was none. */
+  /** Starts as many entries as possible. Returns false if it started none. */
   #startNext(): Promise<boolean> {
     const { store, handlers, maxConcurrent } = this.#options;
     return store.read(async (view) => {
-      await readCapacities(handlers, view, this.#rotation.contendedKeys());
+      await readCapacities(handlers, view, this.#rotation.listContendedKeys());
       const entries: ScheduledEntry[] = [];
       while (this.#uncommitted + entries.length < maxConcurrent * maxUncommittedPerSlot) {
         const entry = this.#rotation.next();
@@ -197,7 +197,7 @@ export class Dispatcher {
     });
   }
 
-  /** Starts entries that were given slots. Those that have changed, or whose time was undone, are dropped. */
+  /** Starts entries that were given slots. Drops entries that have changed or whose time was undone. */
   async #start(view: View, taken: readonly ScheduledEntry[]): Promise<void> {
     const rows = await view.getAll(schedule, taken, ({ id }) => id);
     const entries = taken.filter((entry, i) => {
@@ -214,7 +214,7 @@ export class Dispatcher {
   #run(entry: ScheduledEntry, run: JobRun): void {
     this.#uncommitted += 1;
     const at = this.#options.clock.now();
-    // Not awaited: one promise less for each delivery is felt.
+    // Not awaited, to save a promise for each delivery.
     run(this.stopped).then(
       (commit) => {
         this.#finished.push({ entry, at, commit });
@@ -224,7 +224,7 @@ export class Dispatcher {
     );
   }
 
-  /** Commits runs in one transaction. The next one begins while this one is on its way to the disk. */
+  /** Commits runs in one transaction. The next transaction starts while this one is written to the disk. */
   async #commit(batch: readonly FinishedRun[]): Promise<void> {
     const { store, clock, handlers, causeRow, maxConcurrent } = this.#options;
     try {
@@ -232,10 +232,10 @@ export class Dispatcher {
         this.stopped.throwIfAborted();
         const outcomes: string[] = [];
         for (const { entry, commit } of batch) {
-          const cause = causeOfRun(entry, handlers[entry.kind]?.does, clock, causeRow);
-          outcomes.push(await tx.because(cause, () => commit(tx)));
+          const cause = createRunCause(entry, handlers[entry.kind]?.action, clock, causeRow);
+          outcomes.push(await tx.withCause(cause, () => commit(tx)));
         }
-        // One at a time is in order: effects of an outcome are durable, and known, before the next one starts.
+        // With one entry at a time, effects of an outcome are durable and known before the next entry starts.
         if (maxConcurrent > 1) for (const { entry } of batch) this.#rotation.finish(entry);
         this.wake();
         return outcomes;
@@ -244,13 +244,13 @@ export class Dispatcher {
       for (const [i, { entry, at }] of batch.entries()) this.#report(entry, at, outcomes[i]!);
     } catch (error) {
       if (batch.length === 1) this.#fail(batch[0]!.entry, batch[0]!.at, error);
-      // One of them fails the others, which must not be lost.
+      // One failing commit makes the whole transaction fail, so the others are committed one by one.
       else for (const run of batch) await this.#commit([run]);
     }
   }
 
   #fail(entry: ScheduledEntry, at: number, error: unknown): void {
-    // A failure of the store is not the entry's: it starts again as soon as the store can be written.
+    // A failure of the store is not a failure of the entry: the entry runs again as soon as the store can be written.
     if (!(error instanceof StoreFailedError) || error instanceof FileWriteError) {
       this.#failed.add(entry.id);
       if (!this.stopped.aborted) this.#options.onError(entry, error);
@@ -259,7 +259,7 @@ export class Dispatcher {
     if (!this.#known.has(entry.id)) this.#offer(entry);
   }
 
-  /** A run has ended, and its outcome is durable. */
+  /** Called when a run has ended and its outcome is durable. */
   #report(entry: ScheduledEntry, at: number, outcome: string): void {
     this.#uncommitted -= 1;
     this.#release(entry, outcome);
@@ -269,7 +269,7 @@ export class Dispatcher {
 
   #release(entry: ScheduledEntry, outcome: string | undefined): void {
     this.#rotation.finish(entry);
-    // It may be due again by now.
+    // The entry may be due again.
     if (this.#known.get(entry.id) === entry) this.#known.delete(entry.id);
     if (outcome === undefined) return;
     this.#awaited.get(entry.id)?.(outcome);

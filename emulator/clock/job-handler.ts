@@ -6,37 +6,43 @@ import type { ScheduledEntry } from "./schedule.ts";
  * committed. Steps of many entries share one view or one transaction.
  */
 export interface JobHandler {
-  /** Reads the state as it is when the run begins: changes since the entry was scheduled decide. One run for each. */
-  prepare(view: View, entries: readonly ScheduledEntry[]): Promise<readonly JobRun[]>;
-  /** How many entries of each concurrency key may be under way now; without it, one after the other. */
-  capacity?(view: View, keys: readonly string[]): Promise<readonly number[]>;
   /**
-   * Describes the action of a due entry in a few words: the run is a cause of its own then, after that of the entry.
-   * Without it, it continues with the cause of its entry, as the attempts of a delivery do.
+   * Reads the current state when the run starts, so changes since the entry was scheduled count. Returns one run per
+   * entry.
    */
-  readonly does?: string;
+  prepare(view: View, entries: readonly ScheduledEntry[]): Promise<readonly JobRun[]>;
+  /**
+   * Returns how many entries of each concurrency key may run now. Without this method, entries of a key run one at a
+   * time.
+   */
+  readCapacities?(view: View, keys: readonly string[]): Promise<readonly number[]>;
+  /**
+   * A short description of what a due entry does. With it, the run is a cause of its own after the cause of its entry.
+   * Without it, the run has the cause of its entry, as the attempts of a delivery do.
+   */
+  readonly action?: string;
 }
 export type JobHandlers = Readonly<Record<string, JobHandler>>;
 
 /**
- * Does the work, outside the state. Rejects when the signal broke it off, for the emulator closes: it is done again
- * after the next start.
+ * Does the work, outside the state. Rejects when the signal aborts because the emulator closes. The work is then
+ * repeated after the next start.
  */
 export type JobRun = (signal: AbortSignal) => Promise<JobCommit>;
 
 /**
- * Commits the outcome: in this transaction the entry leaves the queue or moves to a later time. Returns the outcome in
- * a word, synchronously if it waits for nothing.
+ * Commits the outcome. In the same transaction the entry leaves the queue or moves to a later time. Returns the outcome
+ * as one word, synchronously if nothing is awaited.
  */
 export type JobCommit = (tx: Transaction) => Promise<string> | string;
 
-/** A run that is nothing but a change of the state. */
+/** A run that only changes the state. */
 export const createCommitOnlyRun =
   (commit: JobCommit): JobRun =>
   () =>
     Promise.resolve(commit);
 
-/** Prepares the runs of entries, those of one kind together. A run whose preparation failed rejects. */
+/** Prepares the runs of entries, grouped by kind. A run whose preparation failed rejects. */
 export const prepareRuns = (
   handlers: JobHandlers,
   view: View,
@@ -55,12 +61,14 @@ async function prepareKind(
     return await handler.prepare(view, entries);
   } catch (error) {
     if (entries.length === 1) return [() => Promise.reject(error)];
-    // One of them fails the others, which must not suffer.
+    // One entry that fails must not affect the others of its group.
     return (await Promise.all(entries.map((entry) => prepareKind(handlers, view, kind, [entry])))).flat();
   }
 }
 
-/** Reads how many entries of each concurrency key may run; one at a time if its handler does not say, or fails. */
+/**
+ * Reads how many entries of each concurrency key may run. The number is one if the handler does not define it or fails.
+ */
 export async function readCapacities(
   handlers: JobHandlers,
   view: View,
@@ -68,12 +76,12 @@ export async function readCapacities(
 ): Promise<void> {
   const capacities = await mapByKind(keys, async (kind, alike) => {
     const names = alike.map(({ name }) => name);
-    return (await handlers[kind]?.capacity?.(view, names).catch(() => undefined)) ?? names.map(() => 1);
+    return (await handlers[kind]?.readCapacities?.(view, names).catch(() => undefined)) ?? names.map(() => 1);
   });
   for (const [i, key] of keys.entries()) key.capacity = capacities[i]!;
 }
 
-/** Maps things to results, all of one kind at once. The results come in the order of the things. */
+/** Maps items to results, grouped by kind. The results have the order of the items. */
 async function mapByKind<Thing extends { readonly kind: string }, Result>(
   things: readonly Thing[],
   map: (kind: string, alike: readonly Thing[]) => Promise<readonly Result[]>,

@@ -1,8 +1,11 @@
 import type { ScheduledEntry } from "./schedule.ts";
 
-/** This share of the slots is reserved for keys that hold none yet: hanging receivers leave capacity for others. */
+/**
+ * The share of the slots that is reserved for keys without a running entry, so that hanging receivers cannot use them
+ * all.
+ */
 const reservedShare = 1 / 4;
-/** This many more may run, of workspaces that have nothing running: no workspace can take everything. */
+/** The share of extra slots for workspaces without a running entry, so that no workspace can use them all. */
 const extraShare = 1 / 8;
 
 /** The due entries of one concurrency key. */
@@ -10,21 +13,24 @@ interface KeyQueue {
   readonly name: string;
   readonly kind: string;
   readonly workspace: string | number;
-  /** In order of (due, id). */
+  /** Sorted by (due, id). */
   readonly waiting: ScheduledEntry[];
   running: number;
-  /** How many may run, as read since the last outcome; one always may. */
+  /** The number of entries that may run, as read after the last outcome. It is at least one. */
   capacity: number;
 }
 
 /**
- * The due entries, and which of them runs next: workspaces take turns, so that one with a thousand entries delays no other;
- * within a workspace the order is (due, id), as far as the capacities of its concurrency keys allow.
+ * Decides which due entry runs next. Workspaces take turns, so that one with a thousand entries delays no other. Within
+ * a workspace the order is (due, id), within the capacities of the concurrency keys.
  */
 export class Rotation {
   readonly #maxConcurrent: number;
   readonly #keys = new Map<string, KeyQueue>();
-  /** Of each workspace, the keys with waiting entries, in order of their first ones. The workspace whose turn is next comes first. */
+  /**
+   * The keys with waiting entries of each workspace, ordered by their first entry. The first workspace is the next one
+   * to run.
+   */
   readonly #turns = new Map<string | number, KeyQueue[]>();
   readonly #running = new Map<ScheduledEntry, KeyQueue>();
 
@@ -32,12 +38,12 @@ export class Rotation {
     this.#maxConcurrent = maxConcurrent;
   }
 
-  running(): readonly ScheduledEntry[] {
+  listRunning(): readonly ScheduledEntry[] {
     return [...this.#running.keys()];
   }
 
-  /** Keys of which entries run and others wait: their capacities decide how many more may run. */
-  contendedKeys(): readonly KeyQueue[] {
+  /** Lists the keys with running and waiting entries. Their capacities decide how many more may run. */
+  listContendedKeys(): readonly KeyQueue[] {
     return [...new Set(this.#running.values())].filter(({ waiting }) => waiting.length > 0);
   }
 
@@ -45,14 +51,14 @@ export class Rotation {
     this.#change(entry, (waiting) => insert(entry, waiting, isBefore));
   }
 
-  /** Removes a waiting entry; false if it is not waiting. */
+  /** Removes a waiting entry. Returns false if it is not waiting. */
   remove(entry: ScheduledEntry): boolean {
     if (!this.#keys.get(entry.concurrency_key)?.waiting.includes(entry)) return false;
     this.#change(entry, (waiting) => waiting.splice(waiting.indexOf(entry), 1));
     return true;
   }
 
-  /** Takes the entry that runs next; undefined: none may. */
+  /** Removes and returns the entry that runs next. Returns undefined if no entry may run. */
   next(): ScheduledEntry | undefined {
     const { size } = this.#running;
     if (size >= this.#maxConcurrent * (1 + extraShare)) return undefined;
@@ -60,10 +66,10 @@ export class Rotation {
       size < this.#maxConcurrent ? undefined : new Set([...this.#running.values()].map((key) => key.workspace));
     for (const [workspace, keys] of this.#turns) {
       if (busy?.has(workspace)) continue;
-      // Only keys that have something running are passed, which are no more than there are slots.
+      // This skips only keys with a running entry, and there are no more of them than slots.
       const entry = keys.find((key) => this.#isOpen(key))?.waiting[0];
       if (entry === undefined) continue;
-      // Costs nothing, however long the list is.
+      // The cost does not depend on the length of the list.
       this.#change(entry, (waiting) => waiting.shift());
       this.start(entry);
       if (this.#turns.delete(workspace) && keys.length > 0) this.#turns.set(workspace, keys);
@@ -72,14 +78,14 @@ export class Rotation {
     return undefined;
   }
 
-  /** Counts an entry as running that was not waiting for its turn. */
+  /** Counts an entry as running that was not in the waiting list. */
   start(entry: ScheduledEntry): void {
-    const key = this.#keyOf(entry);
+    const key = this.#getKey(entry);
     key.running += 1;
     this.#running.set(entry, key);
   }
 
-  /** Frees the slot of an entry; without effect if it has none. */
+  /** Frees the slot of an entry. Does nothing if the entry has no slot. */
   finish(entry: ScheduledEntry): void {
     const key = this.#running.get(entry);
     if (key === undefined) return;
@@ -94,19 +100,19 @@ export class Rotation {
     return running < capacity && this.#running.size < Math.ceil(this.#maxConcurrent * (1 - reservedShare));
   }
 
-  #keyOf({ concurrency_key: name, kind, workspace_id }: ScheduledEntry): KeyQueue {
+  #getKey({ concurrency_key: name, kind, workspace_id }: ScheduledEntry): KeyQueue {
     const known = this.#keys.get(name);
     if (known !== undefined) return known;
-    // One at a time means in order of (due, id) over everything.
+    // One at a time means one global order by (due, id).
     const workspace = this.#maxConcurrent === 1 ? "" : (workspace_id ?? kind);
     const key = { name, kind, workspace, waiting: [], running: 0, capacity: 1 };
     this.#keys.set(name, key);
     return key;
   }
 
-  /** Changes which entries of a key wait, and lists the key where its first one belongs. */
+  /** Changes the waiting entries of a key and moves the key to the position of its first entry. */
   #change(entry: ScheduledEntry, edit: (waiting: ScheduledEntry[]) => void): void {
-    const key = this.#keyOf(entry);
+    const key = this.#getKey(entry);
     const keys = this.#turns.get(key.workspace) ?? [];
     const first = key.waiting[0];
     edit(key.waiting);
@@ -120,7 +126,7 @@ export class Rotation {
 
 const isBefore = (a: ScheduledEntry, b: ScheduledEntry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
 
-/** Inserts a thing where it belongs in a sorted list, which is most often its end. */
+/** Inserts an item into a sorted list, usually at the end. */
 function insert<T>(one: T, list: T[], precedes: (a: T, b: T) => boolean): void {
   list.splice(list.findLastIndex((other) => precedes(other, one)) + 1, 0, one);
 }

@@ -12,14 +12,14 @@ export interface RunnerOptions
   extends Pick<DispatcherOptions, "store" | "clock" | "handlers">,
     Partial<Pick<DispatcherOptions, "causeRow" | "onError">> {
   readonly wall: WallClock;
-  /** On close: once this is aborted, running entries are no longer awaited. */
+  /** On close, running entries are no longer awaited once this signal is aborted. */
   readonly closeSignal?: AbortSignal;
-  /** On close: how long running entries are awaited, wall-clock time; default: 5 s. */
+  /** How long running entries are awaited on close, in wall-clock milliseconds (default: 5 s). */
   readonly graceMs?: number | undefined;
   /** One entry at a time, in order of (due, id). */
   readonly deterministic?: boolean;
   readonly caps?: Partial<AdvanceLimits>;
-  /** Called at the moment at which another state replaces the present one. */
+  /** Called when another state replaces the present one. */
   readonly onTakeOver?: () => void;
 }
 
@@ -31,22 +31,21 @@ export interface ClockStatus {
   readonly pending: number;
 }
 
-/** Another caller advances the clock just now. */
+/** Another caller is advancing the clock. */
 export class AdvanceUnderWayError extends Error {
   override readonly name = "AdvanceUnderWayError";
 }
 
 /**
- * Over the whole emulator. With half as many, deliveries to a fast receiver miss their goal (test/bench/webhooks.ts):
- * undici lets an open connection pass one turn of the event loop before it writes, so that half of the running
- * deliveries have not reached their receiver yet.
+ * The limit for the whole emulator. With half as many, deliveries to a fast receiver miss their goal
+ * (test/bench/webhooks.ts), because undici waits one turn of the event loop before it writes to an open connection.
  */
 export const maxConcurrent = 64;
 const closingMs = 5_000;
-// One day: longer timers overflow, and one check a day costs nothing.
+// One day, because longer timers overflow.
 const maxSleepMs = 86_400_000;
 
-/** The one dispatcher of the schedule, in every mode (DECISIONS.md, E6). */
+/** The only dispatcher of the schedule, in every mode (DECISIONS.md, E6). */
 export class Runner {
   readonly #options: RunnerOptions;
   #dispatcher: Dispatcher;
@@ -60,38 +59,41 @@ export class Runner {
   private constructor(options: RunnerOptions) {
     this.#options = options;
     const { store, clock } = options;
-    this.#dispatcher = this.#newDispatcher();
+    this.#dispatcher = this.#createDispatcher();
     this.#unwatch = [
       store.watch(schedule, (onlyDeleted) => {
-        // Each outcome removes an entry: no entry comes due by that.
+        // An outcome only removes an entry, so no entry becomes due.
         if (onlyDeleted) return;
         this.#dispatcher.wake();
-        // The time is not awaited: there is no need to find the next entry.
-        if (clock.mode !== "manual" && !this.#advancing) this.#ring();
+        // The time is not awaited, so the next entry is not needed.
+        if (clock.mode !== "manual" && !this.#advancing) this.#wake();
       }),
-      clock.watch(() => this.#ring()),
+      clock.watch(() => this.#wake()),
     ];
     this.#loop = this.#watchTime();
   }
 
-  /** Begins with what became due while nothing ran. */
+  /** Starts with entries that became due while nothing ran. */
   static start(options: RunnerOptions): Runner {
     return new Runner(options);
   }
 
-  async status(): Promise<ClockStatus> {
+  async readStatus(): Promise<ClockStatus> {
     const { store, clock } = this.#options;
     return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...(await readQueueStatus(store)) };
   }
 
-  /** Changes mode or speed. Throws AdvanceUnderWayError while time is being moved. */
+  /** Changes mode or speed. Throws AdvanceUnderWayError while the clock is being advanced. */
   async setClock(settings: ClockSettings, cause?: Cause): Promise<ClockStatus> {
     if (this.#advancing) throw new AdvanceUnderWayError();
     await this.#options.clock.set(settings, cause);
-    return this.status();
+    return this.readStatus();
   }
 
-  /** Moves time (see `advance`), one call at a time. Throws AdvanceUnderWayError, AdvanceTargetInPastError or AdvanceTargetTooFarError. */
+  /**
+   * Advances the clock (see `advance`), one call at a time. Throws AdvanceUnderWayError, AdvanceTargetInPastError or
+   * AdvanceTargetTooFarError.
+   */
   async advance(target: AdvanceTargetMs, cause?: Cause): Promise<AdvanceResult> {
     if (this.#advancing) throw new AdvanceUnderWayError();
     const { clock, caps } = this.#options;
@@ -115,58 +117,58 @@ export class Runner {
   }
 
   /** Resolves when nothing runs and nothing is due at the present time. */
-  whenIdle(): Promise<void> {
-    return this.#dispatcher.whenIdle();
+  waitUntilIdle(): Promise<void> {
+    return this.#dispatcher.waitUntilIdle();
   }
 
-  /** The outcome of an entry that the open transaction adds (see `Dispatcher.waitForOutcome`). */
+  /** Resolves with the outcome of an entry that the open transaction adds (see `Dispatcher.waitForOutcome`). */
   waitForOutcome(id: number): Promise<string> {
     return this.#dispatcher.waitForOutcome(id);
   }
 
-  /** Begins due entries of a cause before all else, and waits for them (see `Dispatcher.prioritize`). */
+  /** Runs due entries of a cause before all others and waits for them (see `Dispatcher.prioritize`). */
   prioritize(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
     return this.#dispatcher.prioritize(cause, isMeant);
   }
 
-  /** Describes the action of a due entry of that kind in a few words; undefined if it continues with its cause. */
+  /** Describes what a due entry of that kind does. Returns undefined if the run has the cause of its entry. */
   describeKind(kind: string): string | undefined {
-    return this.#options.handlers[kind]?.does;
+    return this.#options.handlers[kind]?.action;
   }
 
   /**
-   * Begins again, at the moment at which another state replaces the present one: running entries do not reach it, and
-   * the clock is no longer advanced. Returns the running entries.
+   * Restarts when another state replaces the present one. Running entries cannot change the new state, and an advance
+   * ends. Returns the running entries.
    */
   replaceState(clock: ClockState): readonly ScheduledEntry[] {
     const underWay = this.#dispatcher.abandon();
     this.#options.onTakeOver?.();
     this.#options.clock.replaceState(clock);
-    this.#dispatcher = this.#newDispatcher();
+    this.#dispatcher = this.#createDispatcher();
     return underWay;
   }
 
-  /** Resolves once the clock is no longer being advanced. */
-  async whenAdvanceEnds(): Promise<void> {
+  /** Resolves when no advance is under way. */
+  async waitForAdvance(): Promise<void> {
     await this.#advancing;
   }
 
-  /** Runs due entries for as long as its grace lasts and leaves the rest in the queue. */
+  /** Runs due entries until the grace period ends and leaves the rest in the queue. */
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#ring();
+    this.#wake();
     const enough = new AbortController();
-    const idle = this.#dispatcher.whenIdle().then(() => enough.abort());
+    const idle = this.#dispatcher.waitUntilIdle().then(() => enough.abort());
     const { wall, closeSignal, graceMs = closingMs } = this.#options;
     const waited = AbortSignal.any([enough.signal, ...(closeSignal ? [closeSignal] : [])]);
     await Promise.race([idle, wall.sleep(graceMs, waited)]);
     await this.#dispatcher.stop();
     await Promise.all([this.#advancing, this.#loop]);
     for (const unwatch of this.#unwatch) unwatch();
-    await this.#options.clock.close().catch(() => {}); // A disk that rejects writes must not prevent the emulator from ending.
+    await this.#options.clock.close().catch(() => {}); // A disk that rejects writes must not keep the emulator from closing.
   }
 
-  #newDispatcher(): Dispatcher {
+  #createDispatcher(): Dispatcher {
     return new Dispatcher({
       causeRow: createCauseRowFactory(this.#options),
       onError: () => {},
@@ -175,7 +177,7 @@ export class Runner {
     });
   }
 
-  #ring(): void {
+  #wake(): void {
     this.#changed = true;
     this.#wakeUp?.();
   }
@@ -188,13 +190,13 @@ export class Runner {
       this.#dispatcher.wake();
       const next = clock.mode === "manual" || this.#advancing ? undefined : await findFirstAfter(store, clock.now());
       if (next && clock.mode === "auto") {
-        if (await this.#leap()) await this.#rest(undefined);
-      } else await this.#rest(next && clock.wallUntil(next.due));
+        if (await this.#advanceToNext()) await this.#sleep(undefined);
+      } else await this.#sleep(next && clock.getWallDelay(next.due));
     }
   }
 
-  /** Until the next change; at most for `ms` of wall-clock time, when given. */
-  async #rest(ms: number | undefined): Promise<void> {
+  /** Sleeps until the next change, for at most `ms` of wall-clock time if given. */
+  async #sleep(ms: number | undefined): Promise<void> {
     if (this.#changed) return;
     if (ms === undefined) {
       await new Promise<void>((resolve) => {
@@ -202,24 +204,24 @@ export class Runner {
       });
     } else {
       const change = new AbortController();
-      // A reason of our own: the default one is an exception with a stack, made again each time.
+      // An explicit reason, because the default one is an exception with a stack.
       this.#wakeUp = () => change.abort("changed");
       await this.#options.wall.sleep(Math.min(ms, maxSleepMs), change.signal);
     }
     this.#wakeUp = undefined;
   }
 
-  /** Mode auto: to the next due entry, once nothing runs. Says whether the disk rejected that. */
-  async #leap(): Promise<boolean> {
+  /** In mode auto, advances to the next due entry when nothing runs. Returns whether the disk rejected that. */
+  async #advanceToNext(): Promise<boolean> {
     const { store, clock } = this.#options;
     let refused = false;
     const dispatcher = this.#dispatcher;
-    await dispatcher.whenIdle();
-    // Read again: entries that ran until now may have added an earlier one to the queue.
+    await dispatcher.waitUntilIdle();
+    // Read again, because entries that ran until now may have added an earlier one.
     const next = await findFirstAfter(store, clock.now());
     if (!next || clock.mode !== "auto" || this.#advancing || dispatcher.stopped.aborted) return false;
     await clock.jump(next.due).catch((error) => {
-      // The store rings when writing works again.
+      // The store notifies the runner when writing works again.
       if (!(error instanceof StateReplacedError || error instanceof StoreFailedError)) throw error;
       refused = error instanceof StoreFailedError;
     });

@@ -1,13 +1,13 @@
 import * as z from "zod";
 import type { Cause } from "../store/cause.ts";
-import type { MakeCauseRow } from "../store/causes.ts";
-import { rows, type Transaction } from "../store/port.ts";
+import type { CauseRowFactory } from "../store/causes.ts";
+import { defineRows, type Transaction } from "../store/port.ts";
 import { storedDeadline } from "../store/stored-time.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /**
- * One job at a virtual time. `kind` names its job handler, `ref` the row; entries of one `concurrency_key` (of a
- * webhook, of a contract) share a capacity.
+ * One job at a virtual time. `kind` names its job handler and `ref` its row. Entries with the same `concurrency_key`
+ * (of a webhook or a contract) share a capacity.
  */
 const ScheduledEntry = z.strictObject({
   id: z.int(),
@@ -15,90 +15,98 @@ const ScheduledEntry = z.strictObject({
   due: storedDeadline(z.int()),
   kind: z.string(),
   concurrency_key: z.string(),
-  /** Workspaces take turns; null: of none, such as what a cluster reports to the router. */
+  /** Workspaces take turns. Null for jobs without a workspace, such as reports from a cluster to the router. */
   workspace_id: z.int().nullable(),
   ref: z.string(),
-  /** Id of its cause; null: none, as for a start. */
+  /** Id of its cause. Null without a cause, such as at a start. */
   cause: z.string().nullable(),
 });
 export type ScheduledEntry = z.infer<typeof ScheduledEntry>;
 
 /** The one durable queue (DECISIONS.md, E6). */
-export const schedule = rows<ScheduledEntry, "turn" | "endable" | "asked_by">({
+export const schedule = defineRows<ScheduledEntry, "turn" | "endable" | "asked_by">({
   name: "schedule",
   schema: ScheduledEntry,
   key: (entry) => entry.id,
   numbers: { schedule: (entry) => entry.id },
   indexes: {
-    /** Its order: by due, then by id. */
-    turn: (entry) => dueSortKey(entry.due, entry.id),
+    /** The order of the queue: by due, then by id. */
+    turn: (entry) => toDueSortKey(entry.due, entry.id),
     /**
-     * By concurrency key, for keys whose entries may all end at once: deliveries, which are many, cost nothing here.
+     * By concurrency key, only for keys whose entries may all end at once. Deliveries are many and are not in this
+     * index.
      */
     endable: ({ concurrency_key: key }) => (key.startsWith(endable) ? key : undefined),
-    /** By cause; deliveries are found through their events, and cost nothing here. */
+    /** By cause. Deliveries are found through their events and are not in this index. */
     asked_by: ({ kind, cause }) => (kind === "deliver" ? undefined : (cause ?? undefined)),
   },
 });
 
 const endable = "contract ";
 
-/** The concurrency key of the timers of a contract: they end when the contract leaves its state (DECISIONS.md, C22). */
-export const contractKey = (contractId: number): string => `${endable}${contractId}`;
+/**
+ * The concurrency key of the timers of a contract. The timers end when the contract leaves its state (DECISIONS.md,
+ * C22).
+ */
+export const toContractKey = (contractId: number): string => `${endable}${contractId}`;
 
 /** A string that sorts by due, then by id. */
-export const dueSortKey = (due: number, id: number): string => `${padNumber(due)}:${padNumber(id)}`;
+export const toDueSortKey = (due: number, id: number): string => `${padNumber(due)}:${padNumber(id)}`;
 
 const zeros = Array.from({ length: 16 }, (_, count) => "0".repeat(count));
 
-/** To 15 digits, or unchanged if it has more. Not by padStart, which creates its zeros again each time. */
+/** Pads to 15 digits. Not with padStart, which creates the zeros again each time. */
 function padNumber(number: number): string {
   const digits = String(number);
   return (zeros[15 - digits.length] ?? "") + digits;
 }
 
-/** After every entry that is due at `due`, and before all later ones. */
-export const dueSortKeyEnd = (due: number): string => dueSortKey(due, Number.MAX_SAFE_INTEGER);
+/** Sorts after every entry that is due at `due`, and before all later ones. */
+export const toDueSortKeyEnd = (due: number): string => toDueSortKey(due, Number.MAX_SAFE_INTEGER);
 
 type NewEntry = Omit<ScheduledEntry, "id" | "workspace_id" | "cause"> &
   Partial<Pick<ScheduledEntry, "id" | "workspace_id">>;
 
 /**
- * Adds an entry to the queue, in the caller's own transaction, which has the cause. Without an id it gets the next
- * number; a retry keeps the id of its delivery, so that order is by (due, id).
+ * Adds an entry to the queue in the caller's transaction, which has the cause. Without an id it gets the next number. A
+ * retry keeps the id of its delivery, which preserves the order by (due, id).
  */
 export function enqueue(
   tx: Transaction,
   { id = tx.next("schedule"), due, kind, concurrency_key, workspace_id = null, ref }: NewEntry,
 ): ScheduledEntry {
-  // Named one by one: in Node 20 a copy with a field more would get a hidden class of its own, 400 bytes an entry.
+  // Fields are listed one by one: in Node 20 a copy with an extra field gets a hidden class of its own, which takes 400
+  // bytes per entry.
   const entry = { id, due, kind, concurrency_key, workspace_id, ref, cause: tx.cause?.id ?? null };
   tx.put(schedule, entry);
   return entry;
 }
 
-/** Takes out of the queue whatever a contract waits for. */
+/** Removes all timers of a contract from the queue. */
 export async function endContractEntries(tx: Transaction, contractId: number): Promise<void> {
-  const equals = contractKey(contractId);
+  const equals = toContractKey(contractId);
   for (const entry of await tx.list(schedule, { by: "endable", equals })) dequeue(tx, entry);
 }
 
-/** Takes an entry out of the queue: in the transaction that records its outcome. */
+/** Removes an entry from the queue, in the transaction that records its outcome. */
 export const dequeue = (tx: Transaction, entry: ScheduledEntry): void => tx.delete(schedule, entry.id);
 
-/** Why an entry was put into the queue; its row was written then. */
-export const causeOf = ({ cause }: ScheduledEntry): Cause | undefined => (cause === null ? undefined : { id: cause });
+/** The cause that put an entry into the queue. Its row was written then. */
+export const getCause = ({ cause }: ScheduledEntry): Cause | undefined => (cause === null ? undefined : { id: cause });
 
-/** Cause of the effects of a run: a cause of its own if its handler `does` something, else that of its entry. */
-export function causeOfRun(
+/**
+ * Creates the cause of the effects of a run: a new cause if its handler has an `action`, otherwise the cause of the
+ * entry.
+ */
+export function createRunCause(
   entry: ScheduledEntry,
-  does: string | undefined,
+  action: string | undefined,
   clock: VirtualClock,
-  make: MakeCauseRow,
+  make: CauseRowFactory,
 ): Cause | undefined {
-  if (does === undefined) return causeOf(entry);
+  if (action === undefined) return getCause(entry);
   const id = `timer:${entry.id}`;
   const at = clock.now();
   const movedBy = clock.movedBy?.id;
-  return { id, before: causeOf(entry), row: (before) => make({ id, what: does, at, before, movedBy }) };
+  return { id, before: getCause(entry), createRow: (before) => make({ id, what: action, at, before, movedBy }) };
 }

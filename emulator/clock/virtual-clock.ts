@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { type Clock, createSteadyClock, type WallClock } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
-import { rows, type Store } from "../store/port.ts";
+import { defineRows, type Store } from "../store/port.ts";
 import { lastMoment, storedTime } from "../store/stored-time.ts";
 
 /**
- * `real`: time passes, `speed` times as fast as by the wall clock. `manual`: it stands still until it is advanced.
- * `auto`: it stands still while entries run, else jumps to the next due entry of the schedule.
+ * `real`: time passes, `speed` times as fast as the wall clock. `manual`: time stands still until it is advanced.
+ * `auto`: time stands still while entries run, then jumps to the next due entry.
  */
 export const ClockMode = z.enum(["real", "manual", "auto"]);
 export type ClockMode = z.infer<typeof ClockMode>;
@@ -16,13 +16,18 @@ const ClockState = z.strictObject({
   speed: z.number().positive(),
   /** How far virtual time was ahead of the wall clock when it was last set, in ms; 0 in the modes manual and auto. */
   offset: z.int(),
-  /** The virtual time at which it was last set; in the modes manual and auto, the virtual time. */
+  /** The virtual time at which the clock was last set. In the modes manual and auto it is the virtual time. */
   manual_now: storedTime(z.int()),
 });
 export type ClockState = z.infer<typeof ClockState>;
 
-/** One row: the data of the clock for a restart. */
-export const clockState = rows<ClockState>({ name: "clock", schema: ClockState, key: () => "clock", indexes: {} });
+/** One row with the data of the clock for a restart. */
+export const clockState = defineRows<ClockState>({
+  name: "clock",
+  schema: ClockState,
+  key: () => "clock",
+  indexes: {},
+});
 
 export interface ClockSettings {
   readonly mode?: ClockMode | undefined;
@@ -34,14 +39,14 @@ interface ClockOptions extends ClockSettings {
   readonly keptAt?: number | undefined;
 }
 
-/** A change of the clock that is on its way to the disk, and what was before it. */
-interface Unsure {
+/** A change of the clock that is being written, and the state before it. */
+interface PendingChange {
   before: { readonly state: ClockState; readonly latest: number };
 }
 
 /**
- * Virtual time. It never goes backwards, except with the state: a rewind sets it back, and a change that the disk
- * rejects is rolled back with its transaction.
+ * Virtual time. It never goes backwards on its own: only a rewind sets it back, and a change that the disk rejects is
+ * rolled back with its transaction.
  */
 export class VirtualClock implements Clock {
   readonly #store: Store;
@@ -54,7 +59,7 @@ export class VirtualClock implements Clock {
   #latest: number;
   #written: Promise<unknown> = Promise.resolve();
   /** Oldest first. */
-  readonly #unsure: Unsure[] = [];
+  readonly #unsure: PendingChange[] = [];
 
   private constructor(store: Store, wallNow: () => number, state: ClockState) {
     this.#store = store;
@@ -64,25 +69,25 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Goes on where the stored clock was, or from `keptAt`, the time of a state that was stored then; without a stored
-   * one begins at `now` (default: the wall's time).
+   * Continues from the stored clock, or from `keptAt`, the time of a stored state. Without a stored clock it starts at
+   * `now` (default: the wall-clock time).
    */
   static async open(store: Store, wall: WallClock, given: ClockOptions = {}) {
     const wallNow = createSteadyClock(wall);
     const begin = Math.floor(given.now ?? wallNow());
     const stored = await store.read((view) => view.get(clockState, "clock"));
     const { mode = "real", speed = 1 } = given;
-    const fresh = { mode, speed, offset: aheadOf(wallNow(), mode, begin), manual_now: begin };
+    const fresh = { mode, speed, offset: getOffset(wallNow(), mode, begin), manual_now: begin };
     const clock = new VirtualClock(store, wallNow, stored ?? fresh);
-    if (stored && given.keptAt !== undefined) clock.replaceState(clock.stateAt(given.keptAt));
+    if (stored && given.keptAt !== undefined) clock.replaceState(clock.createStateAt(given.keptAt));
     await clock.set(given);
     return clock;
   }
 
-  /** Milliseconds since the epoch, whole. */
+  /** Milliseconds since the epoch, as an integer. */
   now(): number {
     if (!this.#flows) return this.#state.manual_now;
-    // The wall may have been set back since the state was stored; virtual time then waits for it.
+    // If the wall clock was set back since the state was stored, virtual time waits for it.
     this.#latest = Math.max(this.#latest, computeVirtualTime(this.#state, this.#wallNow()));
     return this.#latest;
   }
@@ -95,70 +100,73 @@ export class VirtualClock implements Clock {
     return this.#state.speed;
   }
 
-  /** Wall-clock milliseconds until virtual `due`; undefined while time stands still. */
-  wallUntil(due: number): number | undefined {
+  /** Wall-clock milliseconds until virtual `due`. Undefined while time stands still. */
+  getWallDelay(due: number): number | undefined {
     return this.#flows ? Math.max(0, Math.ceil((due - this.now()) / this.#state.speed)) : undefined;
   }
 
-  /** Changes mode and speed; time continues from where it is. Resolves once that is durable. */
+  /** Changes mode and speed; time continues from its present value. Resolves when the change is durable. */
   async set(settings: ClockSettings, cause?: Cause): Promise<void> {
     const { mode = this.mode, speed = this.speed } = settings;
     const now = this.now();
-    await this.#write({ mode, speed, offset: aheadOf(this.#wallNow(), mode, now), manual_now: now }, cause);
+    await this.#write({ mode, speed, offset: getOffset(this.#wallNow(), mode, now), manual_now: now }, cause);
     for (const changed of this.#watchers) changed();
   }
 
-  /** Sets the time to `ms` at once, never back. Resolves once that is durable, and only then is it published. */
+  /** Sets the time to `ms`, never back. Resolves when the change is durable. The new time is published only then. */
   async jump(ms: number, cause?: Cause): Promise<void> {
     const from = this.now();
     const to = Math.max(ms, from);
     this.#movedBy = cause;
-    await this.#write(this.#at(to), cause);
+    await this.#write(this.#withTime(to), cause);
     this.#notifyJump(from, to);
   }
 
-  /** Why it is as late as it is, while time is being moved; undefined if it passes by itself. */
+  /** The cause of the advance that is under way. Undefined if time passes by itself. */
   get movedBy(): Cause | undefined {
     return this.#movedBy;
   }
 
-  /** Resolves once the last change of the clock until now is durable, or has failed, as the store then reports. */
-  async durable(): Promise<void> {
+  /** Resolves when all changes of the clock so far are durable or have failed. The store reports failures. */
+  async waitUntilDurable(): Promise<void> {
     await this.#written;
   }
 
-  /** Time stands still in any mode, while it is advanced step by step. Returns the time. */
+  /** Stops time in any mode for an advance. Returns the present time. */
   hold(): number {
     const now = this.now();
-    this.#state = this.#at(now);
+    this.#state = this.#withTime(now);
     this.#held = true;
     return now;
   }
 
-  /** Time passes again, from where it is. */
+  /** Lets time pass again from its present value. */
   release(): void {
-    this.#state = this.#at(this.now());
+    this.#state = this.#withTime(this.now());
     this.#held = false;
     this.#movedBy = undefined;
     for (const changed of this.#watchers) changed();
   }
 
-  /** Calls when mode or speed changed, or time passes again. Returns the function that ends it. */
+  /**
+   * Calls the listener when mode or speed has changed, or when time passes again. Returns a function that removes the
+   * listener.
+   */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
   }
 
-  /** Calls when time does not pass but moves, in virtual milliseconds. Returns the function that ends it. */
+  /** Calls the listener when time jumps, with virtual milliseconds. Returns a function that removes the listener. */
   watchMoves(moved: (from: number, to: number) => void): () => void {
     this.#moveWatchers.add(moved);
     return () => this.#moveWatchers.delete(moved);
   }
 
-  /** The row of a clock that passes as another one does and is at `ms`; omitted: as this one does. */
-  stateAt(ms: number, { mode, speed }: Pick<ClockState, "mode" | "speed"> = this.#state): ClockState {
+  /** Creates the row of a clock at `ms` that passes as another clock does, by default as this one does. */
+  createStateAt(ms: number, { mode, speed }: Pick<ClockState, "mode" | "speed"> = this.#state): ClockState {
     const begin = Math.floor(ms);
-    return { mode, speed, offset: aheadOf(this.#wallNow(), mode, begin), manual_now: begin };
+    return { mode, speed, offset: getOffset(this.#wallNow(), mode, begin), manual_now: begin };
   }
 
   /** Continues as the clock of a state that replaces the present one. */
@@ -173,9 +181,11 @@ export class VirtualClock implements Clock {
     for (const changed of this.#watchers) changed();
   }
 
-  /** Writes down the present time, so that a wall set back before the next start cannot set virtual time back. */
+  /**
+   * Stores the present time, so that a wall clock that is set back before the next start cannot set virtual time back.
+   */
   close(): Promise<void> {
-    return this.#write(this.#at(this.now()));
+    return this.#write(this.#withTime(this.now()));
   }
 
   get #flows(): boolean {
@@ -187,12 +197,12 @@ export class VirtualClock implements Clock {
     for (const moved of this.#moveWatchers) moved(from, to);
   }
 
-  #at(now: number): ClockState {
-    return { ...this.#state, offset: aheadOf(this.#wallNow(), this.mode, now), manual_now: now };
+  #withTime(now: number): ClockState {
+    return { ...this.#state, offset: getOffset(this.#wallNow(), this.mode, now), manual_now: now };
   }
 
   #write(state: ClockState, cause?: Cause): Promise<void> {
-    const unsure: Unsure = { before: { state: this.#state, latest: this.#latest } };
+    const unsure: PendingChange = { before: { state: this.#state, latest: this.#latest } };
     this.#unsure.push(unsure);
     this.#state = state;
     this.#latest = state.manual_now;
@@ -209,10 +219,10 @@ export class VirtualClock implements Clock {
     return written;
   }
 
-  /** Later changes stay, unless they are rolled back, too. */
-  #undoWrite(unsure: Unsure): void {
+  /** Later changes stay unless they are rolled back too. */
+  #undoWrite(unsure: PendingChange): void {
     const at = this.#unsure.indexOf(unsure);
-    // Another state has taken the place of the one that it was of.
+    // Another state has replaced the state of this change.
     if (at === -1) return;
     this.#unsure.splice(at, 1);
     const next = this.#unsure[at];
@@ -225,12 +235,12 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** The virtual time of a stored clock, while it is not advanced. */
+/** The virtual time of a stored clock that is not being advanced. */
 export const computeVirtualTime = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>
   mode === "real"
     ? Math.min(lastMoment, Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed))
     : manual_now;
 
-/** If time stands still the wall clock is irrelevant, and leaves no trace in the state. */
-const aheadOf = (wallNow: number, mode: ClockMode, now: number): number =>
+/** While time stands still, the wall clock is irrelevant and leaves no trace in the state. */
+const getOffset = (wallNow: number, mode: ClockMode, now: number): number =>
   mode === "real" ? now - Math.floor(wallNow) : 0;

@@ -3,7 +3,7 @@ import { type InstallableApp, installableApps } from "../../src/api/emulator/ins
 import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import { parseRequestTarget } from "../http/routing/path.ts";
-import { rows, type Transaction } from "../store/port.ts";
+import { defineRows, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
 import { redeemProviderCode } from "../world/provider.ts";
@@ -97,7 +97,7 @@ export const Installation = z.strictObject({
 });
 export type Installation = z.infer<typeof Installation>;
 
-export const installations = rows<Installation, "state">({
+export const installations = defineRows<Installation, "state">({
   name: "installations",
   schema: Installation,
   key: (row) => row.id,

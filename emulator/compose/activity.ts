@@ -9,7 +9,7 @@ import type { Store } from "../store/port.ts";
 import type { Delivery } from "../webhooks/deliveries.ts";
 import type { DeliveryNotifier, DeliveryUpdate } from "../webhooks/delivery-notifier.ts";
 
-interface Sources {
+interface ActivitySources {
   readonly store: Store;
   readonly requestLog: RequestLog;
   readonly deliveries: DeliveryNotifier;
@@ -22,45 +22,44 @@ interface Move {
   to: number;
 }
 
-type Waiting =
+type PendingUpdate =
   | { readonly state: number }
   | { readonly request: LoggedRequest }
   | { readonly delivery: DeliveryUpdate }
   | { readonly move: Move };
 
-/** Each listener gets at most this many entries, which is more than anyone reads; further ones are counted. */
+/** Each listener gets at most this many entries; further ones are only counted. */
 const everyMs = 100;
 const maxEntries = 250;
 
 /**
- * Publishes events, in batches, and waits for the listener before the next one. Code that serves requests only puts
- * entries into a list that does not grow: words are made here, later. Returns the function that ends it, after the last
- * batch.
+ * Publishes events in batches and waits for the listener before the next batch. Code that serves requests only appends
+ * to a bounded list; the events are created later. Returns a function that stops it after the last batch.
  */
 export function watchActivity(
-  { store, requestLog, deliveries, clock, wall }: Sources,
+  { store, requestLog, deliveries, clock, wall }: ActivitySources,
   tell: (events: readonly EmulatorEvent[]) => Promise<void> | void,
 ): () => Promise<void> {
-  let waiting: Waiting[] = [];
+  let waiting: PendingUpdate[] = [];
   let dropped = 0;
   const ended = new AbortController();
   let wake = () => {};
 
-  const add = (one: Waiting) => {
+  const add = (one: PendingUpdate) => {
     if (waiting.length < maxEntries) waiting.push(one);
     else dropped += 1;
     wake();
   };
-  const moved = (from: number, to: number) => {
+  const addMove = (from: number, to: number) => {
     const last = waiting.at(-1);
-    // Steps with nothing between them are one move.
+    // Advances with nothing in between are one move.
     if (last && "move" in last && last.move.to === from) last.move.to = to;
     else add({ move: { from, to } });
   };
   const unwatch = [
     requestLog.watch((request) => add({ request })),
     deliveries.watch((delivery) => add({ delivery })),
-    clock.watchMoves(moved),
+    clock.watchMoves(addMove),
     store.watchRows([clockState], (changes) => changes === undefined && add({ state: clock.now() })),
   ];
 
@@ -72,7 +71,7 @@ export function watchActivity(
     const told = batch.flatMap((one) => ("delivery" in one ? [one.delivery.delivery] : []));
     const found = told.length === 0 ? [] : await store.read((view) => readCompositeIds(view, told));
     const composites = new Map(told.map((delivery, i) => [delivery, found[i] ?? null]));
-    const events = batch.map((one) => eventOf(one, composites));
+    const events = batch.map((one) => toEvent(one, composites));
     if (events.length > 0) await tell(count === 0 ? events : [...events, { event: "dropped", count }]);
   }
 
@@ -99,10 +98,10 @@ export function watchActivity(
   };
 }
 
-function eventOf(one: Waiting, composites: ReadonlyMap<Delivery, string | null>): EmulatorEvent {
+function toEvent(one: PendingUpdate, composites: ReadonlyMap<Delivery, string | null>): EmulatorEvent {
   if ("state" in one) return { event: "state", at: toIsoMillis(one.state) };
   if ("request" in one) return requestEvent(one.request);
-  if ("delivery" in one) return deliveryEvent(one.delivery, composites.get(one.delivery.delivery) ?? null);
+  if ("delivery" in one) return toDeliveryEvent(one.delivery, composites.get(one.delivery.delivery) ?? null);
   return { event: "clock", from: toIsoMillis(one.move.from), to: toIsoMillis(one.move.to) };
 }
 
@@ -121,7 +120,7 @@ const requestEvent = ({ at, findings, durationMs, ...entry }: LoggedRequest): Em
   duration_ms: durationMs,
 });
 
-const deliveryEvent = (
+const toDeliveryEvent = (
   { delivery, attempt, disabled, at }: DeliveryUpdate,
   composite_id: string | null,
 ): EmulatorEvent => ({

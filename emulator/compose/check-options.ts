@@ -13,28 +13,30 @@ import { InvalidOptionsError } from "./options.ts";
 
 const milliseconds = z.number().min(0);
 const bytes = z.int().min(0);
-const a = <T>(is: (value: unknown) => boolean, what: string) => z.custom<T>(is, what);
+const createCheck = <T>(is: (value: unknown) => boolean, what: string) => z.custom<T>(is, what);
 
 const shape = {
   port: z.int().min(0).max(65_535),
   host: z.string(),
   allowedHosts: z.array(z.string()),
-  trustedProxies: z.array(a<string>((text) => isRange(String(text)), "must be an address or a range (10.0.0.0/8)")),
-  clusterUrls: dictionary(a<string>((text) => isOrigin(String(text)), "must be a URL without a path")),
+  trustedProxies: z.array(
+    createCheck<string>((text) => isRange(String(text)), "must be an address or a range (10.0.0.0/8)"),
+  ),
+  clusterUrls: dictionary(createCheck<string>((text) => isOrigin(String(text)), "must be a URL without a path")),
   file: z.string(),
-  store: a<string>((value) => typeof value === "string", "must be a URL").check((context) => {
+  store: createCheck<string>((value) => typeof value === "string", "must be a URL").check((context) => {
     const problem = storeProblem(String(context.value));
     if (problem !== undefined) context.issues.push({ code: "custom", input: "", message: problem });
   }),
-  schema: a<string>(
+  schema: createCheck<string>(
     (value) => typeof value === "string" && isSchemaName(value),
     "must be lower-case letters, digits and underscores",
   ),
-  onLeaderChange: a<NonNullable<EmulatorOptions["onLeaderChange"]>>(
+  onLeaderChange: createCheck<NonNullable<EmulatorOptions["onLeaderChange"]>>(
     (value) => typeof value === "function",
     "must be a function",
   ),
-  onLeadershipRegained: a<NonNullable<EmulatorOptions["onLeadershipRegained"]>>(
+  onLeadershipRegained: createCheck<NonNullable<EmulatorOptions["onLeadershipRegained"]>>(
     (value) => typeof value === "function",
     "must be a function",
   ),
@@ -42,7 +44,7 @@ const shape = {
   signal: z.instanceof(AbortSignal),
   ephemeral: z.boolean(),
   runFile: z.string(),
-  seed: a<NonNullable<EmulatorOptions["seed"]>>(
+  seed: createCheck<NonNullable<EmulatorOptions["seed"]>>(
     (value) => typeof value === "string" || (typeof value === "object" && value !== null),
     "must be a name or a document",
   ),
@@ -51,20 +53,20 @@ const shape = {
   clock: z.strictObject({
     mode: ClockMode.optional(),
     speed: z.number().positive().optional(),
-    start: a<string>((text) => !Number.isNaN(Date.parse(String(text))), "must be an ISO time").optional(),
+    start: createCheck<string>((text) => !Number.isNaN(Date.parse(String(text))), "must be an ISO time").optional(),
   }),
   graceMs: milliseconds,
   token: z.string().min(1),
-  strict: a<Iterable<string>>(isIterable, "must be a list of names").transform((names, context) => {
+  strict: createCheck<Iterable<string>>(isIterable, "must be a list of names").transform((names, context) => {
     for (const name of names) {
       if (!(strictChecks as readonly string[]).includes(name))
         context.addIssue(`unknown strict check "${name}". ${formatSuggestion(name, strictChecks)}`);
     }
     return names;
   }),
-  otel: a<NonNullable<EmulatorOptions["otel"]>>(isVariables, "must be variables, such as process.env"),
+  otel: createCheck<NonNullable<EmulatorOptions["otel"]>>(isVariables, "must be variables, such as process.env"),
   observed: z.string().min(1),
-  log: a<NonNullable<EmulatorOptions["log"]>>((value) => typeof value === "function", "must be a function"),
+  log: createCheck<NonNullable<EmulatorOptions["log"]>>((value) => typeof value === "function", "must be a function"),
   publicUrl: z.url(),
   lenientSlashes: z.boolean(),
   deterministic: z.boolean(),
@@ -95,7 +97,7 @@ const shape = {
 
 const Options = z.strictObject(shape).partial();
 
-/** Throws InvalidOptionsError, which names all that is wrong: a misspelt option would be one that does nothing. */
+/** Throws InvalidOptionsError, which lists all problems, because a misspelled option would have no effect. */
 export function checkOptions(options: EmulatorOptions): void {
   const { error } = Options.safeParse(options);
   if (error) throw new InvalidOptionsError(`startEmulator: ${error.issues.flatMap(describeIssue).join("; ")}`);
@@ -106,7 +108,7 @@ export function checkOptions(options: EmulatorOptions): void {
     throw new InvalidOptionsError("startEmulator: schema requires store");
 }
 
-/** Describes what is wrong with the URL of a store, without quoting the URL. */
+/** Describes the problem with the URL of a store without quoting the URL. */
 function storeProblem(url: string): string | undefined {
   try {
     parsePostgresUrl(url);

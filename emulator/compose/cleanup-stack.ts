@@ -9,15 +9,15 @@ export class CleanupStack {
     this.#done = new Promise((resolve) => {
       this.#finish = resolve;
     });
-    this.#done.catch(() => {}); // The caller gets the failure without waiting for the end.
+    this.#done.catch(() => {}); // The caller gets the failure without waiting for the cleanup.
   }
 
-  /** Resolves when everything has ended, no matter which call began to end it. */
+  /** Resolves when everything has ended, whichever call started the cleanup. */
   get done(): Promise<void> {
     return this.#done;
   }
 
-  /** Whether it has begun to end. */
+  /** Whether the cleanup has started. */
   get begun(): boolean {
     return this.#running !== undefined;
   }
@@ -26,9 +26,7 @@ export class CleanupStack {
     this.#closers.push(closer);
   }
 
-  /**
-   * Ends everything, once. One closer that fails does not prevent the others from running; the first failure is thrown.
-   */
+  /** Runs all closers once. A failing closer does not prevent the others from running; the first failure is thrown. */
   run(): Promise<void> {
     if (!this.#running) {
       this.#running = this.#runAll();
@@ -50,7 +48,7 @@ export class CleanupStack {
   }
 }
 
-/** The emulator has been closed: it no longer advances time, nor stores, restores or copies a state. */
+/** The emulator has been closed: it no longer advances time or stores, restores or copies a state. */
 export class EmulatorClosedError extends Error {
   override readonly name = "EmulatorClosedError";
 

@@ -5,7 +5,7 @@ import type { AdvanceTargetMs } from "../clock/advance.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { AdvanceTarget, Emulator, EmulatorOptions } from "../published.d.ts";
 import type { Cause } from "../store/cause.ts";
-import type { MakeCauseRow } from "../store/causes.ts";
+import type { CauseRowFactory } from "../store/causes.ts";
 import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
 import { watchActivity } from "./activity.ts";
 import { type CleanupStack, EmulatorClosedError } from "./cleanup-stack.ts";
@@ -21,20 +21,20 @@ interface Parts {
   readonly file: string | undefined;
   readonly requestLog: RequestLog;
   readonly deliveries: DeliveryNotifier;
-  readonly causeRow: MakeCauseRow;
+  readonly causeRow: CauseRowFactory;
   readonly wall: WallClock;
   readonly closing: CleanupStack;
   readonly closeSignal: AbortController;
   readonly startCopy: (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
 }
 
-/** A second is what test runners and supervisors surely leave; so much of it is for requests and deliveries to end. */
+/** Test runners and supervisors wait longer than a second, so requests and deliveries get this much of it to end. */
 const closeMs = 900;
 
-/** The emulator as a program has it in its hands. */
+/** The emulator as a program uses it. */
 export function createEmulatorApi(parts: Parts): Emulator {
   const { terms, options, instanceId, routerUrl, file, closing, closeSignal } = parts;
-  const serving = () => {
+  const requireOpen = () => {
     if (closing.begun) throw new EmulatorClosedError();
     return terms.now;
   };
@@ -55,9 +55,9 @@ export function createEmulatorApi(parts: Parts): Emulator {
       get speed() {
         return terms.latest.clock.speed;
       },
-      advance: async (move) => serving().runner.advance(parseAdvanceTarget(move), moveCause(parts)),
+      advance: async (move) => requireOpen().runner.advance(parseAdvanceTarget(move), moveCause(parts)),
     },
-    ...createSnapshotApi(() => serving().snapshots, parts.startCopy),
+    ...createSnapshotApi(() => requireOpen().snapshots, parts.startCopy),
     watch: (tell) => watchTerms(parts, tell),
     closed: closing.done,
     close: end,
@@ -65,22 +65,22 @@ export function createEmulatorApi(parts: Parts): Emulator {
   };
 
   function end({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    const now = () => closeSignal.abort();
-    if (signal?.aborted) now();
-    else signal?.addEventListener("abort", now, { once: true });
-    if (options.graceMs === undefined) runAfterDelay(closeMs, now);
+    const abort = () => closeSignal.abort();
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+    if (options.graceMs === undefined) runAfterDelay(closeMs, abort);
     return closing.run();
   }
 }
 
-/** A program moves time. */
+/** A program advances the clock. */
 function moveCause({ terms, requestLog, causeRow }: Parts): Cause {
   const { clock } = terms.now;
   const id = `advance:${requestLog.nextNumber()}`;
-  return { id, row: () => causeRow({ id, what: "a program advances the clock", at: clock.now() }) };
+  return { id, createRow: () => causeRow({ id, what: "a program advances the clock", at: clock.now() }) };
 }
 
-/** Publishes events while this process leads, however often it begins to. */
+/** Publishes events whenever this process leads. */
 function watchTerms({ terms, requestLog, deliveries, wall }: Parts, tell: Parameters<Emulator["watch"]>[0]) {
   let ended: Promise<void> = Promise.resolve();
   let end: () => Promise<void> = async () => {};
@@ -99,24 +99,24 @@ function watchTerms({ terms, requestLog, deliveries, wall }: Parts, tell: Parame
 
 const shape = "exactly one of by, to, next: true and untilIdle: true is required";
 
-/** The same in milliseconds. Throws InvalidOptionsError in words where it can mean nothing. */
+/** Converts a duration to milliseconds. Throws InvalidOptionsError if it is invalid. */
 function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
   const [name, ...others] = Object.keys(move ?? {}).filter((key) => move[key as keyof AdvanceTarget] !== undefined);
   if (name === undefined || others.length > 0) throw new InvalidOptionsError(`clock.advance: ${shape}`);
   if ("by" in move) {
     const by = typeof move.by === "string" ? parseDuration(move.by) : move.by;
-    return { by: aNumber(by, "by", move.by, "milliseconds or a duration (PT2H35M, 2h35m)") };
+    return { by: requireNumber(by, "by", move.by, "milliseconds or a duration (PT2H35M, 2h35m)") };
   }
   if ("to" in move) {
     const to = typeof move.to === "string" ? Date.parse(move.to) : move.to;
-    return { to: aNumber(to, "to", move.to, "milliseconds since the epoch or an ISO time") };
+    return { to: requireNumber(to, "to", move.to, "milliseconds since the epoch or an ISO time") };
   }
   if ("next" in move && move.next === true) return { next: true };
   if ("untilIdle" in move && move.untilIdle === true) return { untilIdle: true };
   throw new InvalidOptionsError(`clock.advance: ${shape}, got ${name}: ${JSON.stringify(Object.values(move)[0])}`);
 }
 
-function aNumber(value: unknown, name: string, given: unknown, what: string): number {
+function requireNumber(value: unknown, name: string, given: unknown, what: string): number {
   if (typeof value === "number" && !Number.isNaN(value)) return value;
   throw new InvalidOptionsError(`clock.advance: ${name} must be ${what}, got ${JSON.stringify(given)}`);
 }

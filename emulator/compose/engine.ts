@@ -6,7 +6,7 @@ import { pluralize } from "../../src/base/text.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import type { Observer } from "../../src/verify/observed/apply.ts";
 import { Runner } from "../clock/runner.ts";
-import { dueSortKeyEnd, schedule } from "../clock/schedule.ts";
+import { schedule, toDueSortKeyEnd } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { createContractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { createRouterClient, isReport } from "../cluster/reports/report.ts";
@@ -18,42 +18,42 @@ import { createCollector, createWebhookSender } from "../http/outgoing/webhook-s
 import type { HttpResponse, ObserveAnswer } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorOptions } from "../published.d.ts";
-import type { MakeCauseRow } from "../store/causes.ts";
+import type { CauseRowFactory } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { exportTraces, type TraceExport } from "../trace/export.ts";
-import { deliveryJobHandlers } from "../webhooks/deliver.ts";
+import { createDeliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
 import { getReceiverRules, type Settings } from "../world/settings.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 
-interface Setup {
+interface EngineOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly wall: WallClock;
   readonly settings: Settings;
   readonly faults: Faults;
-  /** Notified of the outcome of deliveries. */
+  /** Receives the outcomes of deliveries. */
   readonly deliveries: DeliveryNotifier;
   readonly links: CausePropagator;
-  readonly causeRow: MakeCauseRow;
+  readonly causeRow: CauseRowFactory;
   readonly instanceId: string;
-  /** Address of the router, once it accepts requests: clusters report to it. */
+  /** Address of the router after it accepts requests. Clusters report to it. */
   readonly routerUrl: Promise<string>;
   readonly graceMs: number | undefined;
-  /** Aborted: nothing is waited for any more. */
+  /** When it aborts, pending work is no longer awaited. */
   readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;
   readonly closing: CleanupStack;
 }
 
-/** Events by itself, and everything that is sent. */
+/** The parts that act without a request: the schedule and everything that is sent. */
 export interface Engine {
   readonly runner: Runner;
   readonly forwarder: Forwarder;
 }
 
 /** Starts to run due entries: deliveries, contract timers and reports of clusters. */
-export function startEngine(setup: Setup): Engine {
+export function startEngine(setup: EngineOptions): Engine {
   const { store, clock, wall, settings, faults, links, closing, log } = setup;
   const forwarder = createForwarder({ wall, mark: `svc-${setup.instanceId}`, links });
   closing.push(() => forwarder.close());
@@ -78,7 +78,7 @@ export function startEngine(setup: Setup): Engine {
     handlers: {
       ...createContractJobHandlers({ clock, settings }),
       ...reportJobHandlers({ clock, wall, deterministic, line, giveUp: log }),
-      ...deliveryJobHandlers({
+      ...createDeliveryJobHandlers({
         clock,
         wall,
         settings,
@@ -96,12 +96,12 @@ export function startEngine(setup: Setup): Engine {
 /** Wall-clock time: a report takes some milliseconds. */
 const maxReportMs = 1_000;
 const lookEveryMs = 5;
-/** At most this many due entries are examined: reports begin at once, and are in front. */
+/** At most this many due entries are examined. Reports are due at once and come first. */
 const looked = 256;
 
 /**
- * When an emulator closes: lets the reports of clusters go out while the router still accepts them. The rest is
- * reported after the next start.
+ * On close, lets the reports of clusters go out while the router still accepts them. The rest is reported after the
+ * next start.
  */
 export async function flushReports(
   { store, clock, wall }: { readonly store: Store; readonly clock: Clock; readonly wall: WallClock },
@@ -112,13 +112,13 @@ export async function flushReports(
   await withTimeout(
     wall,
     maxReportMs,
-    untilNothingIsDue().catch(() => {}),
+    waitUntilNothingIsDue().catch(() => {}),
   ); // A disk that rejects writes does not prevent closing.
   enough.abort("enough");
 
-  async function untilNothingIsDue(): Promise<void> {
+  async function waitUntilNothingIsDue(): Promise<void> {
     while (!signal.aborted) {
-      const slice = { by: "turn", to: dueSortKeyEnd(clock.now()), limit: looked } as const;
+      const slice = { by: "turn", to: toDueSortKeyEnd(clock.now()), limit: looked } as const;
       const due = await store.read((view) => view.list(schedule, slice));
       if (!due.some(({ kind }) => isReport(kind))) return;
       await wall.sleep(lookEveryMs, signal);
@@ -133,7 +133,7 @@ interface Sources {
   readonly log: (line: string) => void;
 }
 
-/** Sends spans where the variables say; undefined if they name no address. */
+/** Sends spans to the address in the variables. Undefined if they name no address. */
 export function createTraceExport(
   { otel, deterministic = false }: EmulatorOptions,
   { store, wall, requestLog, log }: Sources,
@@ -152,16 +152,16 @@ export function createTraceExport(
   });
 }
 
-/** How listeners ask an observer. Streams and bytes pass unchanged. */
+/** How listeners call an observer. Streams and bytes pass unchanged. */
 export const observeWith =
   (observer: Observer): ObserveAnswer =>
   (operation: Operation, answer: HttpResponse) => {
     const { status, headers, body } = answer;
     if (answer.isForeign || (body !== undefined && typeof body !== "string")) return undefined;
-    const found = observer.response(operation, { status, headers, body });
+    const found = observer.applyToResponse(operation, { status, headers, body });
     if (!found) return undefined;
     const finding = found.rules
       .map(({ id, count, at }) => `${id} (observed ${pluralize(count, "time")}, last at ${at})`)
       .join("; ");
-    return { answer: { ...answer, ...found.response }, finding };
+    return { answer: { ...answer, ...found.applyToResponse }, finding };
   };

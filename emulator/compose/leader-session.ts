@@ -21,7 +21,7 @@ import { IssuerKeys } from "../router/apps/issuer-keys.ts";
 import { allowsBrowserApp } from "../router/oidc/discovery.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Cause } from "../store/cause.ts";
-import { type MakeCauseRow, readLastRequestNumber } from "../store/causes.ts";
+import { type CauseRowFactory, readLastRequestNumber } from "../store/causes.ts";
 import type { ClaimedRunFile } from "../store/file/run-file.ts";
 import { type Store, StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
@@ -34,17 +34,17 @@ import { createRenewableIds } from "../world/provider.ts";
 import type { Settings } from "../world/settings.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
 import { createTraceExport, flushReports, startEngine } from "./engine.ts";
-import { consoleReader, type Listeners, toReachableUrl } from "./listeners.ts";
+import { createConsoleReader, type Listeners, toReachableUrl } from "./listeners.ts";
 import { checkClusterUrls, resolvePublicUrl, resolveStartTime } from "./options.ts";
-import { clusterParts, routerParts, toRunningCluster } from "./service-parts.ts";
-import { type HotStandby, leaderAddress } from "./standby.ts";
+import { createClusterParts, createRouterParts, toRunningCluster } from "./service-parts.ts";
+import { type HotStandby, toLeaderAddress } from "./standby.ts";
 import { collections } from "./state/collections.ts";
 import { createSeedWriter, formatStaleTimeWarning } from "./state/initial-state.ts";
 import { type DatabaseOptions, openState, watchFiles } from "./state/open-state.ts";
 import { getStandardSet, type Seed } from "./state/seed.ts";
 import type { StateSource } from "./state-source.ts";
 
-/** Resources of a process from its start to its end, whether it leads or not. */
+/** Resources that a process has from start to end, whether it leads or not. */
 export interface ProcessContext {
   readonly options: EmulatorOptions;
   readonly seed: Seed;
@@ -54,44 +54,44 @@ export interface ProcessContext {
   readonly process: NonNullable<Liveness["process"]>;
   /** Real path of the state. */
   readonly file: string | undefined;
-  /** The router's address, as it is bound. */
+  /** The router's address after it is bound. */
   readonly routerUrl: string;
   readonly settings: Settings;
   readonly requestLog: RequestLog;
   readonly deliveries: DeliveryNotifier;
   readonly counters: Counters;
-  readonly causeRow: MakeCauseRow;
+  readonly causeRow: CauseRowFactory;
   readonly links: CausePropagator;
   readonly listeners: Listeners;
-  /** Undefined: the state is not shared. */
+  /** Undefined if the state is not shared. */
   readonly standby: HotStandby | undefined;
   readonly runFile: ClaimedRunFile;
-  /** Undefined: everything is as it is declared. */
+  /** Undefined to use the declared behavior. */
   readonly observer: Observer | undefined;
-  /** Aborted: nothing is waited for any more. */
+  /** When it aborts, pending work is no longer awaited. */
   readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;
-  /** Ends the process's part in it, once the response under way is sent. */
+  /** Ends the process's use of it after the pending response is sent. */
   readonly stop: () => void;
 }
 
-/** How a term begins. */
+/** How a leader session starts. */
 export interface LeaderSessionOptions {
   /** Contents of a new state, instead of the seed. */
   readonly origin?: StateSource | undefined;
-  /** Token of the control plane, if the state has none yet. */
+  /** Token of the control plane if the state has none yet. */
   readonly token: string;
-  /** Whether the process has led before: its clock is what others have set meanwhile. */
+  /** Whether the process has led before. Its clock then continues from the shared state. */
   readonly isAgain?: boolean;
-  /** Ends the waiting for leadership. */
+  /** Aborts the wait for leadership. */
   readonly unwanted: AbortSignal;
   /** Called as soon as this process leads. */
   readonly leads: (leadership: Leadership) => void;
 }
 
 /**
- * Everything that exists while this process serves the state: from when it leads to when another one does, or to its
- * end.
+ * Everything that exists while this process serves the state: from when it leads until another process does, or until
+ * it ends.
  */
 export interface LeaderSession {
   readonly store: Store;
@@ -101,15 +101,15 @@ export interface LeaderSession {
   readonly snapshots: Snapshots;
   readonly clusters: readonly RunningCluster[];
   readonly token: string;
-  /** Undefined: no other process can lead. */
+  /** Undefined if no other process can lead. */
   readonly leadership: Leadership | undefined;
   /** Lets pending work end, and hands over to the next leader. */
   end(): Promise<void>;
-  /** Ends without waiting for anything: another process leads. */
-  giveUp(): Promise<void>;
+  /** Ends without waiting, because another process leads. */
+  abandon(): Promise<void>;
 }
 
-/** Opens the state, as soon as this process leads, and serves it. Nothing of it is left running where that fails. */
+/** Opens the state when this process leads, and serves it. If that fails, nothing is left running. */
 export async function startLeaderSession(
   context: ProcessContext,
   beginning: LeaderSessionOptions,
@@ -139,7 +139,7 @@ async function open(
   let now: (() => number) | undefined;
   const state = await openState({
     file,
-    database: options.store === undefined ? undefined : inDatabase(options.store),
+    database: options.store === undefined ? undefined : toDatabaseOptions(options.store),
     seed,
     ids,
     wall,
@@ -176,9 +176,9 @@ async function open(
   const sessions = new Sessions(createRandomIds(), wall);
   const hideControlTokens = createTokenMask({ token, sessions });
   if (kept) faults.replaceState(kept.beside.faults);
-  let opened = (_url: string) => {};
+  let resolveUrl = (_url: string) => {};
   const whenOpen = new Promise<string>((resolve) => {
-    opened = resolve;
+    resolveUrl = resolve;
   });
   const { runner, forwarder } = startEngine({
     ...{ store, clock, wall, settings, faults, deliveries, links, causeRow, instanceId, log, closing, closeSignal },
@@ -189,12 +189,12 @@ async function open(
   closing.push(() => pdfs.close());
 
   const world = { store, clock, wall, ids, settings };
-  // With --deterministic what clusters report is at one place in the request log: before the request that it is due to.
-  const reported = async (cause: Cause) => {
+  // With --deterministic, reports of clusters have a fixed place in the request log: before the next request.
+  const prioritizeReports = async (cause: Cause) => {
     await runner.prioritize(cause.id, isReport);
   };
   const faultFor = findIncomingFault(faults, forwarder.isOwn);
-  const served = { clock, faultFor, ...(settings.deterministic && { beforeAnswer: reported }) };
+  const served = { clock, faultFor, ...(settings.deterministic && { beforeAnswer: prioritizeReports }) };
   const inboxes = new Map<string, Inbox>();
   const emulated = state.clusters.filter(({ external_url }) => external_url === null);
   checkClusterUrls(
@@ -251,42 +251,46 @@ async function open(
     instance,
     sessions,
     tokens,
-    readConsole: consoleReader(),
+    readConsole: createConsoleReader(),
     observedClaims: context.observer?.observations.seen,
   };
   const told = clusters.map(({ id, url }) => ({ id, url }));
   await runFile.update({ clusters: told, token });
   closing.push(() => listeners.leave(front));
-  front.open({ ...served, allowsOrigin: allowsBrowserApp(router), parts: routerParts({ router, control }, token) });
+  front.open({
+    ...served,
+    allowsOrigin: allowsBrowserApp(router),
+    parts: createRouterParts({ router, control }, token),
+  });
   if (standby && leadership) {
     const key = createRandomIds().token(32);
-    const address = leaderAddress({ router_url: ourRouter, key }, options.host, state.clusters, clusters);
+    const address = toLeaderAddress({ router_url: ourRouter, key }, options.host, state.clusters, clusters);
     await standby.lead(address, token);
     await leadership.publishAddress(address).catch((cause) => {
       throw new StoreFailedError("The leader cannot be announced to the standbys", { cause });
     });
   }
-  opened(routerUrl);
+  resolveUrl(routerUrl);
   closing.push(() => flushReports({ store, clock, wall }, closeSignal));
 
   return {
     ...{ store, blobs, clock, runner, snapshots, token, leadership },
     clusters: await Promise.all(clusters.map((cluster) => toRunningCluster(store, cluster))),
     end: () => closing.run(),
-    giveUp() {
+    abandon() {
       givenUp.abort();
       return closing.run();
     },
   };
 
-  /** An external cluster is only remembered; an emulated one gets a listener on the next port. */
+  /** An external cluster is only registered; an emulated one gets a listener on the next port. */
   async function listenAs(row: ClusterRow): Promise<Cluster> {
     const { external_url, position, ...rest } = row;
     if (external_url !== null) {
       const url = external_url.replace(/\/$/, "");
       return { ...rest, url, reachedAt: url, external: true };
     }
-    const bound = standby ? standby.listenerOf(row.id, position) : listeners.bindCluster(row.id, position);
+    const bound = standby ? standby.getListener(row.id, position) : listeners.bindCluster(row.id, position);
     const { listener, url: reachedAt } = await bound;
     closing.push(() => listeners.leave(listener));
     const url = resolvePublicUrl(row.id, reachedAt, { ...options, routerUrl });
@@ -295,19 +299,19 @@ async function open(
     inboxes.set(cluster.id, inbox);
     listener.open({
       ...served,
-      ...clusterParts({ ...world, blobs, cluster, pdfs, getStandardSet }, inbox),
+      ...createClusterParts({ ...world, blobs, cluster, pdfs, getStandardSet }, inbox),
     });
     return cluster;
   }
 
-  /** Other processes may share the state; they learn this one's addresses once it leads. */
-  function inDatabase(url: string): DatabaseOptions {
-    // A name for each term: a late statement of the one before is not taken for one of this.
+  /** Other processes may share the state. They learn this one's addresses when it leads. */
+  function toDatabaseOptions(url: string): DatabaseOptions {
+    // Each term has its own name, so that a late statement of the previous term is not mistaken for one of this term.
     const candidate = {
       instance: createRandomIds().uuid(),
       address: null,
       token: options.token,
-      newToken: () => beginning.token,
+      createToken: () => beginning.token,
     };
     return {
       url,

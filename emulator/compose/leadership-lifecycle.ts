@@ -4,62 +4,67 @@ import type { Leadership } from "../store/postgres/leadership.ts";
 import { type LeaderSession, type ProcessContext, startLeaderSession } from "./leader-session.ts";
 import type { StateSource } from "./state-source.ts";
 
-/** Delay before the next attempt to lead, if the database is away. */
+/** Delay before the next attempt to lead if the database is unreachable. */
 const againMs = 500;
 
-interface Options {
+interface LifecycleOptions {
   readonly context: ProcessContext;
-  /** Token of the control plane, if the state has none yet. */
+  /** Token of the control plane if the state has none yet. */
   readonly token: string;
-  /** Aborted: it is no longer to lead. */
+  /** When it aborts, the process must not lead any more. */
   readonly unwanted: AbortSignal;
   /** Called as soon as this process leads, before it serves anything. */
   readonly leads: (leadership: Leadership) => void;
-  /** Called once it serves a state again that another process led meanwhile. */
+  /** Called when it serves a state again that another process led meanwhile. */
   readonly again: () => void;
   /** Called with the reason why this process can no longer lead. */
   readonly refused: (error: Error) => void;
 }
 
-/** Life of one process with a state that several share: it stands by, leads, loses that, stands by and leads again. */
+/**
+ * The life of a process whose state several processes share: it stands by, leads, loses leadership and stands by again.
+ */
 export class LeadershipLifecycle {
-  readonly #options: Options;
+  readonly #options: LifecycleOptions;
   #term: LeaderSession | undefined;
-  /** The present one, or the last. */
+  /** The current session, or the last one. */
   #latest: LeaderSession | undefined;
   #going: Promise<void> = Promise.resolve();
   readonly #watchers = new Set<(term: LeaderSession | undefined) => void>();
 
-  constructor(options: Options) {
+  constructor(options: LifecycleOptions) {
     this.#options = options;
   }
 
-  /** Resolves once this process leads for the first time. Fails as a start does. */
+  /** Resolves when this process leads for the first time. Fails as a start does. */
   async begin(origin: StateSource | undefined): Promise<void> {
     const first = await this.#startSession(origin);
     if (first.leadership) this.#going = this.#followLeadership(first, first.leadership);
   }
 
-  /** The present one. @throws {StoreFailedError} while another process leads. */
+  /** The current session. @throws {StoreFailedError} while another process leads. */
   get now(): LeaderSession {
     if (!this.#term)
       throw new StoreFailedError("Another process leads this store now. Requests to this one are forwarded to it");
     return this.#term;
   }
 
-  /** The present one, or the last. */
+  /** The current session, or the last one. */
   get latest(): LeaderSession {
     return this.#latest ?? this.now;
   }
 
-  /** Calls at once, and whenever this process begins to lead, or ends to. Returns the function that ends it. */
+  /**
+   * Calls the listener at once, and whenever this process starts or stops leading. Returns a function that removes the
+   * listener.
+   */
   watch(changed: (term: LeaderSession | undefined) => void): () => void {
     this.#watchers.add(changed);
     changed(this.#term);
     return () => void this.#watchers.delete(changed);
   }
 
-  /** Ends the present one; called once it is no longer to lead. */
+  /** Ends the current session. Call it after the process must not lead any more. */
   async end(): Promise<void> {
     const term = this.#term;
     await term?.end();
@@ -70,12 +75,12 @@ export class LeadershipLifecycle {
     const { context, unwanted, again, refused } = this.#options;
     let term = first;
     for (let leadership = led; ; ) {
-      await Promise.race([leadership.lost, aborted(unwanted)]);
+      await Promise.race([leadership.lost, waitForAbort(unwanted)]);
       if (!leadership.isLost || unwanted.aborted) return;
       context.standby?.standBy();
       context.log("another process leads this store now. Requests to this one are forwarded to it");
       this.#setSession(undefined);
-      await term.giveUp().catch((error) => context.log(String(error)));
+      await term.abandon().catch((error) => context.log(String(error)));
       try {
         term = await this.#startSession(undefined);
       } catch (error) {
@@ -87,23 +92,23 @@ export class LeadershipLifecycle {
     }
   }
 
-  /** Leads as soon as that is possible. Once the database was reached, no trouble of it ends the waiting. */
+  /** Leads as soon as possible. After the first connection, database errors do not end the wait. */
   async #startSession(origin: StateSource | undefined): Promise<LeaderSession> {
     const { context, token, unwanted, leads } = this.#options;
     const { standby, wall, log } = context;
     const isAgain = this.#latest !== undefined;
     for (let told: string | undefined; ; ) {
       let led: Leadership | undefined;
-      const toldLeads = (now: Leadership) => {
+      const setLeadership = (now: Leadership) => {
         led = now;
         leads(now);
       };
       try {
-        const term = await startLeaderSession(context, { origin, token, unwanted, isAgain, leads: toldLeads });
+        const term = await startLeaderSession(context, { origin, token, unwanted, isAgain, leads: setLeadership });
         this.#setSession(term);
         return term;
       } catch (error) {
-        // As soon as the database has answered, it is known that another process leads.
+        // After a response from the database, it is known that another process leads.
         if (led && error instanceof StoreFailedError) await withTimeout(wall, againMs, led.lost);
         const isLasting = error instanceof StateFormatError || !(standby?.hasSeen || led?.isLost);
         if (!standby || isLasting || unwanted.aborted) throw error;
@@ -122,7 +127,7 @@ export class LeadershipLifecycle {
   }
 }
 
-const aborted = (signal: AbortSignal): Promise<void> =>
+const waitForAbort = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });

@@ -7,28 +7,28 @@ import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 import { InvalidOptionsError } from "./options.ts";
-import { readyPart } from "./service-parts.ts";
+import { createReadyPart } from "./service-parts.ts";
 
 interface Setup {
   readonly options: Pick<EmulatorOptions, "port" | "host" | "store" | "publicUrl" | "clusterUrls">;
-  /** Options that all of them share. */
+  /** Options that all listeners share. */
   readonly duties: Omit<ListenerOptions, "name">;
   readonly links: CausePropagator;
   readonly instanceId: string;
   readonly closing: CleanupStack;
 }
 
-/** A listener that is bound, with the address that it is bound to. */
+/** A bound listener with its address. */
 export interface BoundListener {
   readonly listener: Listener;
   readonly url: string;
 }
 
-/** The listeners of one emulator: the router's, and one for each emulated cluster on the ports that follow. */
+/** The listeners of one emulator: the router's, and one per emulated cluster on the following ports. */
 export class Listeners {
   readonly #setup: Setup;
   readonly front: Listener;
-  /** Whether other processes may lead the same state: a listener then hands over before it is closed. */
+  /** Whether other processes may lead the same state. A listener then hands over before it is closed. */
   readonly isShared: boolean;
   /** Listeners of clusters, whether this process leads or not. */
   readonly #shared: Listener[] = [];
@@ -37,13 +37,13 @@ export class Listeners {
     this.#setup = setup;
     const { options, duties, instanceId, closing } = setup;
     this.isShared = options.store !== undefined;
-    const whileStarting = [readyPart(instanceId)];
+    const whileStarting = [createReadyPart(instanceId)];
     const { isShared } = this;
     this.front = createListener({ ...duties, isShared, publicUrl: options.publicUrl, name: "router", whileStarting });
     closing.push(() => this.front.close());
   }
 
-  /** Binds the router's, which says that it is not ready yet. Resolves with its address. */
+  /** Binds the listener of the router, which responds that it is not ready. Resolves with its address. */
   async listen(): Promise<string> {
     const { options, links } = this.#setup;
     const url = await this.front.listen(options.port ?? 0, options.host);
@@ -51,7 +51,7 @@ export class Listeners {
     return url;
   }
 
-  /** Binds that of a cluster. Where the router has a port of its own, the clusters have those that come after it. */
+  /** Binds the listener of a cluster. If the router has a fixed port, the clusters have the ports after it. */
   readonly bindCluster = async (id: string, position: number): Promise<BoundListener> => {
     const { options, duties, links } = this.#setup;
     const { port = 0, host, clusterUrls } = options;
@@ -64,19 +64,16 @@ export class Listeners {
     return { listener, url };
   };
 
-  /** Has no listener answer here any more, where another process will; elsewhere closes it. */
+  /** Stops all listeners: closes them, or lets them respond that another process takes over. */
   readonly leave = (listener: Listener): Promise<void> => (this.isShared ? listener.handOver() : listener.close());
 
-  /** Closes those of clusters that another process answers for by now. */
+  /** Closes the listeners of clusters that another process serves. */
   async closeShared(): Promise<void> {
     await Promise.all(this.#shared.map((listener) => listener.close()));
   }
 }
 
-/**
- * An address under which others find a listener: one of this machine, where it listens on all of them; else the one that it
- * listens on.
- */
+/** An address at which others reach a listener: one of this machine if it listens on all of them, otherwise its own. */
 export function toReachableUrl(url: string, host: string | undefined): string {
   if (host !== "0.0.0.0" && host !== "::") return url;
   const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
@@ -84,10 +81,10 @@ export function toReachableUrl(url: string, host: string | undefined): string {
   return found ? `http://${found.address}:${new URL(url).port}` : url;
 }
 
-/** Next to the bundle that ships; a checkout has what it built last. */
+/** Next to the bundle in the package. A checkout has the result of its last build. */
 const folder = new URL(import.meta.url.endsWith(".ts") ? "../../dist/console/" : "./console/", import.meta.url);
 
-/** The build's description of the files (build/console.ts writes it). */
+/** The build's description of the files, which build/console.ts writes. */
 interface Manifest {
   readonly script: string;
   readonly style: string;
@@ -95,11 +92,8 @@ interface Manifest {
   readonly types: Readonly<Record<string, string>>;
 }
 
-/**
- * Reads the console's files at the first request for one of them, and caches them: an emulator whose console is not
- * opened has none.
- */
-export function consoleReader(): ReadConsole {
+/** Reads the console's files at the first request and caches them, because most emulators never open the console. */
+export function createConsoleReader(): ReadConsole {
   let reading: Promise<ConsoleBundle> | undefined;
   return () => {
     reading ??= readConsole().catch((cause) => {

@@ -5,8 +5,7 @@ import type { StartReplayEmulator } from "../../src/verify/replay/replay.ts";
 import { InvalidOptionsError } from "./options.ts";
 
 /**
- * Reads a corpus for an emulator that imitates the service it was recorded from. Differences that are not applied are
- * described in words.
+ * Reads a corpus for an emulator that imitates the recorded service. Describes the differences that are not applied.
  */
 export async function openObserver(
   folder: string,

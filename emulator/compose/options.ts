@@ -12,9 +12,9 @@ export function createSettings(options: EmulatorOptions, publicUrl: string): Set
   return { ...defaultSettings, publicUrl, ...given, strict: new Set(options.strict) as Settings["strict"] };
 }
 
-/** The seed that the options name; throws with every wrong field named. */
+/** Reads the seed in the options. Throws an error that lists every invalid field. */
 export function resolveSeed({ seed = "demo" }: EmulatorOptions): Seed {
-  if (typeof seed !== "string") return givenSeed(seed);
+  if (typeof seed !== "string") return readSeedOption(seed);
   if (!isNamedSeed(seed)) {
     throw new InvalidOptionsError(`Seed "${seed}" not found. Known: ${Object.keys(namedSeeds).join(", ")}`);
   }
@@ -22,12 +22,12 @@ export function resolveSeed({ seed = "demo" }: EmulatorOptions): Seed {
   return parsedSeeds[seed];
 }
 
-/** Read once in a process: emulators that begin with one only read it. */
+/** Parsed once per process, because emulators only read it. */
 const parsedSeeds: Partial<Record<keyof typeof namedSeeds, Seed>> = {};
 
 const isNamedSeed = (name: string): name is keyof typeof namedSeeds => Object.hasOwn(namedSeeds, name);
 
-function givenSeed(seed: object): Seed {
+function readSeedOption(seed: object): Seed {
   try {
     return parseSeed(seed);
   } catch (cause) {
@@ -35,7 +35,7 @@ function givenSeed(seed: object): Seed {
   }
 }
 
-/** Options of a copy of a running emulator: next to it, and stored nowhere. Its clock continues as the state says. */
+/** Options of a copy of a running emulator, which is not stored. Its clock continues from the state. */
 export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
   const {
     port,
@@ -55,7 +55,7 @@ export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
   return { ...rest, ephemeral: true };
 }
 
-/** Virtual milliseconds at which a new state begins; undefined: now. */
+/** The virtual time of a new state in milliseconds. Undefined for now. */
 export function resolveStartTime({ clock, deterministic }: EmulatorOptions, seed: Seed): number | undefined {
   const start = clock?.start ?? (deterministic ? seed.time : undefined);
   return start === undefined ? undefined : Date.parse(start);
@@ -66,15 +66,15 @@ export class InvalidOptionsError extends Error {
   override readonly name = "InvalidOptionsError";
 }
 
-/** Addresses at which clients find the listeners, as far as they are configured. */
+/** Configured addresses at which clients find the listeners. */
 interface PublicUrls {
   readonly publicUrl?: string | undefined;
   readonly clusterUrls?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
- * Address at which clients find the listener of a cluster: the configured one; else next to the router, if ports are
- * forwarded unchanged; else where it listens.
+ * The address at which clients reach the listener of a cluster: the configured one, the one next to the router if ports
+ * are forwarded unchanged, or the one where it listens.
  */
 export function resolvePublicUrl(
   id: string,
@@ -93,7 +93,7 @@ interface Beside extends PublicUrls {
   readonly routerUrl: string;
 }
 
-/** Throws InvalidOptionsError if an address is given for a cluster that has no listener here. */
+/** Throws InvalidOptionsError if an address is given for a cluster without a listener. */
 export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly string[]): void {
   const unknown = Object.keys(clusterUrls).filter((id) => !ids.includes(id));
   if (unknown.length === 0) return;
@@ -101,5 +101,5 @@ export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly
 }
 
 /** The names by which clients call the listeners. */
-export const publicNames = ({ publicUrl, clusterUrls = {} }: PublicUrls): readonly string[] =>
+export const listPublicNames = ({ publicUrl, clusterUrls = {} }: PublicUrls): readonly string[] =>
   [...(publicUrl === undefined ? [] : [publicUrl]), ...Object.values(clusterUrls)].map((url) => new URL(url).hostname);

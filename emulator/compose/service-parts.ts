@@ -18,23 +18,24 @@ import type { Store } from "../store/port.ts";
 import type { Cluster } from "../world/clusters.ts";
 import { getFirstWorkspace } from "../world/workspaces.ts";
 
-const of = (service: "contracts" | "storage") => registry.filter((operation) => operation.service.name === service);
+const listOperations = (service: "contracts" | "storage") =>
+  registry.filter((operation) => operation.service.name === service);
 
 /** Routes of a cluster's listener: the contract API, the signed storage, and requests that the router forwards. */
-export const clusterParts = (world: ClusterContext, inbox: Inbox): Pick<ServedParts, "parts" | "fallback"> => ({
+export const createClusterParts = (world: ClusterContext, inbox: Inbox): Pick<ServedParts, "parts" | "fallback"> => ({
   parts: [
     createPart({
-      operations: of("contracts"),
+      operations: listOperations("contracts"),
       handlers: contractApiHandlers,
       authenticate: { "api-key": createApiKeyAuthenticator(world) },
       world,
     }),
-    createPart({ operations: of("storage"), handlers: storageHandlers, world }),
+    createPart({ operations: listOperations("storage"), handlers: storageHandlers, world }),
   ],
   fallback: createForwardedHandler(world, inbox),
 });
 
-/** A cluster as programs see it. */
+/** The context of a cluster, with the routes that programs use. */
 export async function toRunningCluster(
   store: Store,
   { id, reachedAt, key, external }: Cluster,
@@ -51,36 +52,39 @@ export async function toRunningCluster(
   };
 }
 
-const routerPartsOf = (service: "router" | "emulator") =>
+const listRouterOperations = (service: "router" | "emulator") =>
   registry.filter((operation) => operation.service.name === service);
 
 const control = guardHandlers(controlHandlers);
 
 /** The routing service. */
-const routerPart = (world: RouterContext): Part =>
+const createRouterPart = (world: RouterContext): Part =>
   createPart({
-    operations: routerPartsOf("router"),
+    operations: listRouterOperations("router"),
     handlers: routerHandlers,
     authenticate: routerAuthenticators,
     world,
   });
 
 /** Routes of the router's listener: the routing service, and the control plane (DECISIONS.md, E2). */
-export const routerParts = (
+export const createRouterParts = (
   worlds: { readonly router: RouterContext; readonly control: ControlContext },
   token: string,
 ): readonly [Part, Part] => [
-  routerPart(worlds.router),
+  createRouterPart(worlds.router),
   createPart({
-    operations: routerPartsOf("emulator"),
+    operations: listRouterOperations("emulator"),
     handlers: control,
     authenticate: createAuthenticators({ token, tokens: worlds.control.tokens, sessions: worlds.control.sessions }),
     world: worlds.control,
   }),
 ];
 
-/** Routes of the router's listener while the emulator starts: its identity, its liveness, and that it is not ready. */
-export const readyPart = (instanceId: string): Part =>
+/**
+ * Routes of the router's listener while the emulator starts: its identity, its liveness, and the response that it is
+ * not ready.
+ */
+export const createReadyPart = (instanceId: string): Part =>
   createPart({
     operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),
     handlers: {

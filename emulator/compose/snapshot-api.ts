@@ -11,10 +11,10 @@ export { HistoryUnavailableError, RewindOutOfRangeError, RewindTargetInFutureErr
 
 type StartCopy = (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
 
-/** The names that are given where a program gives none. */
+/** The default names of snapshots. */
 const givenName = /^snapshot-(\d+)$/i;
 
-/** Functions with which a program saves states, restores them and starts another emulator with the present one. */
+/** Functions with which a program saves and restores states, and starts another emulator with the present one. */
 export function createSnapshotApi(
   snapshots: () => Snapshots,
   startCopy: StartCopy,
@@ -29,7 +29,10 @@ export function createSnapshotApi(
 
   return {
     async snapshot(name, options) {
-      const { at, ...saved } = await snapshots().save(name === undefined ? await nextName() : checked(name), options);
+      const { at, ...saved } = await snapshots().save(
+        name === undefined ? await nextName() : checkSnapshotName(name),
+        options,
+      );
       return { name: saved.name, at: at! };
     },
     async restore(snapshot) {
@@ -37,15 +40,15 @@ export function createSnapshotApi(
       return { backupSnapshot };
     },
     async rewind(target) {
-      const { backupSnapshot } = await snapshots().rewind(checkedTarget(target));
+      const { backupSnapshot } = await snapshots().rewind(parseRewindTarget(target));
       return { backupSnapshot };
     },
     fork: async () => startCopy(splitAtLineEnds(await snapshots().exportPresent("fork"))),
   };
 }
 
-/** Throws InvalidOptionsError for what the control plane would not take either. */
-function checkedTarget(target: Rewind): RewindTarget {
+/** Throws InvalidOptionsError for a name that the control plane would reject. */
+function parseRewindTarget(target: Rewind): RewindTarget {
   const to = "to" in target && typeof target.to === "number" ? new Date(target.to).toISOString() : undefined;
   const { data, error } = rewind.request.body.schema.safeParse(to === undefined ? target : { to });
   if (!data) throw new InvalidOptionsError(`emulator.rewind: ${error.issues.map(({ message }) => message).join("; ")}`);
@@ -53,7 +56,7 @@ function checkedTarget(target: Rewind): RewindTarget {
   return data.before === undefined ? { steps: data.steps ?? 0 } : { before: data.before };
 }
 
-function checked(name: string): string {
+function checkSnapshotName(name: string): string {
   const { error } = saveSnapshot.request.params.safeParse({ name });
   if (error)
     throw new InvalidOptionsError(`emulator.snapshot: ${error.issues.map(({ message }) => message).join("; ")}`);

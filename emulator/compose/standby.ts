@@ -12,10 +12,10 @@ import { noSniffHeader } from "../http/respond.ts";
 import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { type BoundListener, type Listeners, toReachableUrl } from "./listeners.ts";
 
-/** Addresses of the leader's listeners, as the leader publishes them to the standbys through the database. */
+/** Addresses of the leader's listeners, which the leader publishes to the standbys through the database. */
 export interface LeaderAddress {
   readonly router_url: string;
-  /** A secret of its term, by which its listeners know what standbys forward. */
+  /** A secret of the term, by which the listeners recognize forwarded requests. */
   readonly key: string;
   readonly clusters: readonly {
     readonly id: string;
@@ -26,8 +26,8 @@ export interface LeaderAddress {
   }[];
 }
 
-/** The address of a leader. `rows`: in the order of `clusters`. */
-export const leaderAddress = (
+/** The address of a leader. `rows` has the order of `clusters`. */
+export const toLeaderAddress = (
   { router_url, key }: Pick<LeaderAddress, "router_url" | "key">,
   host: string | undefined,
   rows: readonly ClusterRow[],
@@ -41,25 +41,25 @@ export const leaderAddress = (
   }),
 });
 
-interface Options {
+interface StandbyOptions {
   /** Description of this process, whether it leads or not. */
   readonly aboutItself: Readiness;
   readonly process: NonNullable<Liveness["process"]>;
   readonly listeners: Listeners;
   /** Called with failures. */
   readonly log: (line: string) => void;
-  /** Called each time that it learns of a new leader, with the token that all processes have. */
+  /** Called for each new leader, with the token of all processes. */
   readonly began: (leader: string, token: string) => void;
-  /** Ends this process, as any holder of the token may request. */
+  /** Ends this process when a holder of the token requests it. */
   readonly stop: () => void;
 }
 
 /**
- * A process of several that share a store: while it does not lead, its listeners forward everything to the leader. It
- * answers only whether it is alive, and holds nothing of the state.
+ * One of several processes that share a store. While it does not lead, its listeners forward everything to the leader.
+ * It responds itself only about its liveness, and holds no state.
  */
 export class HotStandby {
-  readonly #options: Options;
+  readonly #options: StandbyOptions;
   readonly #clusters = new Map<string, Promise<BoundListener>>();
   #leader: LeaderAddress | undefined;
   #isLeading = false;
@@ -67,17 +67,17 @@ export class HotStandby {
   #hasSeen = false;
   #token: string | undefined;
 
-  constructor(options: Options) {
+  constructor(options: StandbyOptions) {
     this.#options = options;
     this.standBy();
   }
 
-  /** From now on another process leads, or will. */
+  /** Called when another process leads or will lead. */
   standBy(): void {
     this.#leader = undefined;
     this.#isLeading = false;
     this.#isTold = false;
-    this.#options.listeners.front.standBy(this.#standbyOf("router"));
+    this.#options.listeners.front.standBy(this.#createStandby("router"));
     for (const [id, bound] of this.#clusters) this.#forwardOf(id, bound);
   }
 
@@ -86,7 +86,7 @@ export class HotStandby {
     return this.#hasSeen;
   }
 
-  /** Accepts what is known of the leader; null: there is no leader, or its address is not known yet. */
+  /** Updates the known leader. Null if there is no leader, or its address is not known yet. */
   readonly seen = (address: unknown, token: string | null): void => {
     const { router_url, key, clusters } = toFields(address);
     const isKnown = typeof router_url === "string" && typeof key === "string" && Array.isArray(clusters);
@@ -103,8 +103,8 @@ export class HotStandby {
       .catch((error) => this.#options.log(String(error)));
   };
 
-  /** The listener of a cluster in this process; until this process leads, it forwards. */
-  listenerOf(id: string, position: number): Promise<BoundListener> {
+  /** The listener of a cluster in this process, which forwards until this process leads. */
+  getListener(id: string, position: number): Promise<BoundListener> {
     const known = this.#clusters.get(id);
     if (known) return known;
     const binding = this.#options.listeners.bindCluster(id, position);
@@ -114,7 +114,7 @@ export class HotStandby {
     return binding;
   }
 
-  /** From now on this process leads: waiting and new requests are answered here. */
+  /** Called when this process leads. It then handles waiting and new requests. */
   async lead(address: LeaderAddress, token: string): Promise<void> {
     this.#isLeading = true;
     this.#leader = address;
@@ -125,16 +125,16 @@ export class HotStandby {
 
   #forwardOf(id: string, binding: Promise<BoundListener>): void {
     const forward = ({ listener }: BoundListener) => {
-      if (!this.#isLeading) listener.standBy(this.#standbyOf(id));
+      if (!this.#isLeading) listener.standBy(this.#createStandby(id));
     };
     void binding.then(forward, () => {});
   }
 
   async #bindAll(clusters: LeaderAddress["clusters"]): Promise<void> {
-    for (const { id, position, external } of clusters) if (!external) await this.listenerOf(id, position);
+    for (const { id, position, external } of clusters) if (!external) await this.getListener(id, position);
   }
 
-  #standbyOf(name: string): Standby {
+  #createStandby(name: string): Standby {
     if (name !== "router") {
       return {
         parts: [],
@@ -153,16 +153,20 @@ export class HotStandby {
     return this.#leader && url !== undefined ? { url, key: this.#leader.key } : undefined;
   }
 
-  /** A liveness request means this very process. */
+  /** A liveness request concerns this process only. */
   #createHealthPart(): Part {
     const { aboutItself, process } = this.#options;
-    const readiness = (): Readiness => ({ ...aboutItself, role: "standby", leader: this.#leader?.router_url ?? null });
+    const getReadiness = (): Readiness => ({
+      ...aboutItself,
+      role: "standby",
+      leader: this.#leader?.router_url ?? null,
+    });
     return createPart({
       operations: registry.filter(({ id }) => id === "emulator.ready" || id === "emulator.live"),
       handlers: {
-        "emulator.ready": () => reply(this.#leader ? 200 : 503, readiness()),
+        "emulator.ready": () => reply(this.#leader ? 200 : 503, getReadiness()),
         "emulator.live": (_: unknown, { request }: { readonly request: ReceivedRequest }) =>
-          describeProcess(readiness(), process, request),
+          describeProcess(getReadiness(), process, request),
       },
       world: {},
     });

@@ -26,12 +26,12 @@ import { createEmulatorApi } from "./emulator-api.ts";
 import { observeWith } from "./engine.ts";
 import { LeadershipLifecycle } from "./leadership-lifecycle.ts";
 import { Listeners } from "./listeners.ts";
-import { createSettings, deriveForkOptions, publicNames } from "./options.ts";
+import { createSettings, deriveForkOptions, listPublicNames } from "./options.ts";
 import { HotStandby } from "./standby.ts";
 import type { Seed } from "./state/seed.ts";
 import { openDocumentSource, type StateSource } from "./state-source.ts";
 
-/** Starts an emulator with a seed, or a copy of another state. Nothing is left running where that fails. */
+/** Starts an emulator with a seed or with a copy of another state. If that fails, nothing is left running. */
 export async function startWithSeed(
   options: EmulatorOptions,
   seed: Seed,
@@ -49,16 +49,16 @@ export async function startWithSeed(
   }
 }
 
-/** For this many leases a request waits until it is certain that this process leads. */
+/** The number of leases for which a request waits until it is certain that this process leads. */
 const leasesWaited = 5 / 3;
 
-/** For so long a process that has handed over says so to those who have not heard of it yet. */
+/** How long a process that has handed over tells this to clients that have not learned of it yet. */
 const lingerMs = 250;
 
 /**
- * Starts everything in the order that lets a second emulator on the same file be noticed before it touches the state:
- * the router is bound (and answers `ready` with 503), the run file is claimed, the state is opened (DECISIONS.md,
- * E3). Listeners are opened last, when all that they serve is there.
+ * Starts everything in an order that detects a second emulator on the same file before it touches the state: the router
+ * is bound (and `ready` returns 503), the run file is claimed, the state is opened (DECISIONS.md, E3). Listeners are
+ * opened last, when everything that they serve exists.
  */
 async function begin(
   options: EmulatorOptions,
@@ -71,7 +71,7 @@ async function begin(
   const instanceId = createRandomIds().uuid();
   const token = options.token ?? createRandomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
-  // The router's own address, which the other settings name, is known once it listens.
+  // The router's own address, which the other settings name, is known only after it listens.
   const asGiven = createSettings(options, "");
   const requestLog = new RequestLog(asGiven.requestLogBytes);
   const causeRow = createCauseRowFactory({ wall, seed: options.deterministic ? JSON.stringify(seed) : undefined });
@@ -86,7 +86,7 @@ async function begin(
     causeRow,
     links,
     settings: asGiven,
-    allowedHosts: [...(options.allowedHosts ?? []), ...publicNames(options)],
+    allowedHosts: [...(options.allowedHosts ?? []), ...listPublicNames(options)],
     trustedProxies: options.trustedProxies,
     isAssured: () => leadership?.isAssured ?? true,
     ...(options.leaseMs !== undefined && { assuranceMs: leasesWaited * options.leaseMs }),
@@ -101,20 +101,20 @@ async function begin(
     ...(options.publicUrl !== undefined && { public_url: settings.publicUrl }),
   };
 
-  // A link to the state stays one: all that is written lies next to what it leads to.
+  // A link to the state stays a link: all files are written next to its target.
   const realFile = file && (await resolveStatePath(file).catch((error) => explainUnusable(file, error)));
   const isOwnFolder = file !== undefined && (await markNewState(file));
   const paths = await listRunFilePaths(realFile, options.runFile);
   const claimed = await claimRunFile({
     paths,
-    run: aboutUs(),
+    run: createRunFile(),
     wall,
   }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
   const runFile: ClaimedRunFile = {
     ...claimed,
     async ensureHeld() {
       const isHeld = await claimed.ensureHeld();
-      // Removing the folder removes the note in it as well.
+      // Removing the folder also removes the note in it.
       if (isHeld && isOwnFolder && !(await hasOriginMarker(dirname(file))))
         await writeOriginMarker(dirname(file)).catch(() => {});
       return isHeld;
@@ -129,7 +129,7 @@ async function begin(
   let stop = () => unwanted.abort();
   const about = { pid: process.pid, run_file: paths[0] ?? null, machine: await fingerprintMachine() };
   const standby = listeners.isShared
-    ? new HotStandby({ ...{ aboutItself, listeners, log }, process: about, began: standsBy, stop: () => stop() })
+    ? new HotStandby({ ...{ aboutItself, listeners, log }, process: about, began: reportStandby, stop: () => stop() })
     : undefined;
   const deliveries = new DeliveryNotifier();
   const counters = new Counters(requestLog, deliveries);
@@ -164,13 +164,13 @@ async function begin(
       startWithSeed(deriveForkOptions(options), seed, openDocumentSource(document, terms.now.blobs), observer),
   });
 
-  /** Until this process leads it forwards what comes. */
-  function standsBy(leader: string, shared: string): void {
+  /** Until this process leads, it forwards requests. */
+  function reportStandby(leader: string, shared: string): void {
     void runFile.update({ clusters: [], token: shared });
     options.onLeaderChange?.({ routerUrl, leader });
   }
 
-  function aboutUs(): RunFile {
+  function createRunFile(): RunFile {
     return {
       pid: process.pid,
       instance_id: instanceId,
@@ -185,8 +185,8 @@ async function begin(
 const everyMs = 2_000;
 
 /**
- * Reports when this process may open no more files: Node then ends connections as they come, without any notice.
- * Returns the function that ends it.
+ * Reports that this process cannot open more files, because Node then ends new connections without any notice. Returns
+ * a function that stops it.
  */
 function watchOpenFiles(wall: WallClock, log: (line: string) => void): () => Promise<void> {
   let isTold = false;

@@ -2,22 +2,22 @@ import { dirname, join } from "node:path";
 import type { WallClock } from "../../src/base/clock.ts";
 import type { Blobs } from "../store/blobs.ts";
 import { readBlobs } from "../store/file/blob-collection.ts";
-import { snapshotNameAt } from "../store/file/file-snapshot-store.ts";
+import { parseSnapshotPath } from "../store/file/file-snapshot-store.ts";
 import { readStoredState } from "../store/file/stored-state.ts";
 import { openMemoryStore } from "../store/memory-store.ts";
 import { type LoadedState, StateFormatError, type Store } from "../store/port.ts";
 import { SnapshotHead } from "../travel/snapshots.ts";
 import { collections } from "./state/collections.ts";
 
-/** Contents that an emulator begins with instead of a seed. */
+/** Contents that an emulator starts with instead of a seed. */
 export interface StateSource {
-  /** Its state, in memory, and what a snapshot says next to it. Fails with StateFormatError. */
+  /** The state in memory, and the fields of the snapshot next to it. Fails with StateFormatError. */
   load(wall: WallClock): Promise<{ readonly store: Store; readonly kept: SnapshotHead | undefined }>;
-  /** Folder of the uploads that it names. */
+  /** Folder of its uploads. */
   readonly uploads: Pick<Blobs, "open">;
 }
 
-/** The document of a snapshot, sealed, in blocks that end at the end of a line. */
+/** The checksummed document of a snapshot, in blocks that end at the end of a line. */
 export const openDocumentSource = (document: AsyncIterable<Uint8Array>, uploads: Pick<Blobs, "open">): StateSource => ({
   async load(wall) {
     return begun(await openMemoryStore({ collections, wall }).load(document));
@@ -25,18 +25,18 @@ export const openDocumentSource = (document: AsyncIterable<Uint8Array>, uploads:
   uploads,
 });
 
-/** A file that holds a state: a snapshot, the state of an emulator, or an exported one. Its uploads lie next to it. */
+/** A file that holds a state: a snapshot, the state of an emulator, or an exported one. Its uploads are next to it. */
 export const openFileSource = (path: string): StateSource => ({
   async load(wall) {
     const { store, kept } = begun(await readStoredState({ path, collections, wall }));
-    const [own, given] = [kept?.snapshot.name, snapshotNameAt(path)];
+    const [own, given] = [kept?.snapshot.name, parseSnapshotPath(path)];
     if (own !== undefined && given !== undefined && own !== given) {
       const message = `${path} is the renamed snapshot ${own}. Nothing was changed. Rename it back.`;
       throw new StateFormatError(message, { repairable: false });
     }
     return { store, kept };
   },
-  uploads: readBlobs(join(snapshotNameAt(path) === undefined ? dirname(path) : dirname(dirname(path)), "files")),
+  uploads: readBlobs(join(parseSnapshotPath(path) === undefined ? dirname(path) : dirname(dirname(path)), "files")),
 });
 
 const begun = ({ store, head }: LoadedState) => ({ store, kept: SnapshotHead.safeParse(head).data });

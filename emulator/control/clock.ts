@@ -12,7 +12,7 @@ import { AdvanceUnderWayError, type ClockStatus } from "../clock/runner.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const clockHandlers = {
-  "clock.show": async (_, { runner }) => toClockRecord(await runner.status()),
+  "clock.show": async (_, { runner }) => toClockRecord(await runner.readStatus()),
 
   "clock.set": async ({ body }, { runner, request, fail }) => {
     try {

@@ -4,7 +4,7 @@ import { isOneOf } from "../../src/base/object.ts";
 import { follow } from "../http/event-stream.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
-import { retentionEnd } from "../webhooks/retry-rule.ts";
+import { getRetentionEnd } from "../webhooks/retry-rule.ts";
 
 /** An event of a delivery: an attempt, or its end without one. */
 export interface DeliveryEvent {
@@ -60,7 +60,7 @@ class DeliveryEventReader {
   }
 
   async #findNewSkips(view: View, now: number): Promise<readonly Delivery[]> {
-    const from = retentionEnd("other", Math.min(now, this.#lastReadMs));
+    const from = getRetentionEnd("other", Math.min(now, this.#lastReadMs));
     const ended = await view.list(deliveries, { by: "keep_until", from });
     const skipped = ended.filter(({ outcome }) => isOneOf(skippedOutcomes, outcome));
     const known = this.#skipped;

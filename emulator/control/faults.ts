@@ -23,8 +23,8 @@ export const faultHandlers = {
       fail("invalid-control-input", { problems: [`operation: ${operation} not found`] });
     }
     // Checked immediately, because a fault would delay the request itself.
-    const row = request.cause.row?.(undefined);
-    return toFaultRecord(faults.add(body, row && { id: row.id, row: () => row }));
+    const row = request.cause.createRow?.(undefined);
+    return toFaultRecord(faults.add(body, row && { id: row.id, createRow: () => row }));
   },
 
   "faults.list": (_, { faults }) => faults.list().map(toFaultRecord),

@@ -4,7 +4,7 @@ import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { EmulatorBugError } from "../../src/base/errors.ts";
 import { readTraceparent } from "../../src/base/trace-context.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
-import type { CauseDetails, MakeCauseRow } from "../store/causes.ts";
+import type { CauseDetails, CauseRowFactory } from "../store/causes.ts";
 import type { BoundOperation } from "./bind.ts";
 import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
 import type { Dialect } from "./dialects/dialect.ts";
@@ -35,7 +35,7 @@ export interface ListenerContext {
   /** Connects requests with those of other listeners that led to them. */
   readonly links?: CausePropagator | undefined;
   /** Makes the rows of requests of which something follows. */
-  readonly causeRow: MakeCauseRow;
+  readonly causeRow: CauseRowFactory;
   /** Called with every bug that a request met. */
   readonly report: (bug: EmulatorBugError) => void;
   /** Makes answers as the service was observed to make them. */
@@ -235,7 +235,7 @@ export class Exchange implements ReceivedRequest, Cause {
     return this.from.link?.isLeft() === true;
   }
 
-  row(before: CauseRow | undefined): CauseRow {
+  createRow(before: CauseRow | undefined): CauseRow {
     const { what, caller } = requestCause(this, this.operation);
     const effect = this.fault?.effect;
     return this.#listener.causeRow({

@@ -3,13 +3,13 @@ import { createHash } from "node:crypto";
 /** Uploaded bytes next to the state, by SHA-256. */
 export interface Blobs {
   /**
-   * Stores a stream and resolves once it is durable. Fails with BlobTooLargeError past `maxBytes`; nothing is stored
-   * then. `md5` is lower-case hex, for the ETag.
+   * Stores a stream and resolves when it is durable. Fails with BlobTooLargeError past `maxBytes` and then stores
+   * nothing. `md5` is lower-case hex, for the ETag.
    */
   put(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Blob>;
-  /** The bytes as a stream; undefined when there are none under that hash. */
+  /** The bytes as a stream. Undefined if no bytes have that hash. */
   open(sha256: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** Bytes that nothing names are stored as long as if that began now: a state that is taken in may name them again. */
+  /** Restarts the retention time of unreferenced bytes, because a state that is being imported may refer to them. */
   keepUnnamed(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export class BlobTooLargeError extends Error {
   override readonly name = "BlobTooLargeError";
 }
 
-/** Forwards the incoming bytes; `measured` has their size and hash once all have come. */
+/** Forwards the incoming bytes. `measured` has their size and hash after the last byte. */
 export function measureBlob(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
   const sha256 = createHash("sha256");
   const md5 = createHash("md5");

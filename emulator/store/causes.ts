@@ -7,10 +7,10 @@ import {
   type Collection,
   type ConsistentContents,
   type DocumentHead,
+  defineRows,
   type History,
   type LoadedState,
   type RowChange,
-  rows,
   type Store,
   type TakeoverHooks,
   type Transaction,
@@ -18,23 +18,26 @@ import {
 } from "./port.ts";
 import { maxRetentionMs } from "./retention.ts";
 
-/** Causes of which something followed, in the order in which it did. A store writes them with what follows. */
-export const causes = rows<CauseRow, "before" | "moved_by">({
+/** Causes that had an effect, in the order of their effects. A store writes them together with the effects. */
+export const causes = defineRows<CauseRow, "before" | "moved_by">({
   name: "causes",
   schema: CauseRow,
   key: (row) => row.id,
-  // None by trace: every request that changes something would pay for what few ask, of rows that are few.
+  // There is no index by trace: every request would pay for it, and few callers need it.
   indexes: {
     before: (row) => row.before ?? undefined,
     moved_by: (row) => row.moved_by ?? undefined,
   },
 });
 
-/** This many are stored: anyone can make one with each request. Of one more, this many of the oldest go at once. */
+/**
+ * The maximum number of stored causes, because every request can create one. Beyond it, the oldest are dropped in
+ * batches of this size.
+ */
 export const maxCauses = 20_000;
-export const causesEvictedAtOnce = 1_000;
+export const causeEvictionBatch = 1_000;
 
-/** Drops causes whose time is over (DECISIONS.md, C21), at most `limit`. Says how many there were. */
+/** Drops expired causes (DECISIONS.md, C21), at most `limit`. Returns their number. */
 export async function purgeCauses(tx: Transaction, now: number, limit: number): Promise<number> {
   const oldest = await tx.list(causes, { limit });
   const over = oldest.filter(({ at }) => at + maxRetentionMs <= now);
@@ -42,12 +45,12 @@ export async function purgeCauses(tx: Transaction, now: number, limit: number): 
   return over.length;
 }
 
-/** The highest number that a kept cause from outside has; 0 without one. Those to come go on after it. */
+/** The highest number of a stored external cause, or 0. New ones continue after it. */
 export const readLastRequestNumber = (store: Store): Promise<number> =>
-  store.read(async (view) => (await view.list(causes)).reduce((last, { id }) => Math.max(last, numberOf(id)), 0));
+  store.read(async (view) => (await view.list(causes)).reduce((last, { id }) => Math.max(last, parseNumber(id)), 0));
 
 const fromOutside = /^(?:request|advance):(\d+)$/;
-const numberOf = (id: string): number => Number(fromOutside.exec(id)?.[1] ?? 0);
+const parseNumber = (id: string): number => Number(fromOutside.exec(id)?.[1] ?? 0);
 
 /** Fields of a cause. */
 export interface CauseDetails {
@@ -55,7 +58,7 @@ export interface CauseDetails {
   readonly what: string;
   /** Virtual milliseconds. */
   readonly at: number;
-  /** On the wall; without it, now. */
+  /** Wall-clock time; defaults to now. */
   readonly wallAt?: number;
   /** The caller's description of itself. */
   readonly caller?: TraceContext | undefined;
@@ -63,19 +66,19 @@ export interface CauseDetails {
   readonly movedBy?: string | undefined;
 }
 
-export type MakeCauseRow = (happened: CauseDetails) => CauseRow;
+export type CauseRowFactory = (happened: CauseDetails) => CauseRow;
 
-/** Anyone may send long paths. */
+/** Clients may send long paths. */
 const longest = 300;
 
-/** Creates rows of causes. `seed`: with --deterministic, the seed of all ids. */
+/** Creates rows of causes. `seed` is the seed of all ids with --deterministic. */
 export function createCauseRowFactory({
   wall,
   seed,
 }: {
   readonly wall: WallClock;
   readonly seed?: string | undefined;
-}): MakeCauseRow {
+}): CauseRowFactory {
   const traceIdOf = deriveTraceIds(seed);
   return ({ id, what, at, wallAt, caller, before, movedBy }) => ({
     id,
@@ -89,7 +92,7 @@ export function createCauseRowFactory({
   });
 }
 
-/** A store whose transactions all have one cause. */
+/** A store whose transactions all have the same cause. */
 export class CausedStore implements Store {
   readonly #store: Store;
   readonly #cause: Cause;
@@ -119,12 +122,12 @@ export class CausedStore implements Store {
     return this.#store.export(head);
   }
 
-  contents(): Promise<ConsistentContents> {
-    return this.#store.contents();
+  readContents(): Promise<ConsistentContents> {
+    return this.#store.readContents();
   }
 
-  beside(): Store {
-    return this.#store.beside();
+  createEmptyStore(): Store {
+    return this.#store.createEmptyStore();
   }
 
   load(document: AsyncIterable<Uint8Array>): Promise<LoadedState> {
@@ -143,8 +146,8 @@ export class CausedStore implements Store {
     return this.#store.reset(name, fill);
   }
 
-  durable(): Promise<void> {
-    return this.#store.durable();
+  waitUntilDurable(): Promise<void> {
+    return this.#store.waitUntilDurable();
   }
 
   get history(): History | undefined {

@@ -4,22 +4,22 @@ import { type Blobs, measureBlob } from "./blobs.ts";
 import { LiveStore } from "./live/live-store.ts";
 import { State } from "./live/state.ts";
 import type { Collection, Store } from "./port.ts";
-import { byName, isSameName, type SnapshotStore } from "./snapshot-store.ts";
+import { compareByName, isSameName, type SnapshotStore } from "./snapshot-store.ts";
 
-/** A store that forgets everything when it is closed (`--ephemeral`, tests). */
+/** A store that loses everything when it is closed (`--ephemeral`, tests). */
 export const openMemoryStore = (options: {
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
 }): Store => new LiveStore({ state: new State(options.collections), wall: options.wall });
 
-/** Uploaded bytes that are gone with the process. What was uploaded elsewhere before is read there. */
-export function memoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
+/** Uploaded bytes in memory. Earlier uploads are read from `earlier`. */
+export function createMemoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
   const kept = new Map<string, Uint8Array>();
   return {
     async put(bytes, maxBytes) {
       const { pieces, measured } = measureBlob(bytes, maxBytes);
       const copies: Uint8Array[] = [];
-      // Copies: a stream may fill the same buffer again.
+      // Copied, because a stream may reuse its buffer.
       for await (const piece of pieces) copies.push(Uint8Array.from(piece));
       const blob = measured();
       kept.set(blob.sha256, Buffer.concat(copies));
@@ -27,40 +27,40 @@ export function memoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
     },
     async open(sha256) {
       const bytes = kept.get(sha256);
-      return bytes ? once(bytes) : earlier?.open(sha256);
+      return bytes ? yieldBytes(bytes) : earlier?.open(sha256);
     },
-    // They are all kept until the process ends.
+    // All bytes are held until the process ends.
     async keepUnnamed() {},
   };
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+async function* yieldBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield bytes;
 }
 
-/** Named documents that are gone with the process. */
-export function memorySnapshotStore(): SnapshotStore {
+/** Named documents in memory. */
+export function createMemorySnapshotStore(): SnapshotStore {
   const kept = new Map<string, readonly Uint8Array[]>();
-  const called = (name: string) => [...kept.keys()].find((other) => isSameName(name, other));
+  const findName = (name: string) => [...kept.keys()].find((other) => isSameName(name, other));
   return {
     async put(name, document) {
       const pieces: Uint8Array[] = [];
       for await (const piece of document) pieces.push(piece);
-      kept.delete(called(name) ?? name);
+      kept.delete(findName(name) ?? name);
       kept.set(name, pieces);
     },
     async open(name) {
       const pieces = kept.get(name);
-      return pieces && splitAtLineEnds(each(pieces));
+      return pieces && splitAtLineEnds(yieldPieces(pieces));
     },
     async list() {
-      const sizeOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
-      return [...kept].map(([name, pieces]) => ({ name, bytes: sizeOf(pieces), file: undefined })).sort(byName);
+      const getSize = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+      return [...kept].map(([name, pieces]) => ({ name, bytes: getSize(pieces), file: undefined })).sort(compareByName);
     },
     remove: async (name) => kept.delete(name),
   };
 }
 
-async function* each(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void> {
+async function* yieldPieces(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void> {
   yield* pieces;
 }

@@ -2,35 +2,38 @@ import type * as z from "zod";
 import type { LogPosition } from "../../src/files/log-line.ts";
 import type { Cause } from "./cause.ts";
 
-/** A value that an index may order by; the values of one index are of one type. */
+/** A value that orders an index. All values of one index have the same type. */
 export type IndexValue = string | number;
 
-/** The key of a row in its collection: the number of numbered rows, else a string. */
+/** The key of a row in its collection: the number of a numbered row, otherwise a string. */
 export type RowKey = string | number;
 type KeyOf<Row> = Row extends { readonly id: number } ? number : string;
 
-/** The key of a numbered row that a string names; NaN, which no row has, if it is not written as numbers are. */
-export const rowNumber = (text: string): number => (String(Number(text)) === text ? Number(text) : Number.NaN);
+/** Parses the key of a numbered row. Returns NaN, which no row has, if the string is not a canonical number. */
+export const parseRowNumber = (text: string): number => (String(Number(text)) === text ? Number(text) : Number.NaN);
 
-/** Makes a row of one version of its collection a row of the next. Pure: it may run again after a crash. */
+/** Upgrades a row by one version of its collection. Pure: it may run again after a crash. */
 export type Migration = (row: Readonly<Record<string, unknown>>) => object;
 
 interface Versioned {
   /**
-   * Version of the shape of the rows, from 1, which is the default. Raised with every change of the schema or of the
-   * meaning of a field that makes existing rows invalid.
+   * Version of the shape of the rows, from 1 (the default). Raise it with every change of the schema, or of the meaning
+   * of a field, that makes existing rows invalid.
    */
   readonly version?: number;
-  /** A step for each version but the first: `migrate[0]` makes a row of version 1 one of version 2, of the same key. */
+  /**
+   * A migration for each version except the first: `migrate[0]` upgrades a row from version 1 to version 2 and keeps
+   * its key.
+   */
   readonly migrate?: readonly Migration[];
 }
 
 type References = Readonly<Record<string, { readonly collection: string; readonly key: RowKey }>>;
 
 /**
- * A collection of objects, declared once. `key` is unique. Every index is ordered by its value, then by the
- * primary key's order of insertion; a row for which an index returns undefined is not in that index, and an
- * array places it there under each of its values.
+ * A collection of objects, declared once. `key` is unique. Every index is ordered by its value, then by the order of
+ * insertion. A row for which an index returns undefined is not in that index. A row for which it returns an array is
+ * listed under each of its values.
  */
 export interface Rows<Row extends object, Index extends string = string, Key extends RowKey = RowKey>
   extends Versioned {
@@ -38,20 +41,22 @@ export interface Rows<Row extends object, Index extends string = string, Key ext
   readonly name: string;
   readonly schema: z.ZodType<Row>;
   readonly key: (row: Row) => Key;
-  /** The sequences of its numbers: after a document that may have been edited they continue behind them. */
+  /**
+   * The sequences of its numbers. After a document that may have been edited, they continue after the highest number.
+   */
   readonly numbers?: Readonly<Record<string, (row: Row) => number | readonly number[]>>;
-  /** Rows of other collections without which nothing works, by field: a document that lacks one is rejected. */
+  /** Required rows of other collections, by field. A document that lacks one is rejected. */
   readonly refersTo?: (row: Row) => References;
   readonly indexes: Readonly<Record<Index, (row: Row) => IndexValue | readonly IndexValue[] | undefined>>;
 }
 
-/** A table from an identifier to the id of the cluster that owns it: no object per row. */
+/** A table that maps an identifier to the id of the cluster that owns it, without an object per row. */
 export interface Mapping {
   readonly kind: "mapping";
   readonly name: string;
 }
 
-/** A collection of rows, whatever they are. */
+/** A collection of rows of any type. */
 export interface AnyRows extends Versioned {
   readonly kind: "rows";
   readonly name: string;
@@ -64,39 +69,39 @@ export interface AnyRows extends Versioned {
 
 export type Collection = AnyRows | Mapping;
 
-export const rows = <Row extends object, Index extends string = never, Key extends RowKey = KeyOf<Row>>(
+export const defineRows = <Row extends object, Index extends string = never, Key extends RowKey = KeyOf<Row>>(
   declaration: Omit<Rows<Row, Index, Key>, "kind">,
 ): Rows<Row, Index, Key> => ({ kind: "rows", ...declaration });
 
-export const mapping = (name: string): Mapping => ({ kind: "mapping", name });
+export const defineMapping = (name: string): Mapping => ({ kind: "mapping", name });
 
 /** A slice of an index: `equals`, or from `from` (inclusive) to `to` (inclusive). */
 export interface Slice<Index extends string> {
-  /** Omitted: the order of insertion. */
+  /** Omitted for the order of insertion. */
   readonly by?: Index;
   readonly equals?: IndexValue;
   readonly from?: IndexValue;
   readonly to?: IndexValue;
   readonly reverse?: boolean;
-  /** How many rows to skip first. */
+  /** The number of rows to skip. */
   readonly offset?: number;
   readonly limit?: number;
 }
 
-/** A consistent picture of the state: no transaction writes while it is open. */
+/** A consistent view of the state: no transaction writes while it is open. */
 export interface View {
   get<Row extends object, Key extends RowKey>(
     from: Rows<Row, string, Key>,
     key: NoInfer<Key>,
   ): Promise<Row | undefined>;
-  /** The rows that many things refer to, each instead of its thing; without a key, or a row, undefined. */
+  /** Replaces each item with the row that it refers to. Undefined without a key or a row. */
   getAll<Row extends object, Key extends RowKey, Thing>(
     from: Rows<Row, string, Key>,
     things: readonly Thing[],
     keyOf: (thing: Thing) => NoInfer<Key> | undefined,
   ): Promise<readonly (Row | undefined)[]>;
   list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<readonly Row[]>;
-  /** The number of rows, or of those in the slice (its offset and limit aside). */
+  /** The number of rows, or of rows in the slice, regardless of its offset and limit. */
   count<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<number>;
   /** The cluster that owns an identifier. */
   lookup(from: Mapping, identifier: string): Promise<string | undefined>;
@@ -105,28 +110,28 @@ export interface View {
 }
 
 export interface Transaction extends View {
-  /** As `get`, but synchronous, as writes are: for work on thousands of rows, where a promise for each is slow. */
+  /** Like `get`, but synchronous as writes are, for work on thousands of rows. */
   getSync<Row extends object, Key extends RowKey>(from: Rows<Row, string, Key>, key: NoInfer<Key>): Row | undefined;
   /** Adds a row or replaces the one with the same key. The row is frozen. */
   put<Row extends object>(into: Rows<Row>, row: NoInfer<Row>): void;
-  /** Does nothing when there is no such row. */
+  /** Does nothing if there is no such row. */
   delete<Row extends object, Key extends RowKey>(from: Rows<Row, string, Key>, key: NoInfer<Key>): void;
-  /** Maps identifiers to a cluster; the last writer wins. Says how many belonged to another cluster before. */
+  /** Maps identifiers to a cluster; the last writer wins. Returns how many belonged to another cluster before. */
   map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number };
-  /** Removes those identifiers that belong to the cluster. Says how many. */
+  /** Removes the identifiers that belong to the cluster. Returns their number. */
   unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number };
   /** The next number of a sequence, from 1. */
   next(sequence: string): number;
-  /** Its cause; undefined for changes without a request: at the beginning, and for clean-up. */
+  /** The cause. Undefined for changes without a request: at the start, and for cleanup. */
   readonly cause: Cause | undefined;
   /**
-   * Does a part of it that has a cause of its own, one part after the other. As for the whole, the cause's row is written
-   * with what follows, once, and not at all where nothing is changed.
+   * Runs a part of the transaction that has its own cause, one part after the other. The row of the cause is written
+   * with its first change, once, and never if nothing is changed.
    */
-  because<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T>;
+  withCause<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T>;
 }
 
-/** A transaction's change of one row: undefined before it was created, or once it is deleted. */
+/** A transaction's change of one row. A value is undefined before the row is created or after it is deleted. */
 export interface RowChange {
   readonly collection: string;
   readonly before: object | undefined;
@@ -136,7 +141,7 @@ export interface RowChange {
 /** Members at the top of a document, for readers other than the store. */
 export type DocumentHead = Readonly<Record<string, unknown>>;
 
-/** A state next to the one that is served. */
+/** A state that was loaded but is not being served. */
 export interface LoadedState {
   /** All members of the document before its sections. */
   readonly head: DocumentHead;
@@ -146,24 +151,24 @@ export interface LoadedState {
 /** Everything that a state held at one moment. */
 export interface ConsistentContents {
   readonly sequences: ReadonlyMap<string, number>;
-  /** By collection, in the order of insertion, a few thousand at a time. */
+  /** By collection, in the order of insertion, a few thousand rows at a time. */
   readonly rows: ReadonlyMap<string, Iterable<readonly object[]>>;
   readonly mappings: ReadonlyMap<string, Iterable<readonly [identifier: string, cluster: string]>>;
-  /** It is no longer read. */
+  /** Releases the contents. */
   end(): void;
 }
 
-/** Steps on the way, while there are neither reads nor writes. */
+/** Steps of a replacement, while there are neither reads nor writes. */
 export interface TakeoverHooks {
-  /** Stores the state that is left: the present state, as `export` returns it. If it rejects, nothing changes. */
+  /** Saves the replaced state, as `export` returns it. If it rejects, nothing changes. */
   readonly keep?: ((present: AsyncIterable<string>) => Promise<void>) | undefined;
-  /** At the top of that document, as for `export`. */
+  /** Members at the top of that document, as for `export`. */
   readonly head?: (() => DocumentHead) | undefined;
-  /** Line of this store's history after which the new state was; omitted: it is not part of it. */
+  /** The line of this store's history after which the new state existed. Omitted if it is not part of the history. */
   readonly past?: LogPosition | undefined;
-  /** Time of that state, shown at the end of its history; omitted: now. */
+  /** Time of the new state, shown at the end of its history (default: now). */
   readonly moment?: Moment | undefined;
-  /** Called at the moment of the replacement: work that was begun before cannot write after it. */
+  /** Called at the moment of the replacement. Work that was started before cannot write after it. */
   readonly tookOver?: (() => void) | undefined;
 }
 
@@ -172,97 +177,95 @@ export interface History {
   /** Present position of the log. */
   place(): LogPosition;
   /**
-   * Visits the commits that led to the present state, the newest first, until `visit` returns false or no more are
-   * stored. Those of replaced states do not count. At its end, resolves with the position to which the history reaches
-   * back.
+   * Visits the commits that led to the present state, newest first, until `visit` returns false or no more are stored.
+   * Commits of replaced states are skipped. Resolves with the position to which the history reaches back.
    */
   visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined>;
   /**
-   * The state after the line of that number, which `visit` has named, or the one before such a line. Stands next to the
-   * present one. Fails with StateFormatError if its files are damaged or gone.
+   * Restores the state after the line with that number, which `visit` has named, or after the line before it, next to
+   * the present one. Fails with StateFormatError if its files are damaged or missing.
    */
-  stateAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }>;
+  restoreAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }>;
 }
 
 /**
- * The state behind the emulator. Asynchronous, so that a database can be behind it. The guarantees of a store are
- * listed here, and one suite checks each (`test/emulator/store/port`): transactions are one after the other, in the
- * order in which they were begun; a reader sees all of a transaction or nothing of it; a view and a transaction cannot
- * be used after their end; rows are frozen; identifiers, keys and strings of any characters come back unchanged.
+ * The state of the emulator. It is asynchronous, so that it can be a database. One test suite checks each guarantee of
+ * a store (`test/emulator/store/port`): transactions run one after the other, in the order in which they were started;
+ * a reader sees all of a transaction or nothing of it; a view and a transaction cannot be used after their end; rows
+ * are frozen; identifiers, keys and strings are stored unchanged.
  */
 export interface Store {
   /**
-   * Reads a consistent picture; waits while a transaction is open, and shows what it committed. The data may still be
-   * on its way to the disk: callers that publish it or act on it call `durable()` at the end of the read.
+   * Reads a consistent view. It waits while a transaction is open, and shows what the transaction committed. The data
+   * may not be durable yet: callers that publish it or act on it call `waitUntilDurable()` at the end of the read.
    */
   read<T>(work: (view: View) => Promise<T> | T): Promise<T>;
   /**
-   * All or nothing. Resolves once it is durable. `name` is the operation, for messages. A transaction inside another,
-   * or one open for more than 2 s of wall-clock time, is rolled back and fails as a bug of the emulator. One that
-   * waited while another state replaced this one, or whose cause belongs to a replaced state, fails with
-   * StateReplacedError. Its writes name their `cause`, and the cause's own row is part of it; null: without a cause,
-   * whoever calls.
+   * Runs a transaction, all or nothing. Resolves when it is durable. `name` is the operation, for messages. A
+   * transaction inside another, or one that is open for more than 2 s of wall-clock time, is rolled back and fails as a
+   * bug of the emulator. If another state replaced this one while it waited, or if its cause belongs to a replaced
+   * state, it fails with StateReplacedError. Its writes name their `cause`, whose row is part of the transaction. Null
+   * means no cause.
    */
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T>;
   /**
-   * Calls after each commit that touched the collection, once it is durable, and when the store can be written again after
-   * it could not. `onlyDeleted`: nothing was done to it but that rows were deleted. `changed` must not throw. Returns the
-   * function that ends it.
+   * Calls the listener after each durable commit that touched the collection, and when the store can be written again
+   * after a failure. `onlyDeleted` is true if rows were only deleted. `changed` must not throw. Returns a function that
+   * removes the listener.
    */
   watch(collection: Collection, changed: (onlyDeleted: boolean) => void): () => void;
   /**
-   * Calls after each commit that touched one of the collections, once it is durable, with what it did to their rows, in
-   * order; with undefined when another state took the place of this one. `changed` must not throw. Returns the function
-   * that ends it.
+   * Calls the listener after each durable commit that touched one of the collections, with the changes of their rows in
+   * order, and with undefined when another state has replaced this one. `changed` must not throw. Returns a function
+   * that removes the listener.
    */
   watchRows(collections: readonly AnyRows[], changed: (changes: readonly RowChange[] | undefined) => void): () => void;
   /**
-   * The whole state as the text of one JSON document, in pieces; `replace` reads it. It is the state of the moment at
-   * which its first piece is read: other transactions continue meanwhile, do not wait for the reader, and do not show.
-   * `head` is called in that moment; its members are at the top of the document, and the store does not interpret them.
+   * Exports the whole state as one JSON document, in pieces; `replace` reads it. It is the state at the moment when the
+   * first piece is read: other transactions continue meanwhile and are not included. `head` is called at that moment;
+   * its members are at the top of the document, and the store does not interpret them.
    */
   export(head?: () => DocumentHead): AsyncIterable<string>;
-  /** Contents of the present state, to be read once; it must be ended. */
-  contents(): Promise<ConsistentContents>;
-  /** An empty store that is stored nowhere, for a state that is to replace this one. */
-  beside(): Store;
+  /** Contents of the present state. They can be read once and must be ended. */
+  readContents(): Promise<ConsistentContents>;
+  /** Creates an empty store that is not durable, for a state that is to replace this one. */
+  createEmptyStore(): Store;
   /**
-   * Reads a sealed document (`file/sealed.ts`) into a store next to this one, which stays as it is. Fails with
-   * StateFormatError when it is damaged, of another version, or none.
+   * Loads a checksummed document (`file/checksummed-document.ts`) into a separate store. Fails with StateFormatError if
+   * it is damaged, of another version, or not a state.
    */
   load(document: AsyncIterable<Uint8Array>): Promise<LoadedState>;
   /**
-   * Puts the state of an exported document instead of everything. All or nothing, durable. Fails with StateFormatError
-   * when the document is not a state.
+   * Replaces everything with the state of an exported document, all or nothing, durably. Fails with StateFormatError if
+   * the document is not a state.
    */
   replace(document: unknown): Promise<void>;
   /**
-   * Puts the state of a store that stood next to instead of everything; that store must not be used any more. All or
-   * nothing, durable.
+   * Replaces everything with the state of a separate store, all or nothing, durably. That store must not be used
+   * afterwards.
    */
   takeOver(next: Store, moments?: TakeoverHooks): Promise<void>;
-  /** Drops everything and lets `fill` write the new beginning. All or nothing, durable. */
+  /** Drops everything and lets `fill` write the new state, all or nothing, durably. */
   reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void>;
   /**
-   * Resolves once all that was committed before is durable; begins nothing and waits for no transaction that is open.
-   * Fails with StoreFailedError if the disk rejects writes, after the lost changes were rolled back, and if the store
-   * is closed.
+   * Resolves when everything that was committed before is durable. It does not wait for open transactions. Fails with
+   * StoreFailedError if the disk rejects writes, after the lost changes were rolled back, and if the store is closed.
    */
-  durable(): Promise<void>;
-  /** History of the present state; undefined if none is stored. */
+  waitUntilDurable(): Promise<void>;
+  /** History of the present state. Undefined if none is stored. */
   readonly history?: History | undefined;
-  /** False from a failed write to disk until one succeeds again: reads continue, transactions fail. */
+  /** False from a failed write to disk until a write succeeds again. Meanwhile reads work and transactions fail. */
   readonly writable: boolean;
-  /** Checks whether the files of the state still exist; undefined if no other program could remove them. */
+  /** Checks whether the files of the state still exist. Undefined if no other program can remove them. */
   readonly check?: (() => Promise<void>) | undefined;
   /** Compacts and closes. */
   close(): Promise<void>;
 }
 
-/** A document or file that holds no state, or a damaged one. The message names the problem and its position. */
+/** A document or file holds no state or a damaged one. The message names the problem and its position. */
 export class StateFormatError extends Error {
   override readonly name = "StateFormatError";
-  /** False if nothing is damaged: it is of another version of svc, or a user's. */
+  /** False if nothing is damaged, but the file has another version or belongs to the user. */
   readonly repairable: boolean;
 
   constructor(message: string, options: { readonly cause?: unknown; readonly repairable?: boolean } = {}) {
@@ -271,29 +274,30 @@ export class StateFormatError extends Error {
   }
 }
 
-/** Another state took the place of the one that was to be changed; nothing was changed. Answers 503. */
+/** Another state replaced the one that was to be changed, and nothing was changed. The response is 503. */
 export class StateReplacedError extends Error {
   override readonly name = "StateReplacedError";
 }
 
-/** The disk rejected; nothing was written. Answers 503. */
+/** The disk rejected a write, and nothing was written. The response is 503. */
 export class StoreFailedError extends Error {
   override readonly name = "StoreFailedError";
 }
 
-/** The disk rejected one file: nothing of the request was stored, and other changes continue. Answers 503. */
+/** The disk rejected one file: nothing of the request was stored, and other changes continue. The response is 503. */
 export class FileWriteError extends StoreFailedError {}
 
 /**
- * Another program has changed the contents of the store: it lost lines, or was restored from an older copy. Nothing is
- * written to it, for later lines would be lost with the missing ones. The message says what to do. Answers 503.
+ * Another program changed the contents of the store: it lost lines, or was restored from an older copy. Nothing is
+ * written to it, because later lines would be lost with the missing ones. The message names the remedy. The response is
+ * 503.
  */
 export class StoreChangedError extends StoreFailedError {}
 
-/** The state cannot be used as things are on this machine: no room, no rights. The message says what to do. */
+/** This machine cannot use the state, for example for lack of space or permissions. The message names the remedy. */
 export class StateAccessError extends Error {
   override readonly name = "StateAccessError";
-  /** Whether who wants it may not, or whether the same may work in a moment; undefined: neither. */
+  /** Whether permissions are missing, or whether a retry may succeed. Undefined if neither applies. */
   readonly trouble: "forbidden" | "temporary" | undefined;
 
   constructor(
@@ -307,21 +311,21 @@ export class StateAccessError extends Error {
 
 /** Metadata that is stored with the changes of a commit, for a later rewind. */
 export interface Moment {
-  /** Virtual milliseconds; absent before there is a clock. */
+  /** Virtual milliseconds. Absent before a clock exists. */
   readonly at?: number | undefined;
   /** Position of the sequence of ids, if ids are not random; the store does not interpret it. */
   readonly ids?: unknown;
 }
 
-/** Something that was committed, and led to the present state. */
+/** A commit that led to the present state. */
 export interface Commit extends Moment {
   readonly number: number;
-  /** The id of its cause; absent where the emulator tidied up. */
+  /** The id of its cause. Absent for cleanup by the emulator. */
   readonly cause?: string | undefined;
 }
 
 /** Beginning of the history of the present state. */
 export interface HistoryStart extends Moment {
-  /** The oldest state that a rewind can restore: that after the line of this number. */
+  /** The oldest state that a rewind can restore: the state after the line with this number. */
   readonly number: number;
 }

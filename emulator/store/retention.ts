@@ -1,12 +1,14 @@
 import type { Rows, Transaction } from "./port.ts";
 
-/** Longest retention in virtual time of records that are dropped by their age (DECISIONS.md, C21). */
+/** The longest retention, in virtual time, of records that are dropped by age (DECISIONS.md, C21). */
 export const maxRetentionMs = 90 * 24 * 60 * 60_000;
 
-/** Limits for data that any unauthenticated caller can create, as often as they like. */
+/** Limits for data that unauthenticated clients can create at any rate. */
 export const maxUnauthenticatedRows = 10_000;
 
-/** Drops the oldest rows of a collection, those aside that `stays` names, until at most `most` are left. */
+/**
+ * Drops the oldest rows of a collection, except those for which `stays` returns true, until at most `most` are left.
+ */
 export async function evictOldest<Row extends object>(
   tx: Transaction,
   collection: Rows<Row>,

@@ -10,12 +10,12 @@ import { causes } from "../store/causes.ts";
 import type { RowChange, Store } from "../store/port.ts";
 import {
   type Attempt,
-  attemptName,
   attempts,
   type Delivery,
   deliveries,
-  deliveryName,
-  eventName,
+  toAttemptName,
+  toDeliveryName,
+  toEventName,
   type WebhookEvent,
   webhookEvents,
 } from "../webhooks/deliveries.ts";
@@ -224,11 +224,11 @@ function getRowName({ collection, before, after }: RowChange): string | undefine
     case causes.name:
       return (after as CauseRow).id;
     case webhookEvents.name:
-      return eventName((after as WebhookEvent).id);
+      return toEventName((after as WebhookEvent).id);
     case deliveries.name:
-      return deliveryName((after as Delivery).id);
+      return toDeliveryName((after as Delivery).id);
     default:
-      return attemptName((after as Attempt).delivery_id, (after as Attempt).number);
+      return toAttemptName((after as Attempt).delivery_id, (after as Attempt).number);
   }
 }
 

@@ -1,16 +1,16 @@
 import { extractHost } from "../../src/base/urls.ts";
-import { contractKey, type ScheduledEntry, schedule } from "../clock/schedule.ts";
+import { type ScheduledEntry, schedule, toContractKey } from "../clock/schedule.ts";
 import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
-import { type Rows, rowNumber, type Slice, type View } from "../store/port.ts";
+import { parseRowNumber, type Rows, type Slice, type View } from "../store/port.ts";
 import {
   type Attempt,
   type AttemptFault,
-  attemptKeys,
   attempts,
   type Delivery,
   deliveries,
+  listAttemptKeys,
   type WebhookEvent,
   webhookEvents,
 } from "../webhooks/deliveries.ts";
@@ -133,9 +133,9 @@ class TraceGatherer {
     const key = name.slice(name.indexOf(":") + 1);
     switch (name.slice(0, name.indexOf(":"))) {
       case "event":
-        return this.#addEvent(await view.get(webhookEvents, rowNumber(key)));
+        return this.#addEvent(await view.get(webhookEvents, parseRowNumber(key)));
       case "delivery":
-        return this.#addDelivery(await view.get(deliveries, rowNumber(key)));
+        return this.#addDelivery(await view.get(deliveries, parseRowNumber(key)));
       case "attempt": {
         const row = await view.get(attempts, key.replace(".", "/"));
         return row && this.#addAttempt(row);
@@ -153,7 +153,7 @@ class TraceGatherer {
     const events = [...this.#events.values()];
     const made = new Map<number, readonly Attempt[]>();
     for (const row of foundDeliveries) {
-      const all = await view.getAll(attempts, attemptKeys(row), (key) => key);
+      const all = await view.getAll(attempts, listAttemptKeys(row), (key) => key);
       made.set(
         row.id,
         all.filter((attempt) => attempt !== undefined),
@@ -210,7 +210,7 @@ class TraceGatherer {
       if (named === composite || named === String(id)) await this.#addCause(row.id);
     }
     for (const cause of [...this.#causes.keys()]) await this.#addEffects(cause, id);
-    await this.#addWaiting(await this.#listSome(schedule, { by: "endable", equals: contractKey(id) }));
+    await this.#addWaiting(await this.#listSome(schedule, { by: "endable", equals: toContractKey(id) }));
   }
 
   /** Effects of a cause, without those that only concern other contracts. */
@@ -258,7 +258,7 @@ class TraceGatherer {
   async #addDeliveryWithAttempts(row: Delivery | undefined): Promise<void> {
     if (!row) return;
     await this.#addDelivery(row);
-    for (const attempt of await this.#view.getAll(attempts, attemptKeys(row), (key) => key)) {
+    for (const attempt of await this.#view.getAll(attempts, listAttemptKeys(row), (key) => key)) {
       if (attempt) await this.#addAttempt(attempt);
     }
   }

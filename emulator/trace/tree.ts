@@ -7,11 +7,11 @@ import { redactReceiverUrl } from "../http/request-log/redact.ts";
 import type { CauseRow } from "../store/cause.ts";
 import {
   type Attempt,
-  attemptName,
   type Delivery,
-  deliveryName,
-  eventName,
   type Outcome,
+  toAttemptName,
+  toDeliveryName,
+  toEventName,
   traceOfEvent,
   type WebhookEvent,
 } from "../webhooks/deliveries.ts";
@@ -85,7 +85,7 @@ class NodeBuilder {
     const contract = this.#rows.contracts.get(row.id) ?? null;
     return {
       ...plain,
-      ...toPosition(eventName(row.id), traceOfEvent(row, cause), cause),
+      ...toPosition(toEventName(row.id), traceOfEvent(row, cause), cause),
       kind: "event",
       at: row.at,
       wall_at: cause?.wall_at ?? null,
@@ -102,7 +102,7 @@ class NodeBuilder {
     const trace = traceOfEvent(event, cause);
     return {
       ...plain,
-      ...toPosition(deliveryName(row.id), trace, event && { id: eventName(event.id), trace }),
+      ...toPosition(toDeliveryName(row.id), trace, event && { id: toEventName(event.id), trace }),
       kind: "delivery",
       at: row.created_at,
       wall_at: cause?.wall_at ?? null,
@@ -120,15 +120,15 @@ class NodeBuilder {
     const event = delivery && this.#rows.events.get(delivery.event_id);
     const requestCause = row.resend ? this.#findCause(row.cause) : undefined;
     const trace = traceOfEvent(event, this.#findCause(event?.cause));
-    const parent = requestCause ?? { id: deliveryName(row.delivery_id), trace };
+    const parent = requestCause ?? { id: toDeliveryName(row.delivery_id), trace };
     return {
       ...plain,
-      ...toPosition(attemptName(row.delivery_id, row.number), parent.trace, parent),
+      ...toPosition(toAttemptName(row.delivery_id, row.number), parent.trace, parent),
       kind: "attempt",
       at: row.at,
       wall_at: row.wall_at,
       duration_ms: row.duration_ms,
-      what: `${this.#turn(row)}${requestCause ? ` of ${deliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
+      what: `${this.#turn(row)}${requestCause ? ` of ${toDeliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
       because: explainAttempt(row, this.#rows.made.get(row.delivery_id) ?? []),
       moved_by: row.moved_by,
       fault: row.fault && formatFault(row.fault),
@@ -144,7 +144,7 @@ class NodeBuilder {
     const made = this.#rows.made.get(row.id) ?? [];
     const receiver = this.#rows.subscriptions.get(row.webhook_id);
     return {
-      parent: deliveryName(row.id),
+      parent: toDeliveryName(row.id),
       due: row.next_attempt_at,
       what: `attempt ${filterScheduled(made).length + 1}`,
       because: explainPlannedAttempt(row.next_attempt_at, row, made, receiver),

@@ -47,7 +47,7 @@ export async function replaceState(
     },
   };
   await tokens.carryOver(next, () => store.takeOver(next, moments));
-  await runner.whenAdvanceEnds();
+  await runner.waitForAdvance();
   return running;
 }
 

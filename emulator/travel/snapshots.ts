@@ -109,7 +109,7 @@ export class Snapshots {
   async exportPresent(name: string): Promise<AsyncIterable<Uint8Array>> {
     const { store, runner, clock, wall } = this.#context;
     // A running attempt would be repeated after each restore. If the clock runs, there is always one.
-    if (clock.mode !== "real") await withTimeout(wall, patienceMs, runner.whenIdle());
+    if (clock.mode !== "real") await withTimeout(wall, patienceMs, runner.waitUntilIdle());
     return addChecksum(store.export(() => this.#buildHead(name)));
   }
 
@@ -204,7 +204,7 @@ export class Snapshots {
     await this.#requireSameClusters(name, next);
     await next.transaction("time of the snapshot", async (tx) => {
       const row = (await tx.get(clockState, "clock")) ?? rejectIncomplete(name, "a clock");
-      tx.put(clockState, clock.stateAt(snapshotHead.snapshot.at, row));
+      tx.put(clockState, clock.createStateAt(snapshotHead.snapshot.at, row));
     });
     return this.#restoreStore(next, snapshotHead.beside, !(await this.#isSame(next, snapshotHead.beside)));
   }
@@ -239,16 +239,16 @@ export class Snapshots {
     const { first, chains, before, ids, reach } = await findRewindPoint(history, target, present);
     if (!first && "to" in target && target.to === clock.now())
       return { backupSnapshot: undefined, undone: 0, dropped: [] };
-    const { store: next, past } = await history.stateAfter(first ? first.number - 1 : present.line);
+    const { store: next, past } = await history.restoreAfter(first ? first.number - 1 : present.line);
     const storedCauses = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
     // The history only has later results.
     if (before !== undefined && storedCauses.has(before))
       throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
     const startedAt = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
     await next.transaction("time of the rewind", async (tx) => {
-      const row = (await tx.get(clockState, "clock")) ?? clock.stateAt(clock.now());
+      const row = (await tx.get(clockState, "clock")) ?? clock.createStateAt(clock.now());
       const clockTime = row.mode === "real" ? (startedAt ?? clock.now()) : row.manual_now;
-      tx.put(clockState, clock.stateAt("to" in target ? target.to : clockTime, row));
+      tx.put(clockState, clock.createStateAt("to" in target ? target.to : clockTime, row));
     });
     const place = IdPosition.safeParse(ids).data ?? null;
     const requests = findLastNumber(chains.flat(), storedCauses) ?? requestLog.lastNumber;
@@ -277,7 +277,7 @@ export class Snapshots {
       stood: { ids: place },
       onRestored() {
         faults.replaceState(beside.faults);
-        ids.goTo(place);
+        ids.moveTo(place);
         requestLog.rewindTo(beside.requests);
       },
     }).catch(async (cause) => {

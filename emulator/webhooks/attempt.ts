@@ -8,10 +8,10 @@ import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
 import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.ts";
 import type { Settings } from "../world/settings.ts";
-import { attemptName, bodyOf, type Delivery, type WebhookEvent, webhookObserver } from "./deliveries.ts";
+import { type Delivery, getBody, getWebhookObserver, toAttemptName, type WebhookEvent } from "./deliveries.ts";
 import type { Subscription } from "./subscriptions.ts";
 
-/** All that one attempt needs, read in one view. */
+/** All data of one attempt, read in one view. */
 export interface AttemptInput {
   readonly delivery: Delivery;
   /** Number of the attempt, from 1. */
@@ -21,7 +21,7 @@ export interface AttemptInput {
   readonly subscription: Subscription;
   /** Base64, of the workspace. */
   readonly hmacKey: string;
-  /** Its W3C trace, if it is sent to receivers. */
+  /** Its W3C trace, if receivers get it. */
   readonly trace?: string | undefined;
 }
 
@@ -32,19 +32,21 @@ export interface AttemptContext {
   readonly outgoing: WebhookSender;
 }
 
-/** Result of one attempt: times virtual, `wallAt` and `durationMs` by the wall clock. */
+/** Result of one attempt. Times are virtual; `wallAt` and `durationMs` are wall-clock time. */
 export interface AttemptResult {
   readonly url: string;
   readonly at: number;
-  /** On the wall. */
+  /** Wall-clock time. */
   readonly wallAt: number;
-  /** Id of the clock advance by which it came due; undefined: the clock was not advanced. */
+  /** Id of the clock advance that made it due. Undefined if the clock was not advanced. */
   readonly movedBy: string | undefined;
   readonly durationMs: number;
   readonly posted: PostResult;
 }
 
-/** The way to send the bytes of an event, signed; once, unless `otherwise` sends. Rejects only with DeliveryAbortedError. */
+/**
+ * Sends the signed bytes of an event once, unless `sendWithFault` sends them. Rejects only with DeliveryAbortedError.
+ */
 export function createAttemptSender(
   sender: AttemptContext,
 ): (sendable: AttemptInput, otherwise?: SendAttempt) => Promise<AttemptResult> {
@@ -58,20 +60,20 @@ export function createAttemptSender(
     const movedBy = clock.movedBy?.id;
     const wallAt = Math.floor(wall.now());
     const begun = wall.monotonicNow();
-    const message = signed.of(event, hmacKey);
+    const message = signed.sign(event, hmacKey);
     const send = (given: OutgoingMessage) =>
       outgoing.post({
         url: subscription.url,
         headers: event.headers ?? {
-          ...(webhookObserver(clock)?.webhookHeaders(event.activity, plainHeaders(subscription)) ??
-            plainHeaders(subscription)),
+          ...(getWebhookObserver(clock)?.amendHeaders(event.activity, createPlainHeaders(subscription)) ??
+            createPlainHeaders(subscription)),
           [contentHashHeader]: given === message ? message.hash : contentHash(given.hmacKey, given.body),
-          // Receivers compare times with their own clock, under --deterministic, too (DECISIONS.md, C17).
+          // Receivers compare times with their own clock, even under --deterministic (DECISIONS.md, C17).
           ...Object.assign(
             {},
             ...further.map(({ sign }) => sign({ key: given.hmacKey, body: given.body, id: delivery.id, at: wallAt })),
           ),
-          ...(trace !== undefined && traceHeaders(trace, attemptName(delivery.id, number))),
+          ...(trace !== undefined && traceHeaders(trace, toAttemptName(delivery.id, number))),
         },
         body: given.sent ?? given.body,
       });
@@ -81,14 +83,14 @@ export function createAttemptSender(
       at,
       wallAt: settings.deterministic ? at : wallAt,
       movedBy,
-      // A duration differs from run to run, and deterministic means the same bytes.
+      // A duration differs from run to run, and --deterministic requires the same bytes.
       durationMs: settings.deterministic ? 0 : Math.round(wall.monotonicNow() - begun),
       posted,
     }));
   };
 }
 
-const plainHeaders = ({ custom_headers }: Subscription): Record<string, string> => ({
+const createPlainHeaders = ({ custom_headers }: Subscription): Record<string, string> => ({
   ...custom_headers,
   "content-type": "application/json",
 });
@@ -100,7 +102,7 @@ interface SignedMessage extends OutgoingMessage {
 
 const eventsKept = 256;
 
-/** An event for a thousand webhooks, six times each, is signed once. */
+/** An event for a thousand webhooks with six attempts each is signed once. */
 class SignedEvents {
   readonly #kept = new Map<number, SignedMessage>();
   readonly #form: WebhookJsonForm;
@@ -109,15 +111,15 @@ class SignedEvents {
     this.#form = form;
   }
 
-  of(event: WebhookEvent, hmacKey: string): SignedMessage {
+  sign(event: WebhookEvent, hmacKey: string): SignedMessage {
     const { id, body: text } = event;
     const known = this.#kept.get(id);
-    // After a reset an id may mean another event.
+    // After a reset an id may belong to another event.
     if (known?.text === text && known.hmacKey === hmacKey) return known;
-    const body = Buffer.from(bodyOf(event, this.#form));
+    const body = Buffer.from(getBody(event, this.#form));
     const fresh = { text, body, hmacKey, hash: contentHash(hmacKey, body) };
     const [oldest] = this.#kept.keys();
-    // Not all of them: events that are still being delivered would be signed again, one after the other.
+    // Only a part is dropped, because events that are still being delivered would be signed again.
     if (oldest !== undefined && this.#kept.size >= eventsKept) this.#kept.delete(oldest);
     this.#kept.set(id, fresh);
     return fresh;
@@ -129,6 +131,6 @@ const traceHeaders = (trace: string, attempt: string) => ({
   traceparent: writeTraceparent({ trace, span: deriveSpanId(trace, attempt) }),
 });
 
-/** 2xx alone is success; a redirect is not (DECISIONS.md, C18). */
+/** Only 2xx is a success; a redirect is a failure (DECISIONS.md, C18). */
 export const isSuccess = (posted: PostResult): boolean =>
   "status" in posted && posted.status >= 200 && posted.status < 300;

@@ -1,5 +1,5 @@
 import { createCommitOnlyRun, type JobHandler, type JobRun } from "../clock/job-handler.ts";
-import { dequeue, dueSortKey, dueSortKeyEnd, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
+import { dequeue, enqueue, type ScheduledEntry, schedule, toDueSortKey, toDueSortKeyEnd } from "../clock/schedule.ts";
 import type { AppliedFault, FaultInterceptor, Postponement } from "../faults/faults.ts";
 import { causes } from "../store/causes.ts";
 import type { Transaction, View } from "../store/port.ts";
@@ -8,8 +8,8 @@ import { type AttemptContext, type AttemptInput, type AttemptResult, createAttem
 import {
   type Delivery,
   deliveries,
-  faultOf,
   type Outcome,
+  toAttemptFault,
   traceOfEvent,
   type WebhookEvent,
   webhookEvents,
@@ -17,7 +17,7 @@ import {
 import type { DeliveryNotifier } from "./delivery-notifier.ts";
 import { purge, putAttempt, recordOutcome } from "./record.ts";
 
-import { capacityFor, retentionEnd } from "./retry-rule.ts";
+import { getCapacity, getRetentionEnd } from "./retry-rule.ts";
 import { subscriptions } from "./subscriptions.ts";
 
 export interface DeliveryContext extends AttemptContext {
@@ -26,10 +26,10 @@ export interface DeliveryContext extends AttemptContext {
 }
 
 /**
- * Handlers of the scheduled entries of deliveries; the ref of an entry is the id of one. `deliver`: the next attempt of
- * the schedule. `resend`: one attempt outside it (DECISIONS.md, C18).
+ * Job handlers for deliveries. The ref of an entry is the id of its delivery. `deliver` makes the next scheduled
+ * attempt, `resend` an attempt outside the schedule (DECISIONS.md, C18).
  */
-export function deliveryJobHandlers(world: DeliveryContext): {
+export function createDeliveryJobHandlers(world: DeliveryContext): {
   readonly deliver: JobHandler;
   readonly resend: JobHandler;
 } {
@@ -37,12 +37,12 @@ export function deliveryJobHandlers(world: DeliveryContext): {
   const attempt = createAttemptSender(world);
   const heard = new WeakSet<AbortSignal>();
 
-  const handlerFor = (resend: boolean): JobHandler => ({
+  const createHandler = (resend: boolean): JobHandler => ({
     async prepare(view, entries) {
-      const found = await sendables(view, entries, resend);
+      const found = await readAttemptInputs(view, entries, resend);
       return found.map((one, i) => runOf(entries[i]!, one, resend));
     },
-    capacity: capacitiesOf,
+    readCapacities: readCapacities,
   });
 
   function runOf(entry: ScheduledEntry, found: AttemptInput | Skip | "gone", resend: boolean): JobRun {
@@ -52,7 +52,7 @@ export function deliveryJobHandlers(world: DeliveryContext): {
     if (trouble && "putOff" in trouble)
       return createCommitOnlyRun((tx) => putOff(tx, entry, trouble.putOff, trouble, clock.now()));
     return (signal) => {
-      breakOffWith(signal);
+      abortWith(signal);
       return attempt(found, trouble?.send).then((result) => {
         const ended = { entry, result, resend, interference: trouble };
         return (tx) => record(tx, ended);
@@ -60,19 +60,19 @@ export function deliveryJobHandlers(world: DeliveryContext): {
     };
   }
 
-  /** Changes since the entry was scheduled decide (DECISIONS.md, C18). */
-  async function sendables(view: View, entries: readonly ScheduledEntry[], resend: boolean) {
+  /** Changes since the entry was scheduled count (DECISIONS.md, C18). */
+  async function readAttemptInputs(view: View, entries: readonly ScheduledEntry[], resend: boolean) {
     const rows = await view.getAll(deliveries, entries, ({ ref }) => Number(ref));
     const events = await view.getAll(webhookEvents, rows, (row) => row?.event_id);
     const receivers = await view.getAll(subscriptions, rows, (row) => row?.webhook_id);
     const owners = await view.getAll(workspaces, rows, (row) => row?.workspace_id);
-    const traces = settings.traceWebhooks ? await tracesOf(view, entries, events, resend) : [];
+    const traces = settings.traceWebhooks ? await readTraces(view, entries, events, resend) : [];
     return entries.map((_, i): AttemptInput | Skip | "gone" => {
       const [delivery, event, subscription, workspace] = [rows[i], events[i], receivers[i], owners[i]];
       if (!delivery) return "gone";
       if (!event || !subscription || !workspace) return { skip: "skipped_deleted" };
       if (!resend && subscription.status !== "ACTIVE") return { skip: "skipped_disabled" };
-      // It did not fail, it was never tried: so it is not counted (DECISIONS.md, C16).
+      // The attempt was never made, so it does not count as a failure (DECISIONS.md, C16).
       if (outgoing.forbidden(subscription.url)) return { skip: "skipped_not_allowed" };
       const number = delivery.attempts + 1;
       const hmacKey = workspace.hmac_key;
@@ -81,7 +81,7 @@ export function deliveryJobHandlers(world: DeliveryContext): {
   }
 
   let purgedAt = Number.NEGATIVE_INFINITY;
-  /** Once for each virtual time: nothing grows old while it stands still. */
+  /** Once per virtual time, because nothing expires while the clock stands still. */
   function dropOld(tx: Transaction): Promise<unknown> | undefined {
     const now = clock.now();
     if (now === purgedAt) return undefined;
@@ -89,20 +89,20 @@ export function deliveryJobHandlers(world: DeliveryContext): {
     return purge(tx, now);
   }
 
-  /** One listener for all attempts: the runner gives every entry the same signal. */
-  function breakOffWith(signal: AbortSignal): void {
+  /** One listener for all attempts, because the runner gives every entry the same signal. */
+  function abortWith(signal: AbortSignal): void {
     if (heard.has(signal)) return;
     heard.add(signal);
     signal.addEventListener("abort", () => outgoing.breakOff());
   }
 
-  /** Everything that came of it, in the transaction in which the entry leaves the queue. */
+  /** Records the outcome, in the transaction in which the entry leaves the queue. */
   function record(tx: Transaction, ended: EndedRun): Promise<string> | string {
     const dropped = dropOld(tx);
     return dropped ? dropped.then(() => recordNow(tx, ended)) : recordNow(tx, ended);
   }
 
-  /** Awaits nothing if nothing interfered: every delivery passes here. */
+  /** Awaits nothing if there was no fault, because every delivery takes this path. */
   function recordNow(tx: Transaction, { entry, result, resend, interference }: EndedRun): Promise<string> | string {
     const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return forget(tx, entry);
@@ -111,16 +111,16 @@ export function deliveryJobHandlers(world: DeliveryContext): {
     const made = { entry, delivery, subscription, attempted: result, resend, interference, settings, news };
     // The id of the scripted fault is stored with its effect.
     if (interference)
-      return tx.because(interference.cause, () => putAttempt(tx, made)).then(() => recordOutcome(tx, made));
+      return tx.withCause(interference.cause, () => putAttempt(tx, made)).then(() => recordOutcome(tx, made));
     putAttempt(tx, made);
     return recordOutcome(tx, made);
   }
 
-  return { deliver: handlerFor(false), resend: handlerFor(true) };
+  return { deliver: createHandler(false), resend: createHandler(true) };
 }
 
 /** A resend belongs to the trace of its cause. */
-async function tracesOf(
+async function readTraces(
   view: View,
   entries: readonly ScheduledEntry[],
   events: readonly (WebhookEvent | undefined)[],
@@ -135,7 +135,7 @@ interface Skip {
   readonly skip: Extract<Outcome, `skipped_${string}`>;
 }
 
-/** The delivery or the entry was taken away while it was on its way. */
+/** The delivery or the entry was removed during the attempt. */
 function forget(tx: Transaction, entry: ScheduledEntry): string {
   const waiting = tx.getSync(schedule, entry.id);
   if (waiting?.due === entry.due) dequeue(tx, entry);
@@ -161,28 +161,28 @@ interface Skipped {
 
 function skip(tx: Transaction, { entry, delivery, outcome, now, resend, news }: Skipped): string {
   dequeue(tx, entry);
-  // A resend that cannot be sent leaves the delivery as it was.
+  // A resend that cannot be sent leaves the delivery unchanged.
   if (resend) return outcome;
-  const skipped = { ...delivery, outcome, next_attempt_at: null, keep_until: retentionEnd("other", now) };
+  const skipped = { ...delivery, outcome, next_attempt_at: null, keep_until: getRetentionEnd("other", now) };
   tx.put(deliveries, skipped);
   news?.notify({ delivery: skipped, attempt: undefined, disabled: outcome === "skipped_disabled", at: now });
   return outcome;
 }
 
-/** While nothing is sent, because it is disabled or deleted, there is nothing to hold back. */
-async function capacitiesOf(view: View, keys: readonly string[]): Promise<readonly number[]> {
-  const found = await view.getAll(subscriptions, keys, idOf);
+/** A disabled or deleted webhook sends nothing, so there is nothing to limit. */
+async function readCapacities(view: View, keys: readonly string[]): Promise<readonly number[]> {
+  const found = await view.getAll(subscriptions, keys, parseId);
   return found.map((subscription) =>
-    subscription?.status === "ACTIVE" ? capacityFor(subscription.failure_count) : Number.POSITIVE_INFINITY,
+    subscription?.status === "ACTIVE" ? getCapacity(subscription.failure_count) : Number.POSITIVE_INFINITY,
   );
 }
 
-const idOf = (key: string): number => Number(key.slice(key.indexOf(":") + 1));
+const parseId = (key: string): number => Number(key.slice(key.indexOf(":") + 1));
 
-/** How far behind another attempt one goes that lets it pass: enough for it to arrive first in any mode of the clock. */
+/** The delay of an attempt behind one that may overtake it: enough for the other to arrive first in any clock mode. */
 const behindMs = 1_000;
 
-/** Moves an attempt to a later virtual time without making it: nothing is counted. Returns the outcome in a word. */
+/** Postpones an attempt without making it, so nothing is counted. Returns the outcome as one word. */
 async function putOff(
   tx: Transaction,
   entry: ScheduledEntry,
@@ -196,13 +196,13 @@ async function putOff(
   const next = isAfterNext ? await nextOfKey(tx, entry, now + byMs) : undefined;
   const due = next ? next.due + behindMs : now + byMs;
   enqueue(tx, { ...entry, due });
-  const put_off = faultOf(by);
-  await tx.because(by.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, put_off }));
+  const put_off = toAttemptFault(by);
+  await tx.withCause(by.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, put_off }));
   return "put_off";
 }
 
-/** The next entry of its concurrency key, if it is due by `until`. */
+/** The next entry with the same concurrency key, if it is due by `until`. */
 async function nextOfKey(tx: Transaction, entry: ScheduledEntry, until: number): Promise<ScheduledEntry | undefined> {
-  const slice = { by: "turn", from: dueSortKey(entry.due, entry.id + 1), to: dueSortKeyEnd(until) } as const;
+  const slice = { by: "turn", from: toDueSortKey(entry.due, entry.id + 1), to: toDueSortKeyEnd(until) } as const;
   return (await tx.list(schedule, slice)).find((other) => other.concurrency_key === entry.concurrency_key);
 }

@@ -6,15 +6,15 @@ import { toExactJson } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
 import { MaxBodyBytesExceededError, maxBodyBytes } from "../http/bodies/request-body-reader.ts";
 import type { Transaction } from "../store/port.ts";
-import { deliveries, type WebhookEvent, webhookEvents, webhookObserver } from "./deliveries.ts";
-import { retentionEnd } from "./retry-rule.ts";
-import { concurrencyKeyOf, subscriptionKey, subscriptions } from "./subscriptions.ts";
+import { deliveries, getWebhookObserver, type WebhookEvent, webhookEvents } from "./deliveries.ts";
+import { getRetentionEnd } from "./retry-rule.ts";
+import { subscriptions, toConcurrencyKey, toSubscriptionKey } from "./subscriptions.ts";
 
-/** Number of characters that each transaction has emitted. */
+/** The number of characters that each transaction has emitted. */
 const told = new WeakMap<Transaction, number>();
 
 /**
- * A notification for each of many signatories, each with all of many parties, is the square of the size of a request.
+ * Limited, because notifications for many signatories, each with all parties, grow with the square of the request size.
  */
 function countTold(tx: Transaction, body: string): void {
   const length = (told.get(tx) ?? 0) + body.length;
@@ -23,10 +23,10 @@ function countTold(tx: Transaction, body: string): void {
 }
 
 /**
- * Notifies every webhook of the workspace that subscribes to the activity, in the caller's own transaction: a delivery
- * and an entry of the schedule that is due now. A disabled webhook gets its delivery too; it ends as skipped when its
- * turn comes, so that nothing is dropped silently. Returns those entries; the ref of each is the id of its delivery.
- * `only`: the one webhook to notify. Fails with MaxBodyBytesExceededError if one transaction emits too much
+ * Notifies every webhook of the workspace that subscribes to the activity, in the caller's transaction: stores a
+ * delivery and an entry of the schedule that is due now. A disabled webhook also gets a delivery, which is skipped when
+ * it is due, so that nothing is dropped silently. Returns those entries; the ref of each is the id of its delivery.
+ * `only` limits it to one webhook. Fails with MaxBodyBytesExceededError if one transaction emits too much
  * (DECISIONS.md, C24).
  */
 export async function emit(
@@ -38,24 +38,24 @@ export async function emit(
   const { workspace_id, activity } = occurrence;
   const contract_id = occurrence.contract?.contract_id ?? null;
   const due = clock.now();
-  const observer = webhookObserver(clock);
-  const plain = eventBody(occurrence);
-  const body = observer?.webhookBody(activity, plain) ?? plain;
+  const observer = getWebhookObserver(clock);
+  const plain = formatEventBody(occurrence);
+  const body = observer?.amendBody(activity, plain) ?? plain;
   countTold(tx, body);
   const subscribed = observer?.isSilent(activity)
     ? []
-    : await tx.list(subscriptions, { by: "wants", equals: subscriptionKey(workspace_id, activity) });
+    : await tx.list(subscriptions, { by: "wants", equals: toSubscriptionKey(workspace_id, activity) });
   const wanting = only === undefined ? subscribed : subscribed.filter(({ id }) => id === only);
-  // Stored even without subscribers: a client may wait for the activity.
+  // Stored even without webhooks, because a client may wait for the activity.
   const event: WebhookEvent = {
     id: tx.next("webhook_event"),
     workspace_id,
     activity,
     contract_id,
     at: occurrence.at,
-    // Serialized once: the signed and the sent bytes are the same, in every attempt (DECISIONS.md, C17).
+    // Serialized once, so that the signed and the sent bytes are the same in every attempt (DECISIONS.md, C17).
     body,
-    keep_until: wanting.length === 0 ? retentionEnd("other", due) : null,
+    keep_until: wanting.length === 0 ? getRetentionEnd("other", due) : null,
     cause: tx.cause?.id ?? null,
   };
   tx.put(webhookEvents, event);
@@ -64,7 +64,7 @@ export async function emit(
     const entry = enqueue(tx, {
       due,
       kind: "deliver",
-      concurrency_key: concurrencyKeyOf(webhook_id),
+      concurrency_key: toConcurrencyKey(webhook_id),
       workspace_id,
       ref: String(id),
     });
@@ -88,7 +88,7 @@ export async function emit(
   });
 }
 
-/** The contract in a payload; built by the cluster from its rows. */
+/** The contract in a payload, which the cluster creates from its rows. */
 export type ContractFacts = Readonly<z.infer<typeof declared>>;
 
 export interface Performer {
@@ -106,29 +106,29 @@ export interface DomainEvent {
   /** Virtual milliseconds. */
   readonly at: number;
   readonly performed_by: Performer;
-  /** Absent: an activity of a counterparty that has no contract yet (DECISIONS.md, C17). */
+  /** Absent for an activity of a counterparty that has no contract yet (DECISIONS.md, C17). */
   readonly contract?: ContractFacts | undefined;
-  /** Further keys of `activity_data`. */
+  /** Additional keys of `activity_data`. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** Other values for fields of the finished body. */
+  /** Values that replace fields of the finished body. */
   readonly amend?: ((body: object) => object) | undefined;
 }
 
-/** The body of an event: compact JSON in the order of keys of DECISIONS.md, F21, times in microseconds. */
-export function eventBody(occurrence: DomainEvent): string {
-  return toExactJson(amendedDocument(occurrence));
+/** Formats the body of an event: compact JSON, keys in the order of DECISIONS.md, F21, times in microseconds. */
+export function formatEventBody(occurrence: DomainEvent): string {
+  return toExactJson(createAmendedDocument(occurrence));
 }
 
-/** The same as an object. Numbers keep their spelling (src/base/json.ts). */
-export function amendedDocument(occurrence: DomainEvent): object {
-  const body = eventDocument(occurrence);
+/** Creates the body as an object. Numbers keep their spelling (src/base/json.ts). */
+export function createAmendedDocument(occurrence: DomainEvent): object {
+  const body = createEventDocument(occurrence);
   return occurrence.amend ? occurrence.amend(body) : body;
 }
 
-function eventDocument({ activity, at, performed_by, contract, data }: DomainEvent): object {
+function createEventDocument({ activity, at, performed_by, contract, data }: DomainEvent): object {
   return {
     activity,
-    activity_data: { performed_by: person(performed_by), timestamp: toIsoMicros(at), ...data },
+    activity_data: { performed_by: toPerson(performed_by), timestamp: toIsoMicros(at), ...data },
     ...(contract && {
       contract_id: contract.contract_id,
       contract_title: contract.contract_title,
@@ -137,8 +137,8 @@ function eventDocument({ activity, at, performed_by, contract, data }: DomainEve
       contract_type_id: contract.contract_type_id,
       contract_status: contract.contract_status,
       contract_kind: contract.contract_kind,
-      business_user: person(contract.business_user),
-      legal_user: contract.legal_user && person(contract.legal_user),
+      business_user: toPerson(contract.business_user),
+      legal_user: contract.legal_user && toPerson(contract.legal_user),
       created_at: contract.created_at,
       counterparties: contract.counterparties,
       external_metadata: contract.external_metadata,
@@ -149,4 +149,4 @@ function eventDocument({ activity, at, performed_by, contract, data }: DomainEve
   };
 }
 
-const person = ({ name, email }: Performer): Performer => ({ name, ...(email !== undefined && { email }) });
+const toPerson = ({ name, email }: Performer): Performer => ({ name, ...(email !== undefined && { email }) });

@@ -5,20 +5,20 @@ import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
 import type { Slice, Store, Transaction, View } from "../store/port.ts";
 import {
   type Attempt,
-  attemptKeys,
   attempts,
-  bodyOf,
   type Delivery,
   deliveries,
+  getBody,
+  listAttemptKeys,
   type Outcome,
   type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
 import { purge } from "./record.ts";
-import { retentionEnd } from "./retry-rule.ts";
-import { concurrencyKeyOf, type Subscription } from "./subscriptions.ts";
+import { getRetentionEnd } from "./retry-rule.ts";
+import { type Subscription, toConcurrencyKey } from "./subscriptions.ts";
 
-/** Filter of the log; everything given must hold. */
+/** Filter of the log. A record must match all given fields. */
 export interface DeliveryFilter {
   readonly workspace_id?: number | undefined;
   readonly webhook_id?: number | undefined;
@@ -54,7 +54,7 @@ export async function listDeliveries(
   return { items: await withAttempts(view, found.slice(offset, offset + limit)), total: found.length };
 }
 
-/** One delivery with its attempts and the body that is sent; undefined if it does not exist, or no longer. */
+/** Finds a delivery with its attempts and the body that is sent. Undefined if it does not exist, or no longer. */
 export async function showDelivery(
   view: View,
   id: number,
@@ -64,31 +64,32 @@ export async function showDelivery(
   if (!delivery) return undefined;
   const event = await view.get(webhookEvents, delivery.event_id);
   const [logged] = await withAttempts(view, [delivery]);
-  return logged && { ...logged, requestBody: bodyOf(event, form), headers: event?.headers };
+  return logged && { ...logged, requestBody: getBody(event, form), headers: event?.headers };
 }
 
 /**
- * Drops every expired record before the log is read. Returns at once if there is none. Reading the log is not the
- * cause: it is not a step that a user could undo.
+ * Drops all expired records before the log is read. Returns at once if there are none. Reading the log is not the
+ * cause, because a user cannot undo it.
  */
 export async function dropExpired(store: Store, now: number): Promise<void> {
   const batch = 500;
-  const over = () => store.read((view) => view.count(deliveries, { by: "keep_until", to: now }));
-  while ((await over()) > 0) await store.transaction("deliveries.drop-expired", (tx) => purge(tx, now, batch), null);
+  const countExpired = () => store.read((view) => view.count(deliveries, { by: "keep_until", to: now }));
+  while ((await countExpired()) > 0)
+    await store.transaction("deliveries.drop-expired", (tx) => purge(tx, now, batch), null);
 }
 
-/** Plans one attempt outside the schedule, now (DECISIONS.md, C18). Returns its entry. */
+/** Schedules an attempt outside the schedule, due now (DECISIONS.md, C18). Returns its entry. */
 export function resend(tx: Transaction, delivery: Delivery, now: number): ScheduledEntry {
   return enqueue(tx, {
     due: now,
     kind: "resend",
-    concurrency_key: concurrencyKeyOf(delivery.webhook_id),
+    concurrency_key: toConcurrencyKey(delivery.webhook_id),
     workspace_id: delivery.workspace_id,
     ref: String(delivery.id),
   });
 }
 
-/** A delivery that another program made to the URL of a webhook. */
+/** A delivery by another program to the URL of a webhook. */
 interface ForeignDelivery {
   readonly activity: Activity;
   readonly label: string;
@@ -100,7 +101,7 @@ interface ForeignDelivery {
   readonly response_body?: string | null | undefined;
 }
 
-/** Adds it to the log: nothing follows from it. Returns its row. */
+/** Adds it to the log without any effects. Returns its row. */
 export function recordForeignDelivery(
   tx: Transaction,
   { id: webhook_id, workspace_id, url }: Subscription,
@@ -125,7 +126,7 @@ export function recordForeignDelivery(
     next_attempt_at: null,
     put_off: null,
     created_at: now,
-    keep_until: retentionEnd(isDelivered ? "delivered" : "other", now),
+    keep_until: getRetentionEnd(isDelivered ? "delivered" : "other", now),
   };
   tx.put(deliveries, delivery);
   tx.put(attempts, {
@@ -147,7 +148,7 @@ export function recordForeignDelivery(
   return delivery;
 }
 
-/** The last webhook call of each contract of a workspace; contracts without one are omitted. */
+/** The last webhook delivery of each contract of a workspace. Contracts without a delivery are omitted. */
 export async function listLatestDeliveries(
   view: View,
   workspaceId: number,
@@ -163,14 +164,14 @@ export async function listLatestDeliveries(
 
 type Criterion = readonly [name: keyof DeliveryFilter, value: string | number];
 
-// From the one that usually finds the fewest records to the one that finds the most.
+// Ordered from the criterion that usually matches the fewest records to the one that matches the most.
 const indexes = [
   ["contract_id", "contract"],
   ["webhook_id", "webhook"],
   ["outcome", "outcome"],
 ] as const;
 
-/** The smallest slice of the index, and the conditions that are left to compare. */
+/** The smallest slice of the index, and the remaining conditions. */
 function findNarrowestSlice(filter: DeliveryFilter): {
   slice: Slice<(typeof indexes)[number][1]>;
   rest: readonly Criterion[];
@@ -183,9 +184,9 @@ function findNarrowestSlice(filter: DeliveryFilter): {
 }
 
 const withAttempts = (view: View, rows: readonly Delivery[]): Promise<LoggedDelivery[]> =>
-  Promise.all(rows.map(async (delivery) => ({ delivery, attempts: await attemptsOf(view, delivery) })));
+  Promise.all(rows.map(async (delivery) => ({ delivery, attempts: await readAttempts(view, delivery) })));
 
-async function attemptsOf(view: View, delivery: Delivery): Promise<readonly Attempt[]> {
-  const found = await Promise.all(attemptKeys(delivery).map((key) => view.get(attempts, key)));
+async function readAttempts(view: View, delivery: Delivery): Promise<readonly Attempt[]> {
+  const found = await Promise.all(listAttemptKeys(delivery).map((key) => view.get(attempts, key)));
   return found.filter((attempt) => attempt !== undefined);
 }

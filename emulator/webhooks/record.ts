@@ -7,15 +7,23 @@ import { purgeEmails } from "../world/emails.ts";
 import type { Settings } from "../world/settings.ts";
 import { workspaces } from "../world/workspaces.ts";
 import { type AttemptResult, isSuccess } from "./attempt.ts";
-import { attemptKeys, attemptName, attempts, type Delivery, deliveries, faultOf, webhookEvents } from "./deliveries.ts";
+import {
+  attempts,
+  type Delivery,
+  deliveries,
+  listAttemptKeys,
+  toAttemptFault,
+  toAttemptName,
+  webhookEvents,
+} from "./deliveries.ts";
 import type { DeliveryNotifier } from "./delivery-notifier.ts";
-import { failuresUntilDisabled, retentionEnd, retryScheduleOf } from "./retry-rule.ts";
+import { failuresUntilDisabled, getRetentionEnd, retryScheduleOf } from "./retry-rule.ts";
 import { type Subscription, type SubscriptionStatus, subscriptions } from "./subscriptions.ts";
 
 interface AttemptRecord {
   readonly entry: ScheduledEntry;
   readonly delivery: Delivery;
-  /** Undefined: it was deleted meanwhile. */
+  /** Undefined if it was deleted meanwhile. */
   readonly subscription: Subscription | undefined;
   readonly attempted: AttemptResult;
   readonly resend: boolean;
@@ -25,17 +33,17 @@ interface AttemptRecord {
 }
 
 /**
- * Writes down what follows from one attempt: the subscription's counter, the delivery's outcome, and the entry's next
- * time or its end. Returns the delivery's outcome.
+ * Records the effects of an attempt: the webhook's counter, the delivery's outcome, and the next time or the end of the
+ * entry. Returns the delivery's outcome.
  */
 export function recordOutcome(tx: Transaction, made: AttemptRecord): string {
   const { entry, delivery, subscription, attempted, resend, news } = made;
   const ok = isSuccess(attempted.posted);
   const disabled = subscription !== undefined && count(tx, subscription, made) !== "ACTIVE";
 
-  // A resend that came first has ended it already, or this one is a resend: then only a success changes it.
+  // If a resend has already ended the delivery, or if this is a resend, only a success changes it.
   const ended = resend || delivery.outcome === "delivered";
-  const whole = attemptedDelivery(
+  const whole = applyAttempt(
     delivery,
     ok ? createSuccessChange(attempted.at) : ended ? {} : createFailureChange(tx, made),
   );
@@ -48,7 +56,7 @@ export function recordOutcome(tx: Transaction, made: AttemptRecord): string {
   return whole.outcome;
 }
 
-/** DECISIONS.md, C18: per subscription, over all its deliveries. Returns its status after that. */
+/** Counts per webhook, over all its deliveries (DECISIONS.md, C18). Returns its status after that. */
 function count(
   tx: Transaction,
   subscription: Subscription,
@@ -61,15 +69,15 @@ function count(
     tx.put(subscriptions, counted);
     return subscription.status;
   }
-  const disabled = { at: attempted.at, by: attemptName(delivery.id, delivery.attempts + 1) };
+  const disabled = { at: attempted.at, by: toAttemptName(delivery.id, delivery.attempts + 1) };
   tx.put(subscriptions, { ...counted, status: "DISABLED_BY_ERROR", disabled });
   return "DISABLED_BY_ERROR";
 }
 
 type Change = Partial<Pick<Delivery, "outcome" | "failures" | "next_attempt_at" | "keep_until">>;
 
-/** Named field by field: a spread copy of a frozen row takes four times as long in Node 20. */
-function attemptedDelivery(row: Delivery, change: Change): Delivery {
+/** Fields are listed one by one, because spreading a frozen row is much slower in Node 20. */
+function applyAttempt(row: Delivery, change: Change): Delivery {
   return {
     id: row.id,
     event_id: row.event_id,
@@ -90,7 +98,7 @@ function attemptedDelivery(row: Delivery, change: Change): Delivery {
 }
 
 function createSuccessChange(at: number): Change {
-  return { outcome: "delivered", next_attempt_at: null, keep_until: retentionEnd("delivered", at) };
+  return { outcome: "delivered", next_attempt_at: null, keep_until: getRetentionEnd("delivered", at) };
 }
 
 function createFailureChange(tx: Transaction, { delivery, attempted: { at }, settings }: AttemptRecord): Change {
@@ -98,10 +106,10 @@ function createFailureChange(tx: Transaction, { delivery, attempted: { at }, set
   const schedule = retryScheduleOf(tx.getSync(workspaces, delivery.workspace_id), settings);
   const next = computeNextAttempt(schedule, failures, at, settings.workerTick);
   if (next !== undefined) return { outcome: "retrying", failures, next_attempt_at: next };
-  return { outcome: "failed", failures, next_attempt_at: null, keep_until: retentionEnd("other", at) };
+  return { outcome: "failed", failures, next_attempt_at: null, keep_until: getRetentionEnd("other", at) };
 }
 
-/** Writes down the attempt itself. */
+/** Records the attempt itself. */
 export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend, interference }: AttemptRecord): void {
   const { url, at, wallAt, movedBy, durationMs, posted } = attempted;
   tx.put(attempts, {
@@ -113,7 +121,7 @@ export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend
     wall_at: wallAt,
     cause: entry.cause,
     moved_by: movedBy ?? null,
-    fault: interference ? faultOf(interference) : delivery.put_off,
+    fault: interference ? toAttemptFault(interference) : delivery.put_off,
     url,
     status: "status" in posted ? posted.status : null,
     error: "error" in posted ? posted.error : null,
@@ -122,21 +130,21 @@ export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend
   });
 }
 
-/** The success of a resend ends the delivery: the remaining attempts of the schedule are canceled. */
+/** The success of a resend ends the delivery: the remaining scheduled attempts are canceled. */
 export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
   const waiting = tx.getSync(schedule, entry_id);
   if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);
 }
 
 /**
- * Drops records whose time is over (DECISIONS.md, C21), at most `limit` of each kind, in the caller's transaction:
- * expiry is never queued, else mode auto would leap to it. Says how many there were.
+ * Drops expired records (DECISIONS.md, C21), at most `limit` of each kind, in the caller's transaction. Expiry is not
+ * in the queue, because mode auto would jump to it. Returns the number of dropped records.
  */
 export async function purge(tx: Transaction, now: number, limit = 50): Promise<number> {
   const over = await tx.list(deliveries, { by: "keep_until", to: now, limit });
   for (const delivery of over) {
     const { id, event_id } = delivery;
-    for (const key of attemptKeys(delivery)) tx.delete(attempts, key);
+    for (const key of listAttemptKeys(delivery)) tx.delete(attempts, key);
     tx.delete(deliveries, id);
     const others = await tx.count(deliveries, { by: "event", equals: event_id });
     if (others === 0) tx.delete(webhookEvents, event_id);

@@ -5,15 +5,15 @@ import type { Workspace } from "../world/workspaces.ts";
 
 export { failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
 
-/** The retry schedule of a workspace; undefined: of one that was removed. */
+/** The retry schedule of a workspace. Undefined if the workspace was removed. */
 export const retryScheduleOf = (
   workspace: Pick<Workspace, "retry_schedule"> | undefined,
   { retrySchedule }: Pick<Settings, "retrySchedule">,
 ): RetrySchedule => workspace?.retry_schedule ?? retrySchedule;
 
-/** How many attempts of a subscription may be in flight: a dead receiver gets no more than six (DECISIONS.md, C18). */
-export const capacityFor = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
+/** The number of attempts of a webhook that may be in flight: a dead receiver gets at most six (DECISIONS.md, C18). */
+export const getCapacity = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
 
 /** When the record of a final delivery may be dropped (DECISIONS.md, C21). */
-export const retentionEnd = (outcome: "delivered" | "other", at: number): number =>
+export const getRetentionEnd = (outcome: "delivered" | "other", at: number): number =>
   at + (outcome === "delivered" ? deliveredRetentionMs : maxRetentionMs);

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { type Activity, activities } from "../../src/api/activities.ts";
 import { dictionary } from "../../src/api/shapes.ts";
-import { rows, type Transaction } from "../store/port.ts";
+import { defineRows, type Transaction } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
-/** DECISIONS.md, F20. `DISABLED_BY_ERROR` is the automatic disabling at six failures (DECISIONS.md, C18). */
+/** DECISIONS.md, F20. `DISABLED_BY_ERROR` is set automatically after six failures (DECISIONS.md, C18). */
 export const SubscriptionStatus = z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR"]);
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>;
 
@@ -19,37 +19,38 @@ export const Subscription = z.strictObject({
   only_for_activities: z.array(z.enum(activities)),
   custom_headers: dictionary(z.string()),
   status: SubscriptionStatus,
-  /** Attempts without 2xx since the last 2xx, over all its deliveries (DECISIONS.md, C18). */
+  /** Attempts without a 2xx response since the last one, over all its deliveries (DECISIONS.md, C18). */
   failure_count: z.int(),
-  /** Since when, and by what (`request:12`, `attempt:3.6`); null while it is active, or where nothing is known of it. */
+  /** When the status was set, and its cause (`request:12`, `attempt:3.6`). Null while it is active, or if unknown. */
   disabled: z.strictObject({ at: storedTime(z.int()), by: z.string().nullable() }).nullable(),
-  /** Id of the user who made it. */
+  /** Id of the user who created it. */
   created_by: z.int(),
   /** Virtual milliseconds. */
   created_at: storedTime(z.int()),
 });
 export type Subscription = z.infer<typeof Subscription>;
 
-export const subscriptions = rows<Subscription, "workspace" | "wants">({
+export const subscriptions = defineRows<Subscription, "workspace" | "wants">({
   name: "webhook_subscriptions",
   schema: Subscription,
   key: (row) => row.id,
   numbers: { webhook: (row) => row.id },
   indexes: {
     workspace: (row) => row.workspace_id,
-    wants: (row) => row.only_for_activities.map((activity) => subscriptionKey(row.workspace_id, activity)),
+    wants: (row) => row.only_for_activities.map((activity) => toSubscriptionKey(row.workspace_id, activity)),
   },
 });
 
 /** Finds the webhooks of a workspace that subscribe to an activity. */
-export const subscriptionKey = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
+export const toSubscriptionKey = (workspaceId: number, activity: Activity): string => `${workspaceId}:${activity}`;
 
 /** The attempts of a webhook share a capacity of `6 − counter` in the schedule (DECISIONS.md, C18). */
-export const concurrencyKeyOf = (webhookId: number): string => `webhook:${webhookId}`;
+export const toConcurrencyKey = (webhookId: number): string => `webhook:${webhookId}`;
 
 /**
- * A user's change in the application's settings: enabling sets the counter to 0 and resends nothing, disabling skips
- * due attempts (DECISIONS.md, C18). Returns the row; undefined if there is none. `at`: virtual milliseconds.
+ * Applies a user's change in the application's settings: enabling resets the counter and resends nothing; disabling
+ * skips due attempts (DECISIONS.md, C18). Returns the row, or undefined if there is none. `at` is in virtual
+ * milliseconds.
  */
 export async function switchSubscription(
   tx: Transaction,
@@ -66,26 +67,26 @@ export async function switchSubscription(
   return changed;
 }
 
-/** Changes of a body, by the paths of its fields: `counterparties.0.poc_email`. */
+/** Changes to a body, by field path: `counterparties.0.poc_email`. */
 interface Amendments {
-  /** Other values of fields that are there. */
+  /** New values of existing fields. */
   readonly overrides?: Readonly<Record<string, unknown>> | undefined;
-  /** Fields that are not there yet, or the next item of a list. */
+  /** New fields, or the next item of a list. */
   readonly additions?: Readonly<Record<string, unknown>> | undefined;
-  /** Fields that are there, and are to go. */
+  /** Existing fields to remove. */
   readonly removals?: readonly string[] | undefined;
 }
 
-/** An amendment that does not fit the body: each of these must throw. */
+/** Called when an amendment does not fit the body. Each must throw. */
 interface Conflicts {
-  /** `known` are the fields at the place where the path stops. */
-  missing(path: string, known: readonly string[]): never;
-  present(path: string): never;
+  /** `known` lists the fields at the position where the path ends. */
+  onMissing(path: string, known: readonly string[]): never;
+  onPresent(path: string): never;
 }
 
 type Parent = Record<string, unknown> | unknown[];
 
-/** A body with the amendments made, in a copy: additions last, so that a field can be removed and added again. */
+/** A copy of a body with the amendments. Additions come last, so that a field can be removed and added again. */
 export function applyAmendments(
   body: object,
   { overrides, additions, removals }: Amendments,
@@ -107,9 +108,9 @@ export function applyAmendments(
   }
   for (const [path, value] of Object.entries(additions ?? {})) {
     const { parent, step } = at(path);
-    if (fieldsOf(parent).includes(step)) conflicts.present(path);
+    if (listFields(parent).includes(step)) conflicts.onPresent(path);
     // A gap in a list would be null in the JSON text.
-    if (Array.isArray(parent) && Number(step) !== parent.length) conflicts.missing(path, fieldsOf(parent));
+    if (Array.isArray(parent) && Number(step) !== parent.length) conflicts.onMissing(path, listFields(parent));
     put(parent, step, value);
   }
   return copy;
@@ -119,20 +120,20 @@ function placeOf(body: object, path: string, conflicts: Conflicts): { parent: Pa
   const steps = path.split(".");
   const step = steps.pop()!;
   const parent = steps.reduce<unknown>((at, one) => known(at, one, path, conflicts), body);
-  if (typeof parent !== "object" || parent === null) conflicts.missing(path, []);
+  if (typeof parent !== "object" || parent === null) conflicts.onMissing(path, []);
   return { parent: parent as Parent, step };
 }
 
-function known(at: unknown, step: string, path: string, { missing }: Conflicts): unknown {
-  const fields = fieldsOf(at);
-  return fields.includes(step) ? (at as Record<string, unknown>)[step] : missing(path, fields);
+function known(at: unknown, step: string, path: string, { onMissing }: Conflicts): unknown {
+  const fields = listFields(at);
+  return fields.includes(step) ? (at as Record<string, unknown>)[step] : onMissing(path, fields);
 }
 
 const put = (parent: Parent, step: string, value: unknown): void =>
   void Object.defineProperty(parent, step, { value, writable: true, enumerable: true, configurable: true });
 
 /** A key without a value is not in the JSON text. */
-const fieldsOf = (at: unknown): string[] =>
+const listFields = (at: unknown): string[] =>
   typeof at === "object" && at !== null
     ? Object.entries(at).flatMap(([name, value]) => (value === undefined ? [] : [name]))
     : [];

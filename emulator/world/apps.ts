@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { responseHeaders } from "../../src/api/operation.ts";
 import { dictionary } from "../../src/api/shapes.ts";
-import { rows, type View } from "../store/port.ts";
+import { defineRows, type View } from "../store/port.ts";
 
 /** The seed's connected apps in one row: secrets, allow-lists and stand-ins. */
 export const Apps = z.strictObject({
@@ -46,7 +46,7 @@ export type Apps = z.infer<typeof Apps>;
 
 const AppsRow = z.strictObject({ name: z.literal("apps"), apps: Apps });
 
-export const appRows = rows<z.infer<typeof AppsRow>>({
+export const appRows = defineRows<z.infer<typeof AppsRow>>({
   name: "apps",
   schema: AppsRow,
   key: (row) => row.name,
@@ -87,7 +87,7 @@ export interface IssuerKey {
 /** The private key of the emulator's own issuer, created by the control plane on first use. */
 const ChatBKey = z.strictObject({ kid: z.string(), jwk: dictionary(z.string()) });
 
-export const chatBKeys = rows<z.infer<typeof ChatBKey>>({
+export const chatBKeys = defineRows<z.infer<typeof ChatBKey>>({
   name: "chat_b_keys",
   schema: ChatBKey,
   key: (row) => row.kid,

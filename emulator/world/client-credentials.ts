@@ -2,7 +2,7 @@ import * as z from "zod";
 import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { parseBasic } from "../../src/schemes/http-authorization.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
-import { rows, type View } from "../store/port.ts";
+import { defineRows, type View } from "../store/port.ts";
 
 /** The client in a token request. */
 interface ClientParameters {
@@ -20,12 +20,12 @@ export function readClientCredentials(
   return { id: decodeForm(basic.user), secret: decodeForm(basic.password), byBasic: true };
 }
 
-/** Why a request is rejected that has client credentials in two places (RFC 6749, 2.3 and 5.2). */
+/** The message for a request with client credentials in two places (RFC 6749, 2.3 and 5.2). */
 export const duplicateClientAuthMessage =
   "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 
 /**
- * The client that sends a token request. A public one identifies itself, a confidential one also authenticates.
+ * Identifies the client of a token request. A public client identifies itself; a confidential one also authenticates.
  * `unnamed`: there is no client id; `twice`: there are two; `unproven`: the client is unknown, or its secret is wrong
  * or malformed.
  */
@@ -35,7 +35,7 @@ export async function authenticateClient(
   parameters: ClientParameters,
 ): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
   const { id, secret, byBasic } = readClientCredentials(request, parameters);
-  // It sent malformed credentials.
+  // The client sent malformed credentials.
   if (!byBasic && usesBasic(request)) return "unproven";
   if (id === undefined) return "unnamed";
   const { client_id = id, client_secret } = parameters;
@@ -70,7 +70,7 @@ export const OAuthClient = z.strictObject({
 });
 export type OAuthClient = z.infer<typeof OAuthClient>;
 
-export const oauthClients = rows<OAuthClient, "origin">({
+export const oauthClients = defineRows<OAuthClient, "origin">({
   name: "oauth_clients",
   schema: OAuthClient,
   key: (row) => row.client_id,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rows } from "../store/port.ts";
+import { defineRows } from "../store/port.ts";
 
 /** A stored cluster. Its address is only known while the emulator runs. */
 export const ClusterRow = z.strictObject({
@@ -17,7 +17,7 @@ export const ClusterRow = z.strictObject({
 });
 export type ClusterRow = z.infer<typeof ClusterRow>;
 
-export const clusterRows = rows<ClusterRow, "position">({
+export const clusterRows = defineRows<ClusterRow, "position">({
   name: "clusters",
   schema: ClusterRow,
   key: (row) => row.id,

@@ -3,32 +3,32 @@ import { type ControlRole, controlRoles } from "../../src/api/control-roles.ts";
 import type { WallClock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
-import { rows, type Store, type View } from "../store/port.ts";
+import { defineRows, type Store, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 import { type Workspace, workspaces } from "./workspaces.ts";
 
-/** A token of the control plane. Only its owner has its secret. */
+/** A token of the control plane. Only its owner knows the secret. */
 export const ControlToken = z.strictObject({
   name: z.string(),
   role: z.enum(controlRoles),
   /**
-   * SHA-256 in base64. Slow hashes are for passwords: 256 random bits cannot be guessed, however fast each try is, and
-   * every request has to be checked.
+   * SHA-256 in base64. Slow hashes are for passwords: 256 random bits cannot be guessed, and every request has to be
+   * checked.
    */
   hash: z.string(),
   /** Wall-clock milliseconds, because access does not depend on virtual time. */
   created_at: storedTime(z.int()),
   last_used_at: storedTime(z.int()).nullable(),
   /**
-   * The workspace that it is bound to, with its name, because after a reset another one may have the id. Undefined:
-   * none.
+   * The workspace that it is bound to. The name is stored too, because after a reset another workspace may have the id.
+   * Undefined if it is not bound.
    */
   workspace_id: z.int().optional(),
   workspace: z.string().optional(),
 });
 export type ControlToken = z.infer<typeof ControlToken>;
 
-export const controlTokens = rows<ControlToken, "hash">({
+export const controlTokens = defineRows<ControlToken, "hash">({
   name: "control_tokens",
   schema: ControlToken,
   key: (row) => row.name,
@@ -58,7 +58,7 @@ export class ControlTokens {
     this.#wall = wall;
   }
 
-  /** The row of a token, whose use is recorded; undefined if there is none. */
+  /** Finds the row of a token and records its use. Undefined if there is none. */
   async use(given: string): Promise<ControlToken | undefined> {
     // Found by an index of hashes. A client cannot choose any part of a hash, so the time reveals nothing.
     const equals = hashOf(given);
@@ -84,7 +84,10 @@ export class ControlTokens {
     return all.map((row) => ({ ...row, last_used_at: this.#used.get(row.hash) ?? row.last_used_at }));
   }
 
-  /** Creates a token, whose secret is only returned here; undefined if the name is taken. `store`: of the caller. */
+  /**
+   * Creates a token. Its secret is only returned here. Undefined if the name is taken. `store` is the store of the
+   * caller.
+   */
   create(
     store: Store,
     name: string,
@@ -92,7 +95,7 @@ export class ControlTokens {
     workspace?: Pick<Workspace, "id" | "name">,
   ): Promise<string | undefined> {
     return this.#runExclusive(async () => {
-      // Never from the ids of --deterministic, which anyone can compute.
+      // Not drawn from the ids of --deterministic, which clients can compute.
       const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashOf(token), created_at: this.#wall.now(), last_used_at: null };
       const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
@@ -135,7 +138,7 @@ export class ControlTokens {
     const before = Math.max(last_used_at ?? 0, this.#used.get(hash) ?? 0);
     this.#used.set(hash, now);
     if (now - before < usesSavedEveryMs) return;
-    // Not awaited, so that a disk that rejects writes locks out no caller.
+    // Not awaited, so that a disk that rejects writes does not lock out any caller.
     void this.#store
       .transaction("tokens.used", async (tx) => {
         const row = await tx.get(controlTokens, name);
@@ -179,7 +182,7 @@ export function findCookie(name: string, cookies = ""): string | undefined {
   return found?.slice(name.length + 1) || undefined;
 }
 
-/** `{cluster_id}_{id}` of the browser's session; undefined: none. */
+/** The `{cluster_id}_{id}` of the browser's session. Undefined if there is none. */
 export function findSession(headers: { readonly cookie?: string | undefined }): string | undefined {
   const value = findCookie(name, headers.cookie);
   try {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
-import { rowNumber, rows, type Slice, type Transaction, type View } from "../store/port.ts";
+import { defineRows, parseRowNumber, type Slice, type Transaction, type View } from "../store/port.ts";
 import { maxRetentionMs, maxUnauthenticatedRows } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
 import type { Settings } from "./settings.ts";
@@ -9,7 +9,7 @@ import type { Settings } from "./settings.ts";
 /** An e-mail that the platform would send, with its provider's reports (DECISIONS.md, R27). */
 const Email = z.strictObject({
   id: z.int(),
-  /** Null: from the router. */
+  /** Null for an e-mail of the router. */
   cluster_id: z.string().nullable(),
   workspace_id: z.int().nullable(),
   contract_id: z.int().nullable(),
@@ -30,7 +30,7 @@ const Email = z.strictObject({
 export type Email = z.infer<typeof Email>;
 export type EmailEvent = Email["events"][number];
 
-export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purpose" | "sent">({
+export const emails = defineRows<Email, "recipient" | "contract" | "addressee" | "purpose" | "sent">({
   name: "emails",
   schema: Email,
   key: (row) => row.id,
@@ -39,7 +39,8 @@ export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purp
     recipient: (row) => toAddressKey(row.recipient),
     contract: (row) => row.contract_id ?? undefined,
     /**
-     * Both, because each opened link looks it up, and there are many contracts per person and many people per contract.
+     * Indexed both ways, because each opened link looks it up, and there are many contracts per person and many people
+     * per contract.
      */
     addressee: (row) =>
       row.contract_id === null ? undefined : buildAddresseeKey(String(row.contract_id), row.recipient),
@@ -50,7 +51,10 @@ export const emails = rows<Email, "recipient" | "contract" | "addressee" | "purp
 
 const buildAddresseeKey = (contractId: string, recipient: string): string => `${contractId} ${toAddressKey(recipient)}`;
 
-/** Limit of stored events per e-mail, because anyone may report them. They are dropped with the e-mail. */
+/**
+ * The maximum number of stored events per e-mail, because unauthenticated clients may report them. They are dropped
+ * with the e-mail.
+ */
 const maxEvents = 100;
 
 /** Stores an e-mail instead of sending it. */
@@ -58,7 +62,7 @@ export function sendEmail(
   tx: Transaction,
   given: Pick<Email, "purpose" | "recipient" | "sent_at"> & Partial<Omit<Email, "id" | "events">>,
 ): Email {
-  // Fields are listed one by one, because spreading costs several times as much, and contracts are sent to many.
+  // Fields are listed one by one, because spreading is slower, and contracts are sent to many people.
   const email = {
     id: tx.next("email"),
     cluster_id: given.cluster_id ?? null,
@@ -76,7 +80,7 @@ export function sendEmail(
   return email;
 }
 
-/** Anyone can start any number of trials. */
+/** Unauthenticated clients can start any number of trials. */
 export async function evictOldestTrials(tx: Transaction): Promise<void> {
   const trials = { by: "purpose", equals: "trial" } as const;
   const limit = (await tx.count(emails, trials)) - maxUnauthenticatedRows;
@@ -103,7 +107,7 @@ export async function purgeEmails(tx: Transaction, now: number, limit = 50): Pro
 export interface EmailSelector {
   readonly email_id?: string | undefined;
   readonly cluster_id?: string | undefined;
-  /** 12 or T-12 */
+  /** `12` or `T-12` */
   readonly contract_id?: string | undefined;
   readonly recipient?: string | undefined;
   readonly purpose?: string | undefined;
@@ -119,7 +123,7 @@ export async function findEmail(view: View, named: EmailSelector): Promise<Email
     (recipient === undefined || toAddressKey(row.recipient) === toAddressKey(recipient)) &&
     (purpose === undefined || row.purpose === purpose);
   if (email_id !== undefined) {
-    const row = await view.get(emails, rowNumber(email_id));
+    const row = await view.get(emails, parseRowNumber(email_id));
     return row && matchesSelector(row) ? row : undefined;
   }
   if (recipient === undefined) return undefined;

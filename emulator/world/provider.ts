@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createRandomIds, createSeededIds, type Ids } from "../../src/base/ids.ts";
 import { isObject } from "../../src/base/object.ts";
 import { stringAt } from "../http/bodies/fields.ts";
-import { rows, type Store, type Transaction } from "../store/port.ts";
+import { defineRows, type Store, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 
 /**
@@ -18,7 +18,7 @@ export const ProviderCode = z.strictObject({
   name: z.string(),
 });
 
-export const providerCodes = rows<z.infer<typeof ProviderCode>>({
+export const providerCodes = defineRows<z.infer<typeof ProviderCode>>({
   name: "provider_codes",
   schema: ProviderCode,
   key: (row) => row.code,
@@ -37,7 +37,7 @@ export async function issueProviderCode(
   return code;
 }
 
-/** The account of a code, only once; undefined if the provider did not issue it. */
+/** The account of a code, which can be redeemed once. Undefined if the provider did not issue it. */
 export async function redeemProviderCode(
   tx: Transaction,
   provider: string,
@@ -51,7 +51,7 @@ export async function redeemProviderCode(
 
 /** The purpose of a visit at a provider, and the way back. */
 export interface ProviderVisit {
-  /** `install`: an app is added to a workspace. */
+  /** `install` adds an app to a workspace. */
   readonly flow: "trial" | "login" | "signup" | "install";
   readonly provider: string;
   readonly state: string;
@@ -115,17 +115,17 @@ export interface RenewableIds extends Ids {
    * Its number is stored in the state. No id is drawn from it before `goTo`.
    */
   startSequence(store: Store): Promise<IdPosition | undefined>;
-  /** Position of the sequence; undefined if ids are random. */
+  /** Position of the sequence. Undefined if ids are random. */
   place(): IdPosition | undefined;
   /** Continues after that position, for a state that was stored there. */
-  goTo(place: IdPosition | undefined): void;
+  moveTo(place: IdPosition | undefined): void;
 }
 
-/** The number of a sequence, 0 at the first start, and how many bytes were drawn. */
+/** The number of a sequence, 0 at the first start, and the number of bytes drawn. */
 export const IdPosition = z.strictObject({ sequence: z.int().min(0), drawn: z.int().min(0) });
 export type IdPosition = z.infer<typeof IdPosition>;
 
-/** `seed`: start of the sequence with --deterministic; undefined: ids are random. */
+/** `seed` is the start of the sequence with --deterministic. Undefined if ids are random. */
 export function createRenewableIds(seed: string | undefined): RenewableIds {
   if (seed === undefined) {
     return {
@@ -133,13 +133,13 @@ export function createRenewableIds(seed: string | undefined): RenewableIds {
       restart() {},
       startSequence: async () => undefined,
       place: () => undefined,
-      goTo() {},
+      moveTo() {},
     };
   }
   const begin = (sequence: number, drawn = 0) => createSeededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawn);
   let sequence = 0;
   let ids = begin(0);
-  const goTo = (place: IdPosition | undefined) => {
+  const moveTo = (place: IdPosition | undefined) => {
     if (place === undefined) return;
     sequence = place.sequence;
     ids = begin(place.sequence, place.drawn);
@@ -149,12 +149,12 @@ export function createRenewableIds(seed: string | undefined): RenewableIds {
     bytes: (count) => ids.bytes(count),
     token: (count) => ids.token(count),
     pick: (alphabet, length) => ids.pick(alphabet, length),
-    restart: () => goTo({ sequence: 0, drawn: 0 }),
+    restart: () => moveTo({ sequence: 0, drawn: 0 }),
     startSequence: async (store) => ({
       sequence: await store.transaction("go on with ids", (tx) => tx.next("id_sequence")),
       drawn: 0,
     }),
     place: () => ({ sequence, drawn: ids.position() }),
-    goTo,
+    moveTo,
   };
 }

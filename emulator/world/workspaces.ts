@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { retrySchedule } from "../../src/api/shapes.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
-import { rows, type View } from "../store/port.ts";
+import { defineRows, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 
 /** A person of a workspace. */
@@ -24,7 +24,7 @@ export const Workspace = z.strictObject({
   id: z.int(),
   cluster_id: z.string(),
   name: z.string(),
-  /** Data of the company, and its purpose, from its trial; null: unknown. */
+  /** The company's data and purpose, from its trial. Null if unknown. */
   industry: z.string().nullable().default(null),
   use_case: z.string().nullable().default(null),
   client_id: z.string(),
@@ -35,7 +35,7 @@ export const Workspace = z.strictObject({
   permissions: z.array(z.enum(["developer_settings"])).default(["developer_settings"]),
   /** Base64 of 64 bytes. */
   hmac_key: z.string(),
-  /** The delays before the retries of its webhooks; null: the emulator's schedule. */
+  /** The delays before the retries of its webhooks. Null for the emulator's schedule. */
   retry_schedule: retrySchedule
     .nullable()
     .default(null)
@@ -49,7 +49,7 @@ export const Workspace = z.strictObject({
   /** Its teams of chat_a and tenants of chat_b, whose events are about its contracts. */
   chat_a_teams: z.array(z.string()).default([]),
   chat_b_tenants: z.array(z.string()).default([]),
-  /** The last report of the billing provider (DECISIONS.md, R32); null: none yet. */
+  /** The last report of the billing provider (DECISIONS.md, R32). Null if there is none yet. */
   plan: z.string().nullable().default(null),
   is_suspended: z.boolean().default(false),
   /** Time of the billing provider's newest event, in milliseconds. */
@@ -122,7 +122,7 @@ export const Template = z.strictObject({
   signature_capable: z.boolean().default(true),
   counter_party_kind: z.enum(["Individual", "Organisation", "Both"]).default("Both"),
   attributes: z.array(Question).default([]),
-  /** Slot in which a user of the creator's side signs; null: there is none. */
+  /** Slot in which a user of the creator's side signs. Null if there is none. */
   creator_slot: z
     .strictObject({
       required: z.boolean(),
@@ -151,7 +151,7 @@ export type Workflow = z.infer<typeof Workflow>;
 const getId = (row: { readonly id: number }): number => row.id;
 const byWorkspace = { workspace: (row: { readonly workspace_id: number }) => row.workspace_id };
 
-export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
+export const workspaces = defineRows<Workspace, "client" | "cluster" | "invite">({
   name: "workspaces",
   schema: Workspace,
   key: getId,
@@ -164,37 +164,37 @@ export const workspaces = rows<Workspace, "client" | "cluster" | "invite">({
   },
 });
 
-/** The workspace whose API key is used for a cluster by default. */
+/** The workspace whose API key is the default for a cluster. */
 export const getFirstWorkspace = async (view: View, clusterId: string): Promise<Workspace | undefined> =>
   (await view.list(workspaces, { by: "cluster", equals: clusterId, limit: 1 }))[0];
 
-export const users = rows<User, "workspace" | "email">({
+export const users = defineRows<User, "workspace" | "email">({
   name: "users",
   schema: User,
   key: getId,
   refersTo: ({ workspace_id }) => ({ workspace_id: { collection: "workspaces", key: workspace_id } }),
   indexes: { ...byWorkspace, email: (row) => toAddressKey(row.email) },
 });
-export const roles = rows<Role, "workspace">({ name: "roles", schema: Role, key: getId, indexes: byWorkspace });
-export const entities = rows<Entity, "workspace">({
+export const roles = defineRows<Role, "workspace">({ name: "roles", schema: Role, key: getId, indexes: byWorkspace });
+export const entities = defineRows<Entity, "workspace">({
   name: "entities",
   schema: Entity,
   key: getId,
   indexes: byWorkspace,
 });
-export const contractTypes = rows<ContractType, "workspace">({
+export const contractTypes = defineRows<ContractType, "workspace">({
   name: "contract_types",
   schema: ContractType,
   key: getId,
   indexes: byWorkspace,
 });
-export const templates = rows<Template, "workspace">({
+export const templates = defineRows<Template, "workspace">({
   name: "templates",
   schema: Template,
   key: getId,
   indexes: byWorkspace,
 });
-export const workflows = rows<Workflow, "workspace">({
+export const workflows = defineRows<Workflow, "workspace">({
   name: "workflows",
   schema: Workflow,
   key: getId,
@@ -202,8 +202,8 @@ export const workflows = rows<Workflow, "workspace">({
 });
 
 /**
- * The route of an emulated cluster on which the router requests the workspace of a completed signup. The path is the
- * emulator's own.
+ * The route of an emulated cluster on which the router requests the workspace of a completed signup. Only the emulator
+ * has this path.
  */
 export const newWorkspacePath = "/api/v1/organization/trial_signup/";
 
@@ -234,7 +234,7 @@ export type CreatedWorkspace = z.infer<typeof CreatedWorkspace>;
 export const invitationKinds = ["creator", "counterparty"] as const;
 export type InvitationKind = (typeof invitationKinds)[number];
 
-/** The kind in the `email_type` of a link, which has two spellings; undefined if it has neither. */
+/** The kind in the `email_type` of a link, which has two spellings. Undefined for any other value. */
 export function findInvitationKind(emailType: string): InvitationKind | undefined {
   if (emailType === "creator") return "creator";
   return /^counter_?party$/.test(emailType) ? "counterparty" : undefined;

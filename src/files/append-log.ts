@@ -24,33 +24,36 @@ interface Options<Failure extends Error> {
   /** End of the file's valid lines. */
   readonly length: number;
   readonly position: LogPosition;
-  /** The error for waiting callers, made of the disk's. */
-  readonly failure: (reason: string, cause: unknown) => Failure;
-  /** Called at once when writing fails; waiting callers get the error after it. */
+  /** Creates the error for waiting callers from the error of the disk. */
+  readonly createError: (reason: string, cause: unknown) => Failure;
+  /** Called at once when writing fails, before waiting callers get the error. */
   readonly onFailure?: (failure: Failure) => void;
-  /** Waits for more lines before a group is written; omitted: those of one turn of the event loop. */
+  /** Waits for more lines before a group is written. By default a group has the lines of one turn of the event loop. */
   readonly gather?: () => Promise<void>;
   /**
-   * Makes durable what the lines of a group refer to, before they are written. Called once no more lines join the
-   * group, in the same turn.
+   * Makes data durable that the lines of a group refer to, before they are written. Called in the turn in which the
+   * group is closed.
    */
   readonly ahead?: () => Promise<void>;
-  /** Fails if the file does not end with the last durable line, at `length`. Nothing is written then, nor cut off. */
+  /**
+   * Fails if the file does not end with the last durable line, at `length`. In that case nothing is written or
+   * truncated.
+   */
   readonly verify?: (file: DiskFile, length: number) => Promise<void>;
 }
 
 /**
- * Appends lines to a file and makes them durable: while one `fdatasync` runs, new lines gather for the next (group
- * commit). Once a write or fdatasync fails, all waiting and later lines fail, and are not retried. The file is cut back
- * to its last good length, if possible. Then `resume` makes it write again. `readLog` reads it back.
- * By hand: small databases in one JSON file rewrite all of it at each change.
+ * Appends lines to a file and makes them durable. While one `fdatasync` runs, new lines gather for the next (group
+ * commit). After a failed write or fdatasync, all waiting and later lines fail without a retry, and the file is
+ * truncated to its last valid length if possible. `resume` makes it write again. `readLog` reads it back. By hand:
+ * small databases in one JSON file rewrite all of it at each change.
  */
 export class AppendLog<Failure extends Error> {
   readonly #options: Options<Failure>;
   #file: DiskFile;
-  /** Bytes that are known to be durable. */
+  /** The number of bytes that are known to be durable. */
   #length: number;
-  /** Numbers of the last added and of the last durable line. */
+  /** Numbers of the last added line and of the last durable line. */
   #added: LogPosition;
   #durable: LogPosition;
   #queue: (Batch | Rotation)[] = [];
@@ -73,8 +76,9 @@ export class AppendLog<Failure extends Error> {
   }
 
   /**
-   * Whether the file may continue after a failure, once it is cut back: if a write failed, all before it is as durable
-   * as it was. After a failed fdatasync that is unknown: the system may have dropped pages and call them clean.
+   * Whether the file may continue after a failure, once it is truncated. After a failed write, everything before it is
+   * as durable as it was. After a failed fdatasync that is unknown, because the system may have dropped pages and call
+   * them clean.
    */
   get intact(): boolean {
     return this.#intact;
@@ -89,17 +93,17 @@ export class AppendLog<Failure extends Error> {
     return this.#added;
   }
 
-  /** How many lines that were added are not known to be durable. */
+  /** The number of added lines that are not known to be durable. */
   get waiting(): number {
     return this.#added.number - this.#durable.number;
   }
 
-  /** Adds a line. Resolves once it, and all before it, are durable; fails with the failure. */
+  /** Adds a line. Resolves when it and all lines before it are durable. Rejects with the failure. */
   append(json: string): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
     const number = this.#added.number + 1;
     const last = this.#queue.at(-1);
-    const batch = last && "lines" in last ? last : newBatch(number, this.#added);
+    const batch = last && "lines" in last ? last : createBatch(number, this.#added);
     if (batch !== last) this.#queue.push(batch);
     this.#newest = batch.durable;
     const { bytes, checksum } = logLine(json, { number, group: batch.group, before: this.#added.checksum });
@@ -110,22 +114,22 @@ export class AppendLog<Failure extends Error> {
     return batch.durable;
   }
 
-  /** Resolves once everything that was added until now is durable; does not wait for what comes after. */
+  /** Resolves when everything that was added so far is durable. Does not wait for later lines. */
   async waitUntilDurable(): Promise<void> {
     if (this.#failure) throw this.#failure;
     await this.#newest;
   }
 
-  /** Lines added from now on go to another file; those added before still go to this one. */
+  /** Lines that are added from now on go to another file; earlier ones still go to this file. */
   rotate(file: DiskFile, length: number): void {
     this.#queue.push({ file, length });
     this.#flushing ??= this.#flush();
   }
 
-  /** From here on everything fails for that reason. */
+  /** From here on everything fails with that reason. */
   fail(reason: string, cause: unknown, intact = false): Failure {
     if (this.#failure) return this.#failure;
-    const failure = this.#options.failure(reason, cause);
+    const failure = this.#options.createError(reason, cause);
     this.#failure = failure;
     this.#intact = intact && this.#queue.every((step) => "lines" in step);
     this.#added = this.#durable;
@@ -138,7 +142,7 @@ export class AppendLog<Failure extends Error> {
     return failure;
   }
 
-  /** Cuts the file back, durably, and writes again. Fails with the system's error. */
+  /** Durably truncates the file and resumes writing. Fails with the system's error. */
   async resume(): Promise<void> {
     await this.#flushing;
     await this.#file.truncate(this.#length);
@@ -146,7 +150,7 @@ export class AppendLog<Failure extends Error> {
     this.#failure = undefined;
   }
 
-  /** Writes again, to another file; the old one is left as it is. */
+  /** Resumes writing in another file and leaves the old one unchanged. */
   async continueIn(file: DiskFile, length: number): Promise<void> {
     await this.#flushing;
     await this.#switch({ file, length });
@@ -162,7 +166,7 @@ export class AppendLog<Failure extends Error> {
 
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Concurrent requests share their fdatasync, also the first.
+      // Concurrent requests share their fdatasync, including the first.
       await (this.#options.gather?.() ?? nextTurn());
       const step = this.#queue.shift();
       if (step === undefined) break;
@@ -178,7 +182,7 @@ export class AppendLog<Failure extends Error> {
     try {
       await this.#options.verify?.(this.#file, this.#length);
     } catch (cause) {
-      batch.settle(this.#cannotWrite(cause));
+      batch.settle(this.#createFailure(cause));
       return;
     }
     try {
@@ -190,14 +194,14 @@ export class AppendLog<Failure extends Error> {
       this.#durable = batch.end;
       batch.settle();
     } catch (cause) {
-      const failure = this.#cannotWrite(cause, !written);
-      // A partial line must not come back at the next start, for its callers get an error.
+      const failure = this.#createFailure(cause, !written);
+      // A partial line must not reappear at the next start, because its callers get an error.
       await this.#file.truncate(this.#length).catch(() => {});
       batch.settle(failure);
     }
   }
 
-  #cannotWrite(cause: unknown, intact = false): Failure {
+  #createFailure(cause: unknown, intact = false): Failure {
     const why = cause instanceof Error ? cause.message : String(cause);
     return this.fail(`${this.#options.path} cannot be written: ${why}`, cause, intact);
   }
@@ -210,19 +214,19 @@ export class AppendLog<Failure extends Error> {
   }
 }
 
-function newBatch(group: number, end: LogPosition): Batch {
+function createBatch(group: number, end: LogPosition): Batch {
   let settle: Batch["settle"] = () => {};
   const durable = new Promise<void>((resolve, reject) => {
     settle = (failure) => (failure ? reject(failure) : resolve());
   });
-  // The caller of append awaits it; without a caller `failure` still reports a failure.
+  // The caller of append awaits it. Without a caller, `failure` still reports a failure.
   durable.catch(() => {});
   return { lines: [], group, end, durable, settle };
 }
 
 const newline = 0x0a;
 
-/** The same bytes in blocks that end at the end of a line, but for the last of a string that does not. */
+/** Yields the same bytes in blocks that end at the end of a line, except the last block of a string that does not. */
 export async function* splitAtLineEnds(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const piece of pieces) {

@@ -6,36 +6,36 @@ import { type Disk, type DiskFile, type Permissions, systemDisk } from "./disk.t
 export type FileContent = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface AtomicWriteOptions extends Partial<Permissions> {
-  /** False if the file is not needed after the machine has stopped. */
+  /** False if the file is not needed after the machine stops. */
   readonly durable?: boolean;
   readonly disk?: Disk;
-  /** Maps the disk's errors. Errors of the content stay as they are. */
-  readonly failure?: (cause: unknown) => Error;
-  /** Called once the new file has replaced the old one, which is not durable yet. */
+  /** Maps errors of the disk. Errors of the content are unchanged. */
+  readonly toError?: (cause: unknown) => Error;
+  /** Called after the new file has replaced the old one. The replacement may not be durable yet. */
   readonly onPlaced?: () => void;
 }
 
 /**
- * A temporary name next to a file, until its content is complete. Only svc uses the pattern, so that remains of a crash
+ * A temporary name next to a file until its content is complete. Only svc uses the pattern, so that remains of a crash
  * can be distinguished from files of users.
  */
-export const temporaryName = (path: string): string => `${path}.${randomBytes(6).toString("hex")}.svc-tmp`;
+export const createTemporaryName = (path: string): string => `${path}.${randomBytes(6).toString("hex")}.svc-tmp`;
 
 const temporaryEnd = /\.[0-9a-f]{12}\.svc-tmp$/;
 
-/** The name from which `temporaryName` made this one; undefined for other names. */
+/** The name from which `createTemporaryName` made this one. Undefined for other names. */
 export function parseTemporaryName(temporary: string): string | undefined {
   const at = temporary.search(temporaryEnd);
   return at === -1 ? undefined : temporary.slice(0, at);
 }
 
-/** Whether `temporaryName` made this name, for a file of that name. */
+/** Whether `createTemporaryName` made this name for a file of that name. */
 export const isTemporaryName = (name: string, of: string): boolean => parseTemporaryName(name) === of;
 
 /**
- * Replaces the file of that name, durably: at every moment the old one or the new one exists, complete. A symbolic link
- * is replaced itself; `resolveRealPath` returns its target. By hand: packages for it do not
- * flush the folder, and accept only complete contents.
+ * Durably replaces the file of that name: at every moment either the old or the new file exists, complete. A symbolic
+ * link itself is replaced; `resolveRealPath` returns its target. By hand: packages for it do not flush the folder, and
+ * accept only complete contents.
  */
 export async function writeFileAtomic(
   path: string,
@@ -46,8 +46,8 @@ export async function writeFileAtomic(
 }
 
 /**
- * Creates a file with all of its content at once, so that readers never see half of it. False if the name is taken,
- * even by a dangling link: it stays as it is.
+ * Creates a file with its complete content, so that readers never see half of it. Returns false if the name is taken,
+ * even by a dangling link, and then changes nothing.
  */
 export async function createFileAtomic(
   path: string,
@@ -60,7 +60,7 @@ export async function createFileAtomic(
     await disk.link(aside, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw toldOf(error, writing);
+    throw toReportedError(error, writing);
   } finally {
     await disk.remove(aside);
   }
@@ -69,8 +69,8 @@ export async function createFileAtomic(
 }
 
 /**
- * The first half of `writeFileAtomic`, for a file whose name is known only after its content: writes it whole under a
- * temporary name next to `path`, which it resolves with.
+ * The first half of `writeFileAtomic`, for a file whose name depends on its content: writes the content under a
+ * temporary name next to `path` and resolves with that name.
  */
 export async function writeTempFile(
   path: string,
@@ -78,12 +78,12 @@ export async function writeTempFile(
   writing: AtomicWriteOptions = {},
 ): Promise<string> {
   const { disk = systemDisk, mode = 0o600, exactMode = false, durable = true } = writing;
-  const aside = temporaryName(path);
-  const file = await asked(disk.create(aside, { mode, exactMode }), writing);
+  const aside = createTemporaryName(path);
+  const file = await withReportedError(disk.create(aside, { mode, exactMode }), writing);
   try {
     await fill(file, content, writing);
-    if (durable) await asked(file.sync(), writing);
-    await asked(file.close(), writing);
+    if (durable) await withReportedError(file.sync(), writing);
+    await withReportedError(file.close(), writing);
     return aside;
   } catch (error) {
     await file.close().catch(() => {});
@@ -92,11 +92,11 @@ export async function writeTempFile(
   }
 }
 
-/** The second half: puts what was written aside in its place. Where that fails, it is removed. */
+/** The second half: renames the temporary file to its final name. If that fails, the temporary file is removed. */
 export async function commitTempFile(aside: string, path: string, writing: AtomicWriteOptions = {}): Promise<void> {
   const { disk = systemDisk, onPlaced } = writing;
   try {
-    await asked(disk.rename(aside, path), writing);
+    await withReportedError(disk.rename(aside, path), writing);
   } catch (error) {
     await disk.remove(aside).catch(() => {});
     throw error;
@@ -107,25 +107,25 @@ export async function commitTempFile(aside: string, path: string, writing: Atomi
 
 async function fill(file: DiskFile, content: FileContent, writing: AtomicWriteOptions): Promise<void> {
   let length = 0;
-  for await (const piece of piecesOf(content)) {
-    await asked(file.write(piece, length), writing);
+  for await (const piece of toPieces(content)) {
+    await withReportedError(file.write(piece, length), writing);
     length += piece.byteLength;
   }
 }
 
-function piecesOf(content: FileContent): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+function toPieces(content: FileContent): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
   if (typeof content === "string") return [Buffer.from(content)];
   return content instanceof Uint8Array ? [content] : content;
 }
 
 async function syncFolderOf(path: string, writing: AtomicWriteOptions): Promise<void> {
   const { disk = systemDisk, durable = true } = writing;
-  if (durable) await asked(disk.syncFolder(dirname(path)), writing);
+  if (durable) await withReportedError(disk.syncFolder(dirname(path)), writing);
 }
 
-const asked = <T>(call: Promise<T>, writing: AtomicWriteOptions): Promise<T> =>
+const withReportedError = <T>(call: Promise<T>, writing: AtomicWriteOptions): Promise<T> =>
   call.catch((cause: unknown) => {
-    throw toldOf(cause, writing);
+    throw toReportedError(cause, writing);
   });
 
-const toldOf = (cause: unknown, { failure }: AtomicWriteOptions): unknown => failure?.(cause) ?? cause;
+const toReportedError = (cause: unknown, { toError }: AtomicWriteOptions): unknown => toError?.(cause) ?? cause;

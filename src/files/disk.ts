@@ -4,17 +4,17 @@ import { promisify } from "node:util";
 import { lookupTable } from "../base/object.ts";
 import { makeFolder } from "./make-folder.ts";
 
-/** Operations on a file that is written piece by piece. A port, so that a test can make a call fail. */
+/** Operations on an open file. They form a port, so that a test can make a call fail. */
 export interface DiskFile {
-  /** Writes all bytes at that place. */
+  /** Writes all bytes at that position. */
   write(bytes: Uint8Array, position: number): Promise<void>;
   /** Reads into the buffer; resolves with the number of bytes, 0 at the end. */
   read(into: Uint8Array, position: number): Promise<number>;
   size(): Promise<number>;
   truncate(length: number): Promise<void>;
-  /** Content and metadata. */
+  /** Flushes content and metadata. */
   sync(): Promise<void>;
-  /** Content, and the permission to read it. */
+  /** Flushes the content and the metadata that is needed to read it. */
   datasync(): Promise<void>;
   close(): Promise<void>;
 }
@@ -22,28 +22,28 @@ export interface DiskFile {
 /** Permissions of a new file. */
 export interface Permissions {
   readonly mode: number;
-  /** Whether the mode is kept as it is whatever the umask says: for a file that had it before. */
+  /** Whether the mode applies regardless of the umask, for a file that had that mode before. */
   readonly exactMode?: boolean;
 }
 
-/** Operations on the file system. Errors are the system's own, with their `code`. */
+/** Operations on the file system. Errors are those of the system, with their `code`. */
 export interface Disk {
-  /** Creates a file that must not be there yet; mode 0600 when omitted. */
+  /** Creates a file that must not exist yet (default mode: 0600). */
   create(path: string, permissions?: Permissions): Promise<DiskFile>;
-  /** Opens a file that must be there. */
+  /** Opens a file that must exist. */
   open(path: string, access: "read" | "write"): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
-  /** Returns a file a second name, which must be free. */
+  /** Gives a file a second name, which must be free. */
   link(path: string, second: string): Promise<void>;
-  /** Does nothing when there is no such file. */
+  /** Does nothing if the file does not exist. */
   remove(path: string): Promise<void>;
-  /** The names of all that is in a folder. */
+  /** The names of all entries of a folder. */
   list(folder: string): Promise<string[]>;
-  /** The regular files among them: a reader of a pipe would wait forever. */
+  /** The names of its regular files, because reading a pipe would wait forever. */
   listFiles(folder: string): Promise<string[]>;
-  /** Makes a folder and those above it. Resolves with the topmost that was not there yet. */
+  /** Creates a folder and its parents. Resolves with the topmost folder that did not exist. */
   makeFolder(path: string): Promise<string | undefined>;
-  /** Makes creations, renames and removals in the folder durable. */
+  /** Makes created, renamed and removed names in the folder durable. */
   syncFolder(path: string): Promise<void>;
 }
 
@@ -51,9 +51,9 @@ export const systemDisk: Disk = {
   async create(path, { mode, exactMode = false } = { mode: 0o600 }) {
     const handle = await open(path, "wx", mode);
     if (exactMode) await handle.chmod(mode).catch((cause) => removeAndThrow(handle, path, cause));
-    return fileOf(handle);
+    return toDiskFile(handle);
   },
-  open: async (path, access) => fileOf(await open(path, access === "read" ? "r" : "r+")),
+  open: async (path, access) => toDiskFile(await open(path, access === "read" ? "r" : "r+")),
   rename,
   link,
   remove: (path) => rm(path, { force: true }),
@@ -64,13 +64,13 @@ export const systemDisk: Disk = {
   },
   makeFolder,
   async syncFolder(path) {
-    // Windows cannot open folders; its renames are durable with the file system's own journal.
+    // Windows cannot open folders, but its file system's journal makes renames durable.
     if (process.platform === "win32") return;
     const folder = await open(path, constants.O_RDONLY);
     try {
       await folder.sync();
     } catch (error) {
-      // Some network file systems know no such call; they have written when they answer.
+      // Some network file systems do not support this call. Their writes are complete when they return.
       if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
     } finally {
       await folder.close();
@@ -84,11 +84,11 @@ async function removeAndThrow(handle: FileHandle, path: string, cause: unknown):
   throw cause;
 }
 
-// Made for each group of lines, where the handle's own way to the same system calls is felt.
+// Created for each group of lines, where the handle's own methods are too slow.
 const writeAt = promisify(write);
 const datasync = promisify(fdatasync);
 
-const fileOf = (handle: FileHandle): DiskFile => ({
+const toDiskFile = (handle: FileHandle): DiskFile => ({
   async write(bytes, position) {
     for (let done = 0; done < bytes.byteLength; ) {
       const { bytesWritten } = await writeAt(handle.fd, bytes, done, bytes.byteLength - done, position + done);
@@ -103,10 +103,10 @@ const fileOf = (handle: FileHandle): DiskFile => ({
   close: () => handle.close(),
 });
 
-/** Whether an error says that there is no such file or folder. */
+/** Whether an error means that the file or folder does not exist. */
 export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
 
-/** The meaning of the system's errors about files for a person. */
+/** Descriptions of the system's errors about files. */
 const reasons = lookupTable<string>({
   EACCES: "permission is denied",
   EPERM: "the system does not allow it",
@@ -124,7 +124,7 @@ const reasons = lookupTable<string>({
   ENAMETOOLONG: "its name is too long",
 });
 
-/** The hint for too many open files: the same everywhere. */
+/** The hint for too many open files. */
 export const openFilesRemedies = {
   EMFILE: "Raise the limit (ulimit -n), or close other programs.",
   ENFILE: "Close other programs.",
@@ -132,23 +132,25 @@ export const openFilesRemedies = {
 
 export type FsError = NodeJS.ErrnoException & { readonly code: string };
 
-/** Whether the system rejected something, in a way that has words here. */
+/** Whether the system rejected an operation for a reason in this table. */
 export const isFsError = (error: unknown): error is FsError =>
   error instanceof Error && reasons[(error as NodeJS.ErrnoException).code ?? ""] !== undefined;
 
 /** `permission is denied` */
-export const fsErrorReason = ({ code }: FsError): string => reasons[code]!;
+export const getFsErrorReason = ({ code }: FsError): string => reasons[code]!;
 
 /** `permission is denied (EACCES)` */
-export const formatFsError = (refusal: FsError): string => `${fsErrorReason(refusal)} (${refusal.code})`;
+export const formatFsError = (refusal: FsError): string => `${getFsErrorReason(refusal)} (${refusal.code})`;
 
 /**
  * The reason why the system rejected a file, and its path: `permission is denied (EACCES at /data/emulator.json)`.
- * Undefined for other errors, and for those of sockets and of programs that cannot be started.
+ * Undefined for other errors, including those of sockets and of programs that cannot be started.
  */
 export function describeFsError(error: unknown): string | undefined {
   if (!isFsError(error) || !isOfFile(error)) return undefined;
-  return error.path === undefined ? formatFsError(error) : `${fsErrorReason(error)} (${error.code} at ${error.path})`;
+  return error.path === undefined
+    ? formatFsError(error)
+    : `${getFsErrorReason(error)} (${error.code} at ${error.path})`;
 }
 
 const isOfFile = ({ path, syscall = "" }: FsError): boolean =>

@@ -2,7 +2,7 @@ import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Disk } from "./disk.ts";
 
-/** Makes a folder and those above it, so that a crash does not take them away with everything in them. */
+/** Creates a folder and its parents durably, so that a crash does not remove them. */
 export async function makeFolderDurably(disk: Disk, path: string): Promise<void> {
   const topmost = await disk.makeFolder(path);
   if (topmost === undefined) return;
@@ -13,8 +13,8 @@ export async function makeFolderDurably(disk: Disk, path: string): Promise<void>
 }
 
 /**
- * The path that all names of a file lead to, absolute and without links, also where there is no file yet: links are
- * followed to where one would be made. Fails with ELOOP if links lead in a circle.
+ * The path that all names of a file lead to: absolute and without links. A file that does not exist has one too: links
+ * are followed to the position where it would be created. Fails with ELOOP if links form a circle.
  */
 export async function resolveRealPath(path: string): Promise<string> {
   const absolute = resolve(path);
@@ -27,12 +27,12 @@ export async function resolveRealPath(path: string): Promise<string> {
   if (folder === absolute) return absolute;
   const realFolder = await resolveRealPath(folder);
   const beneath = join(realFolder, basename(absolute));
-  // Anything but a link that leads nowhere is a file that is to be made.
+  // Everything except a dangling link is a file that will be created.
   const leadsTo = await readlink(beneath).catch(() => undefined);
   return leadsTo === undefined ? beneath : resolveRealPath(resolve(realFolder, leadsTo));
 }
 
-/** A path next to a file that no file has yet: `<file>.<word>`, `<file>.<word>-2`, … */
+/** An unused path next to a file: `<file>.<word>`, `<file>.<word>-2`, … */
 export async function freeName(disk: Disk, file: string, word: string): Promise<string> {
   const names = new Set(await disk.list(dirname(file)));
   let name = `${basename(file)}.${word}`;

@@ -3,33 +3,36 @@ import { lstat, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import type { WallClock } from "../base/clock.ts";
 import { createFileAtomic, isTemporaryName, writeFileAtomic } from "./atomic-write.ts";
-import { listenForProbes, type Machine, probeLiveness, processExists, thisMachine } from "./machine.ts";
+import { identifyMachine, listenForProbes, type Machine, probeLiveness, processExists } from "./machine.ts";
 import { makeFolder } from "./make-folder.ts";
 
 /*
- * A lock is a file that names its holder: pid, machine, and a socket next to it on which the holder listens as long as
- * it lives. The kernel says whether it does, also across the containers of one machine. By hand: packages go by the age
- * of the file alone, so that a process that was stopped for a while loses its lock to another.
+ * A lock is a file that names its holder: pid, machine, and a socket next to it on which the holder listens while it
+ * lives. The kernel knows whether it does, even across the containers of one machine. By hand: packages rely on the age
+ * of the file, so that a stopped process loses its lock to another.
  */
 
 /** The holder of a lock: all data of the lock's file. */
 export interface LockHolder extends Machine {
-  /** New for each lock that is taken. */
+  /** A new id for each acquired lock. */
   readonly id: string;
   readonly pid: number;
-  /** ISO time at which it was taken. */
+  /** ISO time of its acquisition. */
   readonly since?: string;
-  /** Name of the socket; omitted where the system or the disk has none. */
+  /** Name of the socket. Omitted if the system or the disk does not support sockets. */
   readonly socket?: string | undefined;
   /** Absolute path of the file, by which a copy of it is recognized. */
   readonly path?: string;
   readonly [data: string]: unknown;
 }
 
-/** perhaps: its pid is in use, maybe by another process. elsewhere: on another machine, or where its pid means nothing here. */
+/**
+ * perhaps: its pid is in use, possibly by another process. elsewhere: it is on another machine, or its pid has no
+ * meaning here.
+ */
 type Liveness = "alive" | "gone" | "perhaps" | "elsewhere";
 
-/** Why a lock was not had. */
+/** The reason why a lock could not be acquired. */
 export interface LockConflict {
   readonly holder: LockHolder;
   readonly life: Liveness;
@@ -40,22 +43,22 @@ export interface LockOptions {
   /** The file's other data; only its owner can read it. */
   readonly content?: object;
   /**
-   * After how long without a change to the file `life` a holder of another machine is given up. Only where two at once
-   * would do no harm that lasts; omitted: never.
+   * The time without a change to the file `life` after which a holder on another machine is considered dead. Use it
+   * only if two holders at once do no lasting harm. Omitted: never.
    */
   readonly forgotten?: { readonly life: string; readonly afterMs: number };
 }
 
-/** A lock that is held. */
+/** An acquired lock. */
 export interface Lock {
   /** Changes the file's other data. */
   update(content: object): Promise<void>;
-  /** Whether it is still held: a file that was removed is put back, unless another process holds it by now. */
+  /** Whether it is still held. A file that was removed is restored, unless another process holds the lock. */
   ensureHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
 
-/** Something that is no lock has the lock's name. It is left as it is. */
+/** A file with the name of the lock is not a lock. It is not changed. */
 export class NotALockFileError extends Error {
   override readonly name = "NotALockFileError";
 
@@ -66,58 +69,63 @@ export class NotALockFileError extends Error {
 
 const locallyHeld = new Set<string>();
 
-/** Takes the lock, over from a holder that is gone if need be. Fails with NotALockFileError. */
+/** Acquires the lock, from an ended holder if necessary. Fails with NotALockFileError. */
 export async function acquireLock(file: string, options: LockOptions): Promise<Lock | LockConflict> {
   const conflict = await findLockConflict(file, options);
   if (conflict) return conflict;
   const id = randomBytes(9).toString("base64url");
   const socket = `${basename(file)}.${id}.socket`;
   const server = await listenForProbes(join(dirname(file), socket));
-  const holder = { id, pid: process.pid, since: new Date(options.wall.now()).toISOString(), ...(await thisMachine()) };
+  const holder = {
+    id,
+    pid: process.pid,
+    since: new Date(options.wall.now()).toISOString(),
+    ...(await identifyMachine()),
+  };
   const own: LockHolder = { ...holder, socket: server && socket, path: resolve(file) };
   let { content } = options;
-  const text = () => `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;
-  const letGo = async () => {
+  const formatContent = () => `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;
+  const release = async () => {
     locallyHeld.delete(id);
     if (server) await new Promise((closed) => server.close(closed));
     if (server) await rm(join(dirname(file), socket), { force: true });
   };
   locallyHeld.add(id);
   try {
-    const other = await take(file, text(), options);
-    if (other) await letGo();
+    const other = await take(file, formatContent(), options);
+    if (other) await release();
     if (other) return other;
   } catch (error) {
-    await letGo();
+    await release();
     throw error;
   }
   const isOurs = async () => (await readLock(file).catch(() => undefined))?.id === id;
   return {
     async update(changed) {
       content = changed;
-      if (await isOurs()) await writeFileAtomic(file, text(), { durable: false });
+      if (await isOurs()) await writeFileAtomic(file, formatContent(), { durable: false });
     },
     async ensureHeld() {
-      // A file that cannot be examined may be ours; one of that name that is not a lock is not.
+      // A file that cannot be checked may be ours, but a file that is not a lock is not.
       const found = await readLock(file).catch((error) => {
         if (error instanceof NotALockFileError) return null;
         throw error;
       });
       if (found !== undefined) return found?.id === id;
       await makeFolder(dirname(file));
-      return createFileAtomic(file, text(), { durable: false });
+      return createFileAtomic(file, formatContent(), { durable: false });
     },
     async release() {
       if (await isOurs()) await rm(file, { force: true });
-      await letGo();
+      await release();
     },
   };
 }
 
 /**
  * A stale lock has one heir: the process that creates the file named after it. Only the heir may replace the lock, and
- * does so by renaming that file, so no lock that is held is ever removed. An heir that is gone leaves its own claim to
- * an heir in the same way. Returns the holder if that is another process.
+ * it does so by renaming that file, so no held lock is ever removed. If an heir ends, its own claim gets an heir in the
+ * same way. Returns the holder if that is another process.
  */
 async function take(file: string, text: string, options: LockOptions): Promise<LockConflict | undefined> {
   for (;;) {
@@ -134,14 +142,14 @@ async function take(file: string, text: string, options: LockOptions): Promise<L
       if (holder.socket) await rm(join(dirname(file), holder.socket), { force: true });
       return undefined;
     }
-    // Another heir was faster, and has the lock or had it.
+    // Another heir was faster and has acquired the lock.
     await rm(claim, { force: true });
   }
 }
 
 export const isLockConflict = (result: Lock | LockConflict): result is LockConflict => "life" in result;
 
-/** The holder of the lock, unless it is gone. */
+/** The holder of the lock, unless it has ended. */
 export async function findLockConflict(file: string, options: LockOptions): Promise<LockConflict | undefined> {
   const holder = await readLock(file);
   const life = holder && (await checkLiveness(holder, file, options));
@@ -149,8 +157,8 @@ export async function findLockConflict(file: string, options: LockOptions): Prom
 }
 
 async function checkLiveness(holder: LockHolder, file: string, { forgotten, wall }: LockOptions): Promise<Liveness> {
-  // The holder of a copy would say that it lives, and mean the original.
-  if ((await originalOf(file, holder)) !== undefined) return "gone";
+  // The holder of a copied lock would report that the original is alive.
+  if ((await findOriginal(file, holder)) !== undefined) return "gone";
   const life = await checkHolder(holder, file);
   if (life !== "elsewhere" || !forgotten) return life;
   const seen = await stat(forgotten.life).catch(() => undefined);
@@ -160,43 +168,46 @@ async function checkLiveness(holder: LockHolder, file: string, { forgotten, wall
 async function checkHolder(holder: LockHolder, file: string): Promise<Liveness> {
   if (locallyHeld.has(holder.id)) return "alive";
   if (holder.pid <= 0) return "gone";
-  const here = await thisMachine();
+  const here = await identifyMachine();
   const isHere = holder.machine === here.machine && holder.machine_id === here.machine_id;
-  // A machine that was started again has ended whatever ran on it.
+  // Processes of a machine that has restarted have ended.
   if (holder.boot !== here.boot) return isHere && holder.boot !== undefined ? "gone" : "elsewhere";
   if (here.boot === undefined && !isHere) return "elsewhere";
   const answer = holder.socket === undefined ? "unknown" : await probeLiveness(join(dirname(file), holder.socket));
   if (answer !== "unknown") return answer;
   if (holder.pid_namespace !== here.pid_namespace) return "elsewhere";
-  // Ours, but not one of our locks: it belonged to an earlier process of that pid.
+  // The pid is ours, but the lock belongs to an earlier process with that pid.
   return holder.pid === process.pid || !(await processExists(holder.pid)) ? "gone" : "perhaps";
 }
 
-/** The holder that a lock's file names; undefined if there is none. Fails with NotALockFileError over a file that svc did not write. */
+/**
+ * The holder that a lock file names. Undefined if there is none. Fails with NotALockFileError for a file that svc did
+ * not write.
+ */
 export async function readLock(file: string): Promise<LockHolder | undefined> {
-  const found = await lstat(file).catch(ifMissing);
+  const found = await lstat(file).catch(ignoreMissing);
   if (!found) return undefined;
   if (found.isSymbolicLink()) throw new NotALockFileError(file, "a symbolic link");
   if (!found.isFile()) throw new NotALockFileError(file, found.isDirectory() ? "a folder" : "a special file");
-  const text = await readFile(file, "utf8").catch(ifMissing);
+  const text = await readFile(file, "utf8").catch(ignoreMissing);
   if (text === undefined) return undefined;
   let content: Record<string, unknown> | undefined;
   try {
     content = JSON.parse(text);
   } catch {
-    // Contents of an unflushed file after a power failure: nothing, zeros, or a part.
+    // An unflushed file after a power failure may be empty, contain zeros or be incomplete.
     if (/^[\0\s]*$/.test(text) || text.startsWith("{")) return { id: "nobody", pid: 0, machine: "" };
   }
   const { id, pid, socket } = content ?? {};
   if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id) || !Number.isInteger(pid))
     throw new NotALockFileError(file, "a file with other contents");
-  // A name only, so that no path leads out of the folder.
+  // Only a name, so that no path leads out of the folder.
   const isName = typeof socket === "string" && basename(socket) === socket;
   return { ...(content as unknown as LockHolder), socket: isName ? socket : undefined };
 }
 
-/** The holder's file, if this one is a copy of it. A file that was moved, or has several paths, is not a copy. */
-export async function originalOf(file: string, { path, id }: LockHolder): Promise<string | undefined> {
+/** The holder's file, if this one is a copy of it. A file that was moved, or that has several paths, is not a copy. */
+export async function findOriginal(file: string, { path, id }: LockHolder): Promise<string | undefined> {
   if (typeof path !== "string" || !isAbsolute(path) || path === resolve(file)) return undefined;
   const original = await readLock(path).catch(() => undefined);
   if (original?.id !== id) return undefined;
@@ -204,10 +215,10 @@ export async function originalOf(file: string, { path, id }: LockHolder): Promis
   return one && other && (one.ino !== other.ino || one.dev !== other.dev) ? path : undefined;
 }
 
-/** Whether a name next to a lock belongs to it: of a socket, of an heir's claim, of a lock in the making. */
+/** Whether a name next to a lock belongs to it: the name of a socket, of an heir's claim, or of an unfinished lock. */
 export const isLockRemnant = (name: string, lock: string): boolean =>
   isTemporaryName(name, lock) || (name.startsWith(`${lock}.`) && /^[\w-]{12}(\.|$)/.test(name.slice(lock.length + 1)));
 
-function ifMissing(error: NodeJS.ErrnoException): undefined {
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }

@@ -1,6 +1,9 @@
 import { crc32 } from "node:zlib";
 
-/** A place in a log: its last line's number, counted over all files that continue from each other, and its checksum. */
+/**
+ * A position in a log: the number of its last line, counted over all files that continue each other, and the checksum
+ * of that line.
+ */
 export interface LogPosition {
   readonly number: number;
   readonly checksum: number;
@@ -8,13 +11,13 @@ export interface LogPosition {
 
 export const startPosition: LogPosition = { number: 0, checksum: 0 };
 
-/** Fields of a line of a log in addition to its value. */
+/** Fields of a log line in addition to its value. */
 export interface LineHead {
-  /** From 1; it continues from one file of a log to the next. */
+  /** Starts at 1 and continues from one file of a log to the next. */
   readonly number: number;
-  /** The number of the first line that was written in one go with it: before that began, all earlier ones were durable. */
+  /** The number of the first line of its group. All earlier lines were durable before the group was written. */
   readonly group: number;
-  /** The checksum of the line before it. */
+  /** The checksum of the previous line. */
   readonly before: number;
 }
 
@@ -28,22 +31,22 @@ const bodyAt = checksumLength + 1;
 const newline = 0x0a;
 
 /**
- * One line: CRC-32 of the rest as eight hex digits, the checksum of the line before, the number of the line, that of
- * its group's first, the JSON text, a newline; with a space between. Bytes at once: as a string it would be encoded
- * twice, and copied by the garbage collector while it waits for the disk.
+ * One line, separated by spaces: CRC-32 of the rest as eight hex digits, the checksum of the previous line, the number
+ * of the line, the number of the first line of its group, the JSON text, and a newline. It is created as bytes, because
+ * a string would be encoded twice and copied by the garbage collector.
  */
 export const logLine = (json: string, { number, group, before }: LineHead): WrittenLine =>
-  checkedLine(`${toHex(before)} ${number} ${group} ${json}`);
+  formatLine(`${toHex(before)} ${number} ${group} ${json}`);
 
-/** A line without a number: the first of a file, which says what the file is. */
-export const firstLine = (json: string): Buffer => checkedLine(json).bytes;
+/** The first line of a file, which has no number and describes the file. */
+export const formatFirstLine = (json: string): Buffer => formatLine(json).bytes;
 
 export interface WrittenLine {
   readonly bytes: Buffer;
   readonly checksum: number;
 }
 
-function checkedLine(text: string): WrittenLine {
+function formatLine(text: string): WrittenLine {
   const bytes = Buffer.allocUnsafe(bodyAt + Buffer.byteLength(text) + 1);
   const end = bytes.length - 1;
   bytes.write(text, bodyAt);
@@ -55,20 +58,20 @@ function checkedLine(text: string): WrittenLine {
 
 const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-// By bytes: the engine treats a number as long as this one as a fraction, and needs ten times as long for its digits.
+// Digit by digit, because the engine treats a number of this size as a fraction, which is slower.
 export const toHex = (checksum: number): string =>
   hexOfByte[checksum >>> 24]! +
   hexOfByte[(checksum >>> 16) & 0xff]! +
   hexOfByte[(checksum >>> 8) & 0xff]! +
   hexOfByte[checksum & 0xff]!;
 
-/** The text of a line without its newline and its checksum; undefined when the checksum is wrong. */
+/** The text of a line without its newline and its checksum. Undefined if the checksum is wrong. */
 export function verifyLine(line: Buffer): string | undefined {
   const body = line.subarray(bodyAt);
   return line.toString("latin1", 0, bodyAt) === `${toHex(crc32(body))} ` ? body.toString("utf8") : undefined;
 }
 
-/** A line without its newline, taken apart; undefined when its checksum is wrong or it is not of this form. */
+/** Parses a line without its newline. Undefined if its checksum is wrong or its form is invalid. */
 export function parseLine(line: Buffer): ParsedLine | undefined {
   const text = verifyLine(line);
   const [head, before = "", number, group] = /^([0-9a-f]{8}) (\d{1,15}) (\d{1,15}) /.exec(text ?? "") ?? [];

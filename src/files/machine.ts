@@ -4,40 +4,40 @@ import { connect, createServer, type Server } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { basename, dirname } from "node:path";
 
-/** Location of a process, as far as the system shows it. Beyond Linux only the name of the machine is known. */
+/** The location of a process, as far as the system shows it. Beyond Linux only the machine name is known. */
 export interface Machine {
-  /** Its host name; each container has one of its own. */
+  /** The host name. Each container has its own. */
   readonly machine: string;
-  /** A fingerprint of the id that its installation has. */
+  /** A fingerprint of the machine ID. */
   readonly machine_id?: string | undefined;
   /** New each time the kernel starts, and the same in all containers of one kernel. */
   readonly boot?: string | undefined;
-  /** Within which a pid means a process. */
+  /** The namespace in which a pid identifies a process. */
   readonly pid_namespace?: string | undefined;
 }
 
 let known: Promise<Machine> | undefined;
 
 /** Location of this process. */
-export function thisMachine(): Promise<Machine> {
+export function identifyMachine(): Promise<Machine> {
   known ??= look();
   return known;
 }
 
 async function look(): Promise<Machine> {
   const [id, boot, pid_namespace] = await Promise.all([
-    textOf("/etc/machine-id"),
-    textOf("/proc/sys/kernel/random/boot_id"),
+    readText("/etc/machine-id"),
+    readText("/proc/sys/kernel/random/boot_id"),
     readlink("/proc/self/ns/pid").catch(() => undefined),
   ]);
-  // The id itself is not for files that others may see (machine-id(5)).
+  // The id itself must not be in files that others can read (machine-id(5)).
   const machine_id = id && createHash("sha256").update(`svc ${id}`).digest("hex").slice(0, 16);
   return { machine: hostname(), machine_id, boot, pid_namespace };
 }
 
-/** One word for all of it: whether a foreign pid means a process here. */
+/** A comparable string of all fields, which decides whether a foreign pid identifies a process here. */
 export async function fingerprintMachine(): Promise<string> {
-  const { machine, machine_id, boot, pid_namespace } = await thisMachine();
+  const { machine, machine_id, boot, pid_namespace } = await identifyMachine();
   const whole = JSON.stringify([machine, machine_id, boot, pid_namespace]);
   return createHash("sha256").update(whole).digest("hex").slice(0, 16);
 }
@@ -51,13 +51,14 @@ export function isOnThisMachine(url: string): boolean {
   return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
 }
 
-/** Whether a process with that pid runs. One that has ended does not, though its parent has not asked how. */
+/** Whether a process with that pid is running. A zombie is not. */
 export async function processExists(pid: number): Promise<boolean> {
   if (!(pid > 0) || !exists(pid)) return false;
-  // In a namespace of its own without a /proc of its own, the pids there are those of others.
+  // In a namespace without a /proc of its own, the pids there belong to others.
   const isOurs = (await readlink("/proc/self").catch(() => undefined)) === String(process.pid);
-  const stat = isOurs ? await textOf(`/proc/${pid}/stat`) : undefined;
-  // The name, in parentheses, may hold anything. The 3rd field is the state, the 20th the number of threads (proc(5)).
+  const stat = isOurs ? await readText(`/proc/${pid}/stat`) : undefined;
+  // The name, in parentheses, may contain any characters. The 3rd field is the state, the 20th the number of threads
+  // (proc(5)).
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
   return !(fields && /^[ZXx]$/.test(fields[0]!) && Number(fields[17]) <= 1);
 }
@@ -71,7 +72,10 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Listens at that path until it is closed or the process ends. Undefined if the system or the disk has no sockets. */
+/**
+ * Listens at that path until it is closed or the process ends. Undefined if the system or the disk does not support
+ * sockets.
+ */
 export async function listenForProbes(path: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
   const listens = await withAddress(path, (address) => {
@@ -81,14 +85,14 @@ export async function listenForProbes(path: string): Promise<Server | undefined>
     });
   });
   if (!listens) return undefined;
-  // Only its owner may connect, whatever the umask allows others.
+  // Only its owner may connect, whatever the umask allows.
   await chmod(path, 0o600).catch(() => {});
   return server.on("error", () => {}).unref();
 }
 
-/** Asks the kernel whether the process that opened a socket lives. One that was stopped or is busy lives. */
+/** Asks the kernel whether the process that opened a socket is alive. A stopped or busy process is alive. */
 export async function probeLiveness(path: string): Promise<"alive" | "gone" | "unknown"> {
-  // A connection to a regular file is rejected too.
+  // A connection to a regular file is also rejected.
   if (!(await lstat(path).catch(() => undefined))?.isSocket()) return "unknown";
   const code = await withAddress(path, (address) => {
     const socket = connect(address);
@@ -99,11 +103,11 @@ export async function probeLiveness(path: string): Promise<"alive" | "gone" | "u
     }).finally(() => socket.destroy());
   });
   if (code === "ECONNREFUSED") return "gone";
-  // EAGAIN: it listens, and many wait before us.
+  // EAGAIN: it listens, and its queue is full.
   return code === "connected" || code === "EAGAIN" ? "alive" : "unknown";
 }
 
-/** Uses the path or, if it is too long for the address of a socket, the way to it through its open folder. */
+/** Uses the path or, if it is too long for a socket address, a path through its open folder. */
 async function withAddress<T>(path: string, use: (address: string) => Promise<T>): Promise<T | undefined> {
   if (process.platform === "win32") return undefined;
   // The limit of macOS, which allows the fewest bytes: 104 with the zero at the end.
@@ -112,7 +116,7 @@ async function withAddress<T>(path: string, use: (address: string) => Promise<T>
   return folder && use(`/proc/self/fd/${folder.fd}/${basename(path)}`).finally(() => folder.close());
 }
 
-const textOf = (path: string): Promise<string | undefined> =>
+const readText = (path: string): Promise<string | undefined> =>
   readFile(path, "utf8").then(
     (text) => text.trim() || undefined,
     () => undefined,

@@ -2,9 +2,9 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
- * Makes a folder and those above it, for their owner alone. Resolves with the topmost that was not there yet. Node's
- * recursive `mkdir` begins again forever where the system says of a folder whose parent is there that it is not, as
- * below /proc.
+ * Creates a folder and its parents, for their owner only. Resolves with the topmost folder that did not exist. Node's
+ * recursive `mkdir` loops forever if the system reports that a folder does not exist although its parent does, as below
+ * /proc.
  */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const absolute = resolve(path);
@@ -19,7 +19,7 @@ export async function makeFolder(path: string): Promise<string | undefined> {
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
 
-/** False if it was there before. */
+/** False if it existed before. */
 async function makeOne(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 });

@@ -3,15 +3,16 @@ import { basename, dirname, join } from "node:path";
 import { toFields, tryParseJson } from "../base/object.ts";
 import { makeFolder } from "./make-folder.ts";
 
-/** Next to a state: says that this user made the folder, on this machine. */
+/** A file next to a state, which records that this user created the folder on this machine. */
 const originFile = ".origin";
 
-/** The folder that is found without being named, and so may have come with files of others. */
+/** The folder that is found by default, and so may have come with files of others. */
 const stateFolder = ".svc";
 
 /**
- * Notes in a folder that this user created it here. The note names the inodes of the folder and of itself: a clone, a
- * copy and an unpacked archive have others, while renames, restarts and volumes of containers preserve them.
+ * Records in a folder that this user created it here. The note contains the inodes of the folder and of itself: a
+ * clone, a copy and an unpacked archive have other inodes, while renames, restarts and volumes of containers preserve
+ * them.
  */
 export async function writeOriginMarker(folder: string): Promise<void> {
   const path = join(folder, originFile);
@@ -25,7 +26,7 @@ export async function writeOriginMarker(folder: string): Promise<void> {
   }
 }
 
-/** Whether a folder has such a note, which this user wrote about this very folder. */
+/** Whether a folder has a note that this user wrote about this folder. */
 export async function hasOriginMarker(folder: string): Promise<boolean> {
   const path = join(folder, originFile);
   try {
@@ -42,20 +43,20 @@ export async function hasOriginMarker(folder: string): Promise<boolean> {
   }
 }
 
-/** Whether a `.svc` folder holds something of that state, and was not made here. */
+/** Whether a `.svc` folder contains files of that state and was not created here. */
 export const isForeignState = async (state: string): Promise<boolean> =>
   (await hasPartsOf(state)) && !(await hasOriginMarker(dirname(state)));
 
 /**
- * Before a state is begun: makes its `.svc` folder and notes that it was made here, unless something of the state is in it
- * already. Says whether it counts as made here.
+ * Before a state is created: creates its `.svc` folder and records that it was created here, unless it already contains
+ * files of the state. Returns whether it counts as created here.
  */
 export async function markNewState(state: string): Promise<boolean> {
   const folder = dirname(state);
   if (basename(folder) !== stateFolder) return false;
   if (await hasOriginMarker(folder)) return true;
   if (await hasPartsOf(state)) return false;
-  // Opening the state reports errors of the folder; without the note, the next start asks.
+  // Errors of the folder are reported when the state is opened. Without the note, the next start asks.
   return makeFolder(folder)
     .then(() => writeOriginMarker(folder))
     .then(
@@ -64,7 +65,7 @@ export async function markNewState(state: string): Promise<boolean> {
     );
 }
 
-/** The state and the files next to it under its name: snapshots, journal, history. Dangling links count. */
+/** The names of the state and of the files next to it: snapshots, journals, history. Dangling links count. */
 async function hasPartsOf(state: string): Promise<boolean> {
   const names = await readdir(dirname(state)).catch(() => []);
   return names.some((name) => name.startsWith(basename(state)));

@@ -1,19 +1,19 @@
 import type { Disk } from "./disk.ts";
 
-/** Whole lines of a file, with their positions. */
+/** Complete lines of a file, with their positions. */
 export interface LineBlock {
-  /** Ends with a newline, but for the last of a file that does not. */
+  /** Ends with a newline, except the last block of a file that does not. */
   readonly bytes: Buffer;
   /** Offset of the first byte in the file. */
   readonly offset: number;
-  /** The file ends here. */
+  /** Whether the file ends here. */
   readonly last: boolean;
 }
 
 const blockBytes = 1 << 20;
 const newline = 0x0a;
 
-/** Reads a file in blocks of about a megabyte that end at the end of a line. A file that is not there is an error. */
+/** Reads a file in blocks of about a megabyte that end at the end of a line. A missing file is an error. */
 export async function* readLines(disk: Disk, path: string): AsyncGenerator<LineBlock, void> {
   const file = await disk.open(path, "read");
   try {
@@ -21,7 +21,7 @@ export async function* readLines(disk: Disk, path: string): AsyncGenerator<LineB
     let rest = Buffer.alloc(0);
     let position = 0;
     while (position < size) {
-      // The next block is filled while the yielded one is read, so each has a buffer of its own.
+      // The next block is filled while the yielded one is processed, so each has its own buffer.
       const block = Buffer.allocUnsafe(Math.min(blockBytes, size - position));
       const read = await file.read(block, position);
       if (read === 0) break;

@@ -24,30 +24,30 @@ import { readLines } from "./read-lines.ts";
  * line: whoever needs to know says so elsewhere.
  */
 
-/** Receivers of the contents of a log file, in order. Both may throw, which ends the reading with that error. */
+/** Visits the contents of a log file, in order. Both methods may throw, which ends the reading with that error. */
 export interface LogVisitor {
   /**
-   * Takes the JSON text of the first line. Returns the position that the second line has to follow; undefined when any
-   * will do.
+   * Visits the JSON text of the first line. Returns the position that the second line has to follow. Undefined allows
+   * any position.
    */
-  first(json: string): LogPosition | undefined;
-  /** Called with the JSON text of each further line, and its position. */
-  line(json: string, place: LogPosition): void;
+  visitFirst(json: string): LogPosition | undefined;
+  /** Visits the JSON text of each further line, with its position. */
+  visitLine(json: string, place: LogPosition): void;
 }
 
 /** End of a log file. */
 export interface LogEnd {
   /** End of its valid lines, in bytes; 0 if not even the first one is complete. */
   readonly length: number;
-  /** Whether something is after them: a group that was never acknowledged. */
+  /** Whether anything follows them: a group that was never acknowledged. */
   readonly torn: boolean;
-  /** Number of the last line; undefined if the position of the first one is unknown. */
+  /** Number of the last line. Undefined if the position of the first one is unknown. */
   readonly position: LogPosition | undefined;
-  /** The reason why the rest after the valid lines is not a torn write, and its line, from 1. */
+  /** The reason why the rest after the valid lines is not a torn write, and the line number, from 1. */
   readonly damage: { readonly line: number; readonly reason: string } | undefined;
 }
 
-/** Reads a log file up to where it is torn or damaged. A file that is not there is an error. */
+/** Reads a log file up to its end or to the first torn or damaged line. A missing file is an error. */
 export async function readLog(disk: Disk, path: string, taker: LogVisitor): Promise<LogEnd> {
   const reader = new LogReader(taker);
   for await (const { bytes, offset } of readLines(disk, path)) {
@@ -69,7 +69,7 @@ class LogReader {
   #lines = 0;
   #length = 0;
   #position: LogPosition | undefined;
-  /** The first line that is not whole. */
+  /** The number of the first incomplete line. */
   #broken: number | undefined;
   damage: LogEnd["damage"];
 
@@ -82,10 +82,10 @@ class LogReader {
     return { length: this.#length, torn: this.#broken !== undefined, position: this.#position, damage };
   }
 
-  /** Takes one line without its newline, which ends at that byte of the file. */
+  /** Processes one line without its newline, which ends at that byte of the file. */
   feed(bytes: Buffer, isWhole: boolean, end: number): void {
     this.#lines += 1;
-    if (this.#broken !== undefined) this.#afterBroken(bytes);
+    if (this.#broken !== undefined) this.#inspectAfterBreak(bytes);
     else if (!isWhole || !this.#take(bytes)) this.#break(bytes, isWhole);
     else if (!this.damage) this.#length = end;
   }
@@ -96,27 +96,27 @@ class LogReader {
     if (isWhole && !bytes.includes(0)) this.damage = { line: this.#lines, reason: checksumWrong };
   }
 
-  /** False when its checksum is wrong. */
+  /** Returns false if its checksum is wrong. */
   #take(bytes: Buffer): boolean {
     if (this.#lines === 1) {
       const json = verifyLine(bytes);
       if (json === undefined) return false;
-      this.#position = this.#taker.first(json);
+      this.#position = this.#taker.visitFirst(json);
       return true;
     }
     const line = parseLine(bytes);
     if (line === undefined) return false;
-    const reason = this.#whyNotNext(line);
+    const reason = this.#explainGap(line);
     if (reason !== undefined) {
       this.damage = { line: this.#lines, reason };
       return true;
     }
-    this.#taker.line(line.json, line);
+    this.#taker.visitLine(line.json, line);
     this.#position = line;
     return true;
   }
 
-  #whyNotNext(line: ParsedLine): string | undefined {
+  #explainGap(line: ParsedLine): string | undefined {
     if (this.#position === undefined) return undefined;
     const { number, checksum } = this.#position;
     const missing = line.number - number - 1;
@@ -125,9 +125,9 @@ class LogReader {
     return undefined;
   }
 
-  /** Lines after an incomplete one: damage if they were written after that one was durable. */
-  #afterBroken(bytes: Buffer): void {
-    // The first line is durable before a second is written.
+  /** Lines after an incomplete one are damage if they were written after it was durable. */
+  #inspectAfterBreak(bytes: Buffer): void {
+    // The first line is durable before a second one is written.
     const isLater = this.#broken === 1 || (parseLine(bytes)?.group ?? 0) > (this.#position?.number ?? 0) + 1;
     if (isLater) this.damage = { line: this.#broken!, reason: checksumWrong };
   }
@@ -142,8 +142,8 @@ interface SavedTail {
 }
 
 /**
- * Copies the rest after the valid lines of a log, which end at `length`, into a file of its own next to it, durably.
- * Its callers never got a success, but users who miss data should be able to check.
+ * Durably copies the rest after the valid lines of a log, which end at `length`, into a separate file next to it. Its
+ * callers never got a success, but users who miss data should be able to check.
  */
 async function saveTail(disk: Disk, path: string, length: number): Promise<SavedTail> {
   const kept = await freeName(disk, path, "torn");
@@ -170,12 +170,12 @@ async function saveTail(disk: Disk, path: string, length: number): Promise<Saved
   }
 }
 
-/** The same where the end is that of a write which a crash cut short. Returns a sentence that says so. */
+/** Saves the rest if it is a torn write. Returns a sentence about it. */
 export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
   const kept = await saveTail(disk, path, length);
   return `${path} ends with an incomplete write (${pluralize(kept.bytes, "byte")}). It is ignored, and saved in ${kept.path}`;
 }
 
-/** Whether `saveTornTail` made this name, for a file of that name. */
+/** Whether `saveTornTail` created this name for a file of that name. */
 export const isSavedTail = (name: string, of: string): boolean =>
   name.startsWith(`${of}.torn`) && /^(-\d+)?$/.test(name.slice(`${of}.torn`.length));

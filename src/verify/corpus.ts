@@ -13,12 +13,12 @@ import {
   type RecordedExchange,
 } from "./exchange.ts";
 
-/** The folder is no corpus that can be used: a sentence says why. */
+/** The folder is not a usable corpus. The message states the reason. */
 export class CorpusError extends Error {
   override readonly name = "CorpusError";
 }
 
-/** One exchange with the file that holds it. */
+/** One exchange and the name of its file. */
 export interface CorpusExchange extends RecordedExchange {
   readonly file: string;
 }
@@ -27,9 +27,9 @@ export interface Corpus {
   readonly folder: string;
   /** In order of time. */
   readonly exchanges: readonly CorpusExchange[];
-  /** Key of the index: another corpus has another one. */
+  /** Key of the index. Each corpus has its own. */
   readonly digest: string;
-  /** False: its recording was interrupted, or has not ended. */
+  /** False if its recording was interrupted, or has not ended. */
   readonly isEnded: boolean;
 }
 
@@ -49,8 +49,8 @@ interface IndexEntry {
 const formatEntry = ({ file, sha256 }: IndexEntry): string => `${JSON.stringify({ file, sha256 })}\n`;
 
 /**
- * Reads a whole corpus. Throws CorpusError where it is cut, edited, of another version, or not one. `isInterruptedAllowed`:
- * one without an end is read as far as it goes.
+ * Reads a whole corpus. Throws CorpusError if it is truncated, edited, of another version, or not a corpus. With
+ * `isInterruptedAllowed`, one without an end is read as far as possible.
  */
 export async function readCorpus(folder: string, { isInterruptedAllowed = false } = {}): Promise<Corpus> {
   const { entries, digest, isEnded } = await readIndex(folder, isInterruptedAllowed);
@@ -119,7 +119,7 @@ function parseIn<Result>(folder: string, file: string, parse: () => Result): Res
   }
 }
 
-/** A file of the folder itself: a link could lead anywhere, and a device has no end. */
+/** Only a file of the folder itself: a link could lead anywhere, and a device has no end. */
 async function readPlain(folder: string, name: string, missing: string): Promise<string> {
   const path = join(folder, name);
   try {
@@ -141,7 +141,7 @@ async function listUnlisted(folder: string, entries: readonly IndexEntry[]): Pro
   return (await readdir(folder)).filter((name) => name.endsWith(".http") && !known.has(name)).sort();
 }
 
-/** Writes a corpus, an exchange at a time. An interrupted one is continued. */
+/** Writes a corpus, one exchange at a time. Continues an interrupted one. */
 export class CorpusWriter {
   readonly #folder: string;
   #count: number;
@@ -152,7 +152,7 @@ export class CorpusWriter {
     this.#count = count;
   }
 
-  /** Creates the folder, or continues the corpus in it. `joins`: another recorder writes into it now. */
+  /** Creates the folder, or continues the corpus in it. `joins` is true if another recorder is writing to it. */
   static async open(folder: string, joins = false): Promise<CorpusWriter> {
     await makeFolder(folder);
     const isNew = await createFileAtomic(join(folder, indexName), `${JSON.stringify(header)}\n`);
@@ -169,7 +169,7 @@ export class CorpusWriter {
     return this.#count;
   }
 
-  /** Stores an exchange from which secrets are gone. Returns the name of its file. */
+  /** Stores a sanitized exchange. Returns the name of its file. */
   add(exchange: RecordedExchange): Promise<string> {
     const added = this.#last.then(() => this.#add(exchange));
     this.#last = added.catch(() => {});
@@ -182,14 +182,14 @@ export class CorpusWriter {
     for (;;) {
       this.#count += 1;
       const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
-      // Another recorder may write into the same corpus: a webhook has other numbers than a request then, or another name.
+      // Another recorder may write to the same corpus: webhooks and requests have different numbers or names.
       if (!(await createFileAtomic(join(this.#folder, file), text, { durable: false }))) continue;
       await appendFile(join(this.#folder, indexName), formatEntry({ file, sha256: computeDigest(text) }));
       return file;
     }
   }
 
-  /** A recorder that was killed has written a file, and not its line. */
+  /** A recorder that was killed has written a file but not its line. */
   async #addUnlisted(known: ReadonlySet<string>): Promise<void> {
     const files = (await readdir(this.#folder)).filter((name) => fileName.test(name) && !known.has(name)).sort();
     for (const file of files) {
@@ -200,7 +200,7 @@ export class CorpusWriter {
     }
   }
 
-  /** Reports in the index that nothing is missing. */
+  /** Marks the corpus as complete in the index. */
   async close(): Promise<void> {
     await this.#last;
     const { entries } = await readIndex(this.#folder);

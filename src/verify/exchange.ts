@@ -1,6 +1,6 @@
 import { tryParseJson } from "../base/object.ts";
 
-/** One HTTP message: its first line apart, headers in the order and spelling of the wire, and its body. */
+/** One HTTP message: its first line, headers in the order and spelling of the wire, and its body. */
 export interface Message {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
@@ -16,16 +16,16 @@ export interface RecordedResponse extends Message {
   readonly status: number;
 }
 
-/** The called server: a service, the storage behind signed URLs, or a receiver of webhooks. */
+/** The server that received the request: a service, the storage behind signed URLs, or a receiver of webhooks. */
 const callees = ["router", "contracts", "storage", "receiver"] as const;
 export type Callee = (typeof callees)[number];
 
 /** One request with its response, as a corpus stores it. */
 export interface RecordedExchange {
   readonly callee: Callee;
-  /** The id of the operation; for a webhook, its activity; undefined if the path is not declared. */
+  /** The id of the operation, or the activity of a webhook. Undefined if the path is not declared. */
   readonly operation: string | undefined;
-  /** When the request was sent, by the clock of the service, milliseconds. */
+  /** When the request was sent, by the clock of the service, in milliseconds. */
   readonly at: number;
   readonly durationMs: number;
   readonly request: RecordedRequest;
@@ -34,18 +34,18 @@ export interface RecordedExchange {
 
 const exchangeVersion = 1;
 
-/** The value of a header, by its name in lower case. */
-export const headerOf = ({ headers }: Pick<Message, "headers">, name: string): string | undefined =>
+/** The value of a header, by its lower-case name. */
+export const getHeader = ({ headers }: Pick<Message, "headers">, name: string): string | undefined =>
   headers.find(([one]) => one.toLowerCase() === name)?.[1];
 
-/** The document of a message; undefined if its body is not JSON. */
+/** The document of a message. Undefined if its body is not JSON. */
 export const parseBody = ({ body }: Pick<Message, "body">): unknown => tryParseJson(body.toString("utf8"));
 
-/** Names and values of the list that Node gives. */
+/** Converts Node's flat list to pairs of name and value. */
 export const pairHeaders = (raw: readonly string[]): [name: string, value: string][] =>
   raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as [string, string]] : []));
 
-/** The text of a part of a URL; as it is where it is not encoded correctly. */
+/** Decodes a part of a URL. Returns it unchanged if its encoding is invalid. */
 export function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -54,7 +54,7 @@ export function decodePart(text: string): string {
   }
 }
 
-/** The text of an exchange: a header of metadata, the request, and the response. */
+/** Formats an exchange: a header of metadata, the request, and the response. */
 export function formatExchange(exchange: RecordedExchange): string {
   const { callee, operation, at, durationMs, request, response } = exchange;
   const sent = formatBody(request.body);
@@ -92,7 +92,7 @@ interface BodyText {
   readonly text: string;
 }
 
-/** Text stays text; bytes that no editor shows become base64. */
+/** Text stays readable; bytes that no editor shows become base64. */
 function formatBody(body: Buffer): BodyText {
   const text = body.toString("utf8");
   const isText = Buffer.from(text).equals(body) && !hasControls(text);
@@ -102,7 +102,7 @@ function formatBody(body: Buffer): BodyText {
 const hasControls = (text: string): boolean =>
   [...text].some((one) => one < " " && one !== "\n" && one !== "\r" && one !== "\t");
 
-/** A file of a corpus is not an exchange: the problem, without the name of the file. */
+/** A file of a corpus is not an exchange. The message states the problem without the name of the file. */
 export class ExchangeFormatError extends Error {
   override readonly name = "ExchangeFormatError";
 }
@@ -110,11 +110,11 @@ export class ExchangeFormatError extends Error {
 /** Virtual time ends with the year 9999, and a replay continues after the last exchange. */
 const endOfTime = Date.UTC(9000, 0);
 
-/** Reads the text of an exchange. Throws ExchangeFormatError. */
+/** Parses an exchange. Throws ExchangeFormatError. */
 export function parseExchange(text: string): RecordedExchange {
   const bytes = Buffer.from(text);
-  const reader = new Reader(bytes);
-  const metadata = new Map(reader.headers());
+  const reader = new ExchangeReader(bytes);
+  const metadata = new Map(reader.readHeaders());
   const version = metadata.get("svc-exchange");
   if (version === undefined) throw new ExchangeFormatError("it does not begin with svc-exchange");
   if (version !== String(exchangeVersion))
@@ -128,19 +128,17 @@ export function parseExchange(text: string): RecordedExchange {
   const sent = parseBodyLength(metadata.get("request-body"));
   const received = parseBodyLength(metadata.get("response-body"));
 
-  const [, method, target] = /^(?!CONNECT )([A-Z]{1,16}) (\/\S*) HTTP\/1\.1$/.exec(reader.line()) ?? [];
+  const [, method, target] = /^(?!CONNECT )([A-Z]{1,16}) (\/\S*) HTTP\/1\.1$/.exec(reader.readLine()) ?? [];
   if (method === undefined || target === undefined) throw new ExchangeFormatError("its request line is malformed");
-  const request = { method, target, headers: reader.headers(), body: reader.body(sent) };
-  const [, status] = /^HTTP\/1\.1 ([1-5]\d\d)$/.exec(reader.line()) ?? [];
+  const request = { method, target, headers: reader.readHeaders(), body: reader.readBody(sent) };
+  const [, status] = /^HTTP\/1\.1 ([1-5]\d\d)$/.exec(reader.readLine()) ?? [];
   if (status === undefined) throw new ExchangeFormatError("its status line is malformed");
-  const response = { status: Number(status), headers: reader.headers(), body: reader.body(received) };
+  const response = { status: Number(status), headers: reader.readHeaders(), body: reader.readBody(received) };
   if (!reader.isAtEnd) throw new ExchangeFormatError("it has more than its lengths say");
   return { callee, operation: metadata.get("operation"), at, durationMs, request, response };
 }
 
-/**
- * The text of an exchange that was edited by hand, with the lengths that its bodies have now. Throws ExchangeFormatError.
- */
+/** Updates the body lengths of an exchange that was edited by hand. Throws ExchangeFormatError. */
 export function measureExchange(text: string): string {
   const metadataEnd = text.indexOf("\n\n");
   const requestEnd = text.indexOf("\n\n", metadataEnd + 2);
@@ -170,7 +168,7 @@ function parseBodyLength(text = ""): BodyLength {
   return { encoding: encoding as BodyText["encoding"], bytes: Number(bytes) };
 }
 
-class Reader {
+class ExchangeReader {
   readonly #bytes: Buffer;
   #at = 0;
 
@@ -182,7 +180,7 @@ class Reader {
     return this.#at === this.#bytes.length;
   }
 
-  line(): string {
+  readLine(): string {
     const end = this.#bytes.indexOf("\n", this.#at);
     if (end < 0) throw new ExchangeFormatError("it ends too early");
     const line = this.#bytes.toString("utf8", this.#at, end);
@@ -190,12 +188,12 @@ class Reader {
     return line;
   }
 
-  headers(): (readonly [string, string])[] {
+  readHeaders(): (readonly [string, string])[] {
     const headers: (readonly [string, string])[] = [];
-    for (let line = this.line(); line !== ""; line = this.line()) {
+    for (let line = this.readLine(); line !== ""; line = this.readLine()) {
       const colon = line.indexOf(": ");
       const name = line.slice(0, Math.max(colon, 0));
-      // Neither a control nor a second line gets into a header that is sent again.
+      // A control character or a second line must not get into a header that is sent again.
       if (!/^[\w!#$%&'*+.^`|~-]{1,200}$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(line))
         throw new ExchangeFormatError(`the line "${line.slice(0, 40)}" is not a header`);
       headers.push([name, line.slice(colon + 2)]);
@@ -203,7 +201,7 @@ class Reader {
     return headers;
   }
 
-  body({ encoding, bytes }: BodyLength): Buffer {
+  readBody({ encoding, bytes }: BodyLength): Buffer {
     const end = this.#at + bytes;
     if (end >= this.#bytes.length) throw new ExchangeFormatError("it ends too early");
     const raw = this.#bytes.subarray(this.#at, end);

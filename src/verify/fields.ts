@@ -1,17 +1,17 @@
 import { isSecretName } from "../api/secrets.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
-/** Where a name stands: in JSON, in the JSON of an error, or in a URL, a form or a header. */
+/** Where a name occurs: in JSON, in the JSON of an error, or in a URL, a form or a header. */
 export type FieldPlace = "field" | "error" | "parameter";
 
-/** What a name gives away about a person. */
+/** The kind of personal data that a name indicates. */
 export type PersonalKind = "date" | "phone" | "number" | "coordinate";
 
-/** Names of what only its owner knows, also where it is a word of a dictionary or has three digits. */
+/** Names of values that are always secret, even if the value is a dictionary word or has three digits. */
 const ownSecret =
   /(?:^|_)(?:t?otp|pin|puk|cvv2?|cvc2?|passcode|passphrase|pass_?word|passwd|pwd|secret|answer|iban|ssn|(?:card|account)_number|(?:verification|verify|security|access|auth|authorization|confirmation|reset|recovery|backup|activation|login|one_?time|sms|mfa|2fa|two_factor|invite|invitation|unlock|pairing)_?codes?)(?:_?(?:code|number|value|confirm|confirmation|repeat|hash|\d))?$|^(?:pass|tan)$|password$|secret$/;
 
-/** Names of secrets that are names of other things, too: a state of a country, a code of an error. */
+/** Names that can mean a secret or something else, such as a state of a country or an error code. */
 const ambiguous = /^(?:state|code|key|auth|session|ticket)$/;
 const harmless =
   /^(?:status|error|country|postal|zip|iso|language|currency|jurisdiction_iso|country_iso|dial|area)_?code$|^code[23]$/;
@@ -29,7 +29,7 @@ const personalNames: readonly (readonly [PersonalKind, RegExp])[] = [
   ["coordinate", /(?:^|_)(?:lat|lng|lon|latitude|longitude)$/],
 ];
 
-/** `x-accessCode` as `access_code`. */
+/** Splits `x-accessCode` as `access_code`. */
 const normalizeName = (name: string): string =>
   name
     .trim()
@@ -38,7 +38,7 @@ const normalizeName = (name: string): string =>
     .replace(/[\s.:-]/g, "_")
     .replace(/^x_/, "");
 
-/** Whether the name alone says that its value is a secret, whatever that is. */
+/** Whether the name alone shows that its value is a secret. */
 export const isOwnSecret = (name: string): boolean => ownSecret.test(normalizeName(name));
 
 /** Whether a value under this name names a field, a type or a condition. */
@@ -58,7 +58,7 @@ export function isSecretValue(name: string, value: string, place: FieldPlace): b
   return !ambiguous.test(plain) || (isRandomLooking(value) && !/\s/.test(value)) || /^(?=.*\d)[\w-]{6,}$/.test(value);
 }
 
-/** Whether words about a field follow its name, and not its value: `Invalid password: it is too short`. */
+/** Whether the words after the name describe the field and are not its value: `Invalid password: it is too short`. */
 export function isSentence(name: string, text: string): boolean {
   const words = text.match(/\p{L}+/gu) ?? [];
   const { words: known } = getVocabulary();
@@ -69,7 +69,7 @@ export function isSentence(name: string, text: string): boolean {
   );
 }
 
-/** What a value under this name says about a person; undefined where it says nothing. */
+/** The kind of personal data of a value under this name. Undefined if there is none. */
 export function findPersonalKind(name: string, value: string): PersonalKind | undefined {
   const plain = normalizeName(name);
   const kind = personalNames.find(([, pattern]) => pattern.test(plain))?.[0];
@@ -80,11 +80,11 @@ export function findPersonalKind(name: string, value: string): PersonalKind | un
   return kind === "date" || !/\p{L}{4}/u.test(value) ? kind : undefined;
 }
 
-/** Whether a text is high in entropy: a token, a key or a hash, not words. */
+/** Whether a string has high entropy: a token, a key or a hash, not words. */
 export function isRandomLooking(text: string): boolean {
   if (text.length < 16 || /^[a-z]+(?:[_.-][a-z]+)*$/.test(text) || /^[A-Z]+(?:_[A-Z]+)*$/.test(text)) return false;
   if (/^[0-9a-f]{16,}$/i.test(text)) return /\d/.test(text);
-  // Words and paths change their kind of letter seldom, random texts at every third place.
+  // Words and paths seldom change their kind of character; random strings do at every third position.
   const kinds = [...text].map((char) =>
     /[a-z]/.test(char) ? "a" : /[A-Z]/.test(char) ? "A" : /\d/.test(char) ? "0" : "-",
   );
@@ -94,8 +94,8 @@ export function isRandomLooking(text: string): boolean {
 }
 
 /**
- * Replaces values that stand in a text with their names: `name: the rest of a line`, `name=value`, `name="value"`.
- * Where `edit` gives undefined, the value stays, and names within it are looked for.
+ * Replaces values that occur in a string with their names: `name: the rest of a line`, `name=value`, `name="value"`. If
+ * `edit` returns undefined, the value stays, and names within it are replaced.
  */
 export function editFields(
   text: string,
@@ -140,19 +140,19 @@ function findNameBefore(text: string): string | undefined {
   return /^[A-Za-z]/.test(name) ? name : undefined;
 }
 
-/** What becomes of the parts of a page or of XML. */
+/** Edits of the parts of a page or of XML. */
 export interface MarkupEdits {
-  /** The text of an element without others in it, by its name. */
-  readonly element: (name: string, text: string) => string;
-  readonly attribute: (name: string, value: string) => string;
-  /** What stands between tags. */
-  readonly text: (text: string) => string;
+  /** Edits the text of an element without child elements, by its name. */
+  readonly editElement: (name: string, text: string) => string;
+  readonly editAttribute: (name: string, value: string) => string;
+  /** Edits the text between tags. */
+  readonly editText: (text: string) => string;
 }
 
 const markup =
   /<([A-Za-z_][\w.:-]{0,80})(\s[^<>]{0,4000})?>(?:<!\[CDATA\[([\s\S]{0,10000}?)\]\]>|([^<>]*))(<\/\1\s{0,9}>)|(<[^<>]*>)|([^<>]+)/g;
 
-/** Replaces texts and attributes; tags stay. */
+/** Replaces texts and attributes. Tags stay. */
 export const editMarkup = (text: string, edits: MarkupEdits): string =>
   text.replace(
     markup,
@@ -166,20 +166,20 @@ export const editMarkup = (text: string, edits: MarkupEdits): string =>
       tag: string | undefined,
       between: string | undefined,
     ) => {
-      if (between !== undefined) return edits.text(between);
+      if (between !== undefined) return edits.editText(between);
       if (name === undefined) return editAttributes(tag!, edits);
-      const made = edits.element(name.replace(/^.*:/, ""), section ?? content ?? "");
+      const made = edits.editElement(name.replace(/^.*:/, ""), section ?? content ?? "");
       const shown = section === undefined ? made : `<![CDATA[${made}]]>`;
       return `<${name}${editAttributes(attributes ?? "", edits)}>${shown}${end}`;
     },
   );
 
-/** The value of `<input name="pin" value="4711">` goes by the name of the input. */
-function editAttributes(tag: string, { attribute }: MarkupEdits): string {
+/** The name of the value in `<input name="pin" value="4711">` is the name of the input. */
+function editAttributes(tag: string, { editAttribute }: MarkupEdits): string {
   const field = /(?<![\w-])name=["']([^"']{1,80})["']/.exec(tag)?.[1];
   const edit = (quote: string) => (_: string, name: string, value: string) => {
     const of = /^(?:value|content)$/.test(name) && field !== undefined ? field : name.replace(/^.*:/, "");
-    return `${name}=${quote}${attribute(of, value)}${quote}`;
+    return `${name}=${quote}${editAttribute(of, value)}${quote}`;
   };
   return tag
     .replace(/(?<![\w:.-])([\w:.-]+)="([^"]{0,4000})"/g, edit('"'))

@@ -1,30 +1,30 @@
-/** A string of a JSON text: whether it is a key, the keys that lead to it, and what it says. */
+/** A string in a JSON text: whether it is a key, the keys that lead to it, and its value. */
 export interface JsonString {
   readonly isKey: boolean;
   readonly path: readonly string[];
   readonly value: string;
 }
 
-/** A number of a JSON text, as it is spelled. */
+/** A number in a JSON text, as it is spelled. */
 export interface JsonNumber {
   readonly path: readonly string[];
   readonly text: string;
 }
 
 export interface JsonEdits {
-  readonly string: (found: JsonString) => string;
-  readonly number: (found: JsonNumber) => string;
+  readonly editString: (found: JsonString) => string;
+  readonly editNumber: (found: JsonNumber) => string;
 }
 
 /**
- * Replaces strings and numbers of a JSON text in place: white space, order and the spelling of the rest are untouched.
- * The text must be JSON.
+ * Replaces strings and numbers of a JSON text in place. White space, order and the spelling of the rest are preserved.
+ * The text must be valid JSON.
  */
 export function editJson(text: string, edits: JsonEdits): string {
   const levels: Level[] = [];
   const path: string[] = [];
   let out = "";
-  // One per call: a string may hold JSON, which is edited meanwhile.
+  // One per call, because a string may contain JSON that is edited recursively.
   const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{}:,]|true|false|null|\s+/gy;
   for (let found = token.exec(text); found; found = token.exec(text)) {
     const [piece] = found;
@@ -41,14 +41,14 @@ export function editJson(text: string, edits: JsonEdits): string {
     } else if (piece[0] === '"') {
       const value = JSON.parse(piece) as string;
       const isKey = level?.isObject === true && level.awaitsKey;
-      const edited = edits.string({ isKey, path, value });
+      const edited = edits.editString({ isKey, path, value });
       if (isKey) {
         level.awaitsKey = false;
         path.push(value);
       } else endValue();
       out += edited === value ? piece : spell(edited, piece);
     } else if (/^[-\d]/.test(piece)) {
-      out += edits.number({ path, text: piece });
+      out += edits.editNumber({ path, text: piece });
       endValue();
     } else {
       if (/^[tfn]/.test(piece)) endValue();
@@ -70,7 +70,7 @@ interface Level {
   awaitsKey: boolean;
 }
 
-/** With escapes for non-ASCII characters, where the original has them. */
+/** Escapes non-ASCII characters if the original does. */
 function spell(value: string, original: string): string {
   const plain = JSON.stringify(value);
   if (!/\\u[0-9a-fA-F]{4}/.test(original)) return plain;

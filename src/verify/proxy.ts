@@ -27,15 +27,15 @@ export interface RecordingProxy {
   close(): Promise<void>;
 }
 
-/** Larger bodies pass, and are not recorded. */
+/** Larger bodies are forwarded but not recorded. */
 const maxRecordedBytes = 16 * 1024 * 1024;
 
-/** Forwards every request to a service, byte for byte, and reports what passed. */
+/** Forwards every request to a service, byte for byte, and reports each exchange. */
 export async function openProxy(options: ProxyOptions): Promise<RecordingProxy> {
   const target = new URL(options.to);
   let isClosing = false;
   const server = createServer((incoming, response) => forward(incoming, response, target, options, () => isClosing));
-  // Uploads may take long, and the service decides how long.
+  // Uploads may take long, and the service limits their duration.
   server.requestTimeout = 0;
   server.on("upgrade", ({ method, url }, socket) => {
     options.onSkipped(`${method} ${url?.split("?")[0]} asks for another protocol`);
@@ -77,7 +77,7 @@ function forward(
   const sent = new CapturedBody();
   const received = new CapturedBody();
   let isSettled = false;
-  /** Reports an exchange once: the first thing that goes wrong is the reason for what follows. */
+  /** Reports an exchange once. The first failure is the reason for later ones. */
   const settle = (report: () => void) => {
     if (!isSettled) report();
     isSettled = true;
@@ -132,7 +132,7 @@ function forward(
   });
 }
 
-/** A body that passes by. */
+/** Collects a body while it is forwarded. */
 class CapturedBody {
   readonly #chunks: Buffer[] = [];
   #size = 0;
@@ -143,7 +143,7 @@ class CapturedBody {
     else this.#chunks.length = 0;
   }
 
-  /** Undefined: it is too large. */
+  /** Undefined if it is too large. */
   get body(): Buffer | undefined {
     return this.#size > maxRecordedBytes ? undefined : Buffer.concat(this.#chunks);
   }

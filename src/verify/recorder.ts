@@ -1,7 +1,7 @@
 import { findOperationAt, type Operation } from "../api/operation.ts";
 import { registry } from "../api/registry.ts";
 import { CorpusWriter } from "./corpus.ts";
-import { type Callee, headerOf, type RecordedRequest, type RecordedResponse } from "./exchange.ts";
+import { type Callee, getHeader, type RecordedRequest, type RecordedResponse } from "./exchange.ts";
 import { ExchangeSanitizer } from "./sanitize.ts";
 import { StandIns } from "./stand-ins.ts";
 
@@ -9,14 +9,14 @@ import { StandIns } from "./stand-ins.ts";
 export interface RawExchange {
   readonly callee?: Callee | undefined;
   readonly operation?: string | undefined;
-  /** On the wall, milliseconds. */
+  /** Wall-clock time in milliseconds. */
   readonly at: number;
   readonly durationMs: number;
   readonly request: RecordedRequest;
   readonly response: RecordedResponse;
 }
 
-/** Sanitizes exchanges and stores them: nothing else writes into a corpus. */
+/** Sanitizes exchanges and stores them. Only the recorder writes to a corpus. */
 export class Recorder {
   readonly #writer: CorpusWriter;
   readonly #sanitizer: ExchangeSanitizer;
@@ -26,7 +26,7 @@ export class Recorder {
     this.#sanitizer = new ExchangeSanitizer(new StandIns(key));
   }
 
-  /** `key`: of the stand-ins; undefined: one that is forgotten with this object. */
+  /** `key` is the key of the stand-ins. Undefined for one that is lost with this object. */
   static async open(folder: string, key?: Buffer, joins = false): Promise<Recorder> {
     return new Recorder(await CorpusWriter.open(folder, joins), key);
   }
@@ -41,7 +41,7 @@ export class Recorder {
     const exchange = {
       callee: raw.callee ?? found?.callee ?? "contracts",
       operation: raw.operation ?? found?.operation.id,
-      // The clock of the service counts: an emulator has its own.
+      // The clock of the service counts, because an emulator has its own.
       at: findServiceTime(raw.response) ?? raw.at,
       durationMs: raw.durationMs,
       request: raw.request,
@@ -64,8 +64,8 @@ const operations = services.map((callee) => ({
 }));
 
 /**
- * The operation that a request means, and who declares it; undefined if nothing is declared for its path. A wrong method
- * is a request to an operation of that path.
+ * The operation of a request, and its service. Undefined if nothing is declared for its path. A wrong method counts as
+ * a request to an operation of that path.
  */
 function findOperation(method: string, target: string): { operation: Operation; callee: Callee } | undefined {
   const path = target.split("?")[0]!;
@@ -77,8 +77,8 @@ function findOperation(method: string, target: string): { operation: Operation; 
   return undefined;
 }
 
-/** The time of the service at a response, milliseconds: to the millisecond where it says so, else to the second. */
+/** The time of the service at a response in milliseconds, as exact as the response states it. */
 function findServiceTime(response: RecordedResponse): number | undefined {
-  const time = Date.parse(headerOf(response, "x-svc-time") ?? headerOf(response, "date") ?? "");
+  const time = Date.parse(getHeader(response, "x-svc-time") ?? getHeader(response, "date") ?? "");
   return Number.isNaN(time) ? undefined : time;
 }

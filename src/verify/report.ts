@@ -11,19 +11,19 @@ export interface ReportedDifference extends FoundDifference {
   readonly id: string;
   readonly claim: string;
   readonly operation: string;
-  /** Status of the replay. */
+  /** Status of the response in the replay. */
   readonly status: number;
   readonly kind: DifferenceKind;
   readonly basis: string;
   readonly decisions: readonly string[];
   readonly count: number;
-  /** The first exchange that shows it. */
+  /** The first exchange with the difference. */
   readonly file: string | null;
-  /** When the last one was recorded. */
+  /** The time of its last recording. */
   readonly at: string;
-  /** Why it is accepted. */
+  /** The reason why it is accepted. */
   readonly accepted: string | null;
-  /** All pairs that were found: a rule is derived from them. */
+  /** All recorded pairs, from which a rule is derived. */
   readonly pairs: readonly { readonly recorded: unknown; readonly replayed: unknown }[];
 }
 
@@ -33,20 +33,20 @@ export interface ClaimReport {
   readonly basis: string;
   readonly decisions: readonly string[];
   readonly exchanges: number;
-  /** When the last of them was recorded. */
+  /** The time of its last recording. */
   readonly at: string | null;
   readonly differences: readonly string[];
-  /** Why it cannot be compared, or not in all exchanges. */
+  /** Why the claim cannot be compared, or not in all exchanges. */
   readonly reasons: readonly string[];
 }
 
 export interface VerifyReport {
   readonly exchanges: number;
   readonly compared: number;
-  /** Why the others were not compared. */
+  /** Why the other exchanges were not compared. */
   readonly incomparable: readonly { readonly reason: string; readonly exchanges: number }[];
   readonly summary: Readonly<Record<ClaimVerdict, number>>;
-  /** Not accepted ones are drift. */
+  /** Differences that are not accepted are drift. */
   readonly drift: number;
   readonly differences: readonly ReportedDifference[];
   readonly claims: readonly ClaimReport[];
@@ -63,8 +63,8 @@ const createDifferenceId = (claim: Claim, status: number, { path, kind }: FoundD
   ].join(":");
 
 /**
- * What a replay shows, claim by claim. `accepted`: reasons by the id of a difference. `undeclared`: the number of exchanges
- * about which there is no claim.
+ * Summarizes a replay, claim by claim. `accepted` has reasons by the id of a difference. `undeclared` is the number of
+ * exchanges without a claim.
  */
 export function buildReport(
   replayed: readonly ReplayedExchange[],
@@ -73,16 +73,16 @@ export function buildReport(
 ): VerifyReport {
   const differences = collectDifferences(replayed, accepted);
   const claims = reportClaims(replayed, differences);
-  const counts = (verdict: ClaimVerdict) => claims.filter((one) => one.verdict === verdict).length;
+  const countClaims = (verdict: ClaimVerdict) => claims.filter((one) => one.verdict === verdict).length;
   return {
     exchanges: replayed.length + undeclared,
     compared: replayed.filter(({ incomparable }) => incomparable === undefined).length,
     incomparable: countReasons(replayed, undeclared),
     summary: {
-      confirmed: counts("confirmed"),
-      refuted: counts("refuted"),
-      unseen: counts("unseen"),
-      "not comparable": counts("not comparable"),
+      confirmed: countClaims("confirmed"),
+      refuted: countClaims("refuted"),
+      unseen: countClaims("unseen"),
+      "not comparable": countClaims("not comparable"),
     },
     drift: differences.filter((one) => one.accepted === null).length,
     differences,

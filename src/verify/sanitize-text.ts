@@ -17,7 +17,7 @@ import { editJson } from "./json-edit.ts";
 import { createStandInFile, isStandInEmail, isStandInPhone, isStandInWord, type StandIns } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
-/** Kind of a string: a value of a field, a name of a person, or the words of an error. */
+/** Kind of a string: a value of a field, a name of a person, or the message of an error. */
 export type TextKind = "value" | "name" | "wording";
 
 export const emailPattern =
@@ -33,13 +33,13 @@ const nameKey =
   /(^|_)(?:name|first_?name|last_?name|full_?name|display_?name|given_?name|family_?name|person|author|signer|signatory|recipient|contact|nickname)$/i;
 const personKey = /(?:^|_)(?:first|last|full|given|family|middle|nick)_?name$/i;
 const constantKey = /(?:^|_)(?:kind|type|status|mode|level|source|event|activity|action|format|state)$/i;
-/** Fields of this name are secrets also where they are numbers. */
+/** Fields of this name are secrets even if they are numbers. */
 const numericSecret = /^(?:tax_id|.*_token|user_code)$/i;
-/** After these words an error names a login. */
+/** In an error, a login follows these words. */
 const beforeLogin =
   /(?<![\w-])(?:user|username|login|account|customer|person|employee|signer|recipient)\s{1,3}["'“(]?$/i;
 
-/** Replaces what a string may say about a person, and every secret in it. */
+/** Replaces personal data and secrets in strings. */
 export class TextSanitizer {
   readonly #standIns: StandIns;
   readonly #vocabulary: Vocabulary;
@@ -49,14 +49,14 @@ export class TextSanitizer {
     this.#vocabulary = getVocabulary();
   }
 
-  /** The value of a parameter or of a header of this name. */
-  parameter(name: string, value: string): string {
-    return this.named(name, value, "value", "parameter");
+  /** Sanitizes the value of a parameter or header of this name. */
+  sanitizeParameter(name: string, value: string): string {
+    return this.sanitizeNamed(name, value, "value", "parameter");
   }
 
-  /** The value of a field of this name. */
-  named(name: string, value: string, kind: TextKind = "value", place: FieldPlace = placeOf(kind)): string {
-    const hidden = this.#hidden(name, value, place);
+  /** Sanitizes the value of a field of this name. */
+  sanitizeNamed(name: string, value: string, kind: TextKind = "value", place: FieldPlace = placeOf(kind)): string {
+    const hidden = this.#sanitizeHidden(name, value, place);
     if (hidden !== undefined) return hidden;
     if (value === "" || this.#isPublic(value)) return value;
     if (isIdentifier(name, value) || (constantKey.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value))) return value;
@@ -65,28 +65,28 @@ export class TextSanitizer {
         this.#standIns.names.add(word);
         this.#standIns.people.add(word.toLowerCase());
       }
-    return this.text(value, kind === "wording" ? kind : nameKey.test(name) ? "name" : "value");
+    return this.sanitizeText(value, kind === "wording" ? kind : nameKey.test(name) ? "name" : "value");
   }
 
-  /** The whole value replaced, where the name gives it away; else undefined. */
+  /** Replaces the whole value if its name shows that it is secret. Undefined otherwise. */
   hide(name: string, value: string, kind: TextKind): string | undefined {
-    return this.#hidden(name, value, placeOf(kind));
+    return this.#sanitizeHidden(name, value, placeOf(kind));
   }
 
-  #hidden(name: string, value: string, place: FieldPlace): string | undefined {
-    if (isSecretValue(name, value, place)) return this.secret(value);
+  #sanitizeHidden(name: string, value: string, place: FieldPlace): string | undefined {
+    if (isSecretValue(name, value, place)) return this.replaceSecret(value);
     const kind = findPersonalKind(name, value);
-    if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.phone(value.replace(/\D/g, ""));
-    if (kind === "date") return this.#standIns.date(value);
-    return kind && this.#standIns.number(value, kind === "coordinate");
+    if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.createPhone(value.replace(/\D/g, ""));
+    if (kind === "date") return this.#standIns.createDate(value);
+    return kind && this.#standIns.createNumber(value, kind === "coordinate");
   }
 
-  /** A secret whose place says that it is one; a structure within it stays readable. */
-  secret(value: string): string {
+  /** Replaces a value that is known to be secret. A structure within it stays readable. */
+  replaceSecret(value: string): string {
     if (this.#standIns.isOwn(value)) return value;
-    if (value.startsWith("eyJ") && value.split(".").length === 3) return this.#jwt(value);
-    if (/^https?:\/\//.test(value)) return this.url(value);
-    return this.#standIns.token(value);
+    if (value.startsWith("eyJ") && value.split(".").length === 3) return this.#sanitizeJwt(value);
+    if (/^https?:\/\//.test(value)) return this.sanitizeUrl(value);
+    return this.#standIns.createToken(value);
   }
 
   #isPublic(value: string): boolean {
@@ -100,63 +100,69 @@ export class TextSanitizer {
     );
   }
 
-  /** Text of any kind: JSON, base64, URLs, addresses, tokens, and words. */
-  text(value: string, kind: TextKind): string {
+  /** Sanitizes text of any kind: JSON, base64, URLs, addresses, tokens, and words. */
+  sanitizeText(value: string, kind: TextKind): string {
     if (value === "" || this.#isPublic(value)) return value;
     const trimmed = value.trim();
-    if (/^[[{]/.test(trimmed) && tryParseJson(trimmed) !== undefined) return this.json(value, kind);
+    if (/^[[{]/.test(trimmed) && tryParseJson(trimmed) !== undefined) return this.sanitizeJson(value, kind);
     const known = this.#standIns.secrets.get(value);
     if (known !== undefined) return known;
     const decoded = decodeBase64(value);
-    if (decoded !== undefined) return this.#base64(decoded, value);
+    if (decoded !== undefined) return this.#sanitizeBase64(decoded, value);
     const found: string[] = [];
     // Replaced parts are set aside first, so that they are not replaced twice.
-    const aside = (text: string): string => `\ue000${found.push(text) - 1}\ue001`;
+    const setAside = (text: string): string => `\ue000${found.push(text) - 1}\ue001`;
     const s = this.#standIns;
-    // URLs first: their parts are texts, in which nothing may be set aside yet.
-    const withoutUrls = value.replace(/[\ue000\ue001]/g, "").replace(urlPattern, (url) => aside(this.url(url)));
+    // URLs come first: their parts are sanitized as strings, which must not contain placeholders yet.
+    const withoutUrls = value
+      .replace(/[\ue000\ue001]/g, "")
+      .replace(urlPattern, (url) => setAside(this.sanitizeUrl(url)));
     const marked = [...s.secrets].reduce(
       (text, [secret, made]) =>
-        secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, aside(made)) : text,
+        secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, setAside(made)) : text,
       withoutUrls,
     );
     const plain = editFields(marked, (name, inner, place) => {
       if (/^\ue000\d+\ue001$/.test(inner) || (place === "error" && kind === "wording" && isSentence(name, inner)))
         return undefined;
-      const hidden = this.#hidden(name, inner, place);
-      return hidden === undefined ? undefined : aside(hidden);
+      const hidden = this.#sanitizeHidden(name, inner, place);
+      return hidden === undefined ? undefined : setAside(hidden);
     })
-      .replace(jwtPattern, (jwt) => aside(this.#jwt(jwt)))
-      .replace(emailPattern, (email) => aside(isStandInEmail(email) ? email : s.email(email)))
-      .replace(/[A-Z][A-Z0-9_]+/g, (word) => (this.#vocabulary.values.has(word) ? aside(word) : word))
-      .replace(uuidPattern, (uuid) => aside(s.isOwn(uuid) ? uuid : s.token(uuid)))
-      .replace(isoTimes, (time) => aside(time))
-      .replace(longPattern, (long) => this.#long(long, aside))
-      .replace(phonePattern, (phone) => aside(isStandInPhone(phone) ? phone : s.phone(phone.replace(/\D/g, ""))))
-      .replace(/\+1555\d{7}/g, (phone) => aside(phone));
-    const worded = this.#words(plain, kind);
+      .replace(jwtPattern, (jwt) => setAside(this.#sanitizeJwt(jwt)))
+      .replace(emailPattern, (email) => setAside(isStandInEmail(email) ? email : s.createEmail(email)))
+      .replace(/[A-Z][A-Z0-9_]+/g, (word) => (this.#vocabulary.values.has(word) ? setAside(word) : word))
+      .replace(uuidPattern, (uuid) => setAside(s.isOwn(uuid) ? uuid : s.createToken(uuid)))
+      .replace(isoTimes, (time) => setAside(time))
+      .replace(longPattern, (long) => this.#sanitizeLong(long, setAside))
+      .replace(phonePattern, (phone) =>
+        setAside(isStandInPhone(phone) ? phone : s.createPhone(phone.replace(/\D/g, ""))),
+      )
+      .replace(/\+1555\d{7}/g, (phone) => setAside(phone));
+    const worded = this.#sanitizeWords(plain, kind);
     return restore(worded, found);
   }
 
-  #long(text: string, aside: (text: string) => string): string {
+  #sanitizeLong(text: string, aside: (text: string) => string): string {
     if (this.#standIns.isOwn(text)) return aside(text);
     if (!isRandomLooking(text)) return text;
     const decoded = decodeBase64(text);
-    return aside(decoded === undefined ? this.#standIns.token(text) : this.#base64(decoded, text));
+    return aside(decoded === undefined ? this.#standIns.createToken(text) : this.#sanitizeBase64(decoded, text));
   }
 
-  #words(text: string, kind: TextKind): string {
+  #sanitizeWords(text: string, kind: TextKind): string {
     return text.replace(
       /(\ue000\d+\ue001)|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)*|\d{6,}/gu,
       (word, aside: string | undefined, at: number) => {
         if (aside !== undefined || isStandInWord(word)) return word;
-        if (/^\d/.test(word)) return this.#standIns.isOwn(word) ? word : this.#standIns.digits(word);
+        if (/^\d/.test(word)) return this.#standIns.isOwn(word) ? word : this.#standIns.createDigits(word);
         const isLogin =
           kind === "wording" &&
           !/['’]/.test(word) &&
           !this.#vocabulary.words.has(word.toLowerCase()) &&
           beforeLogin.test(text.slice(Math.max(0, at - 20), at));
-        return isLogin || this.#isPrivate(word, kind, isSentenceStart(text, at)) ? this.#standIns.word(word) : word;
+        return isLogin || this.#isPrivate(word, kind, isSentenceStart(text, at))
+          ? this.#standIns.createWord(word)
+          : word;
       },
     );
   }
@@ -167,7 +173,7 @@ export class TextSanitizer {
     if (names.has(word)) return kind !== "wording" || !isCommon || !startsSentence;
     if (word.length === 1) return false;
     if (kind !== "wording") {
-      // The same word is treated alike everywhere: services put names together.
+      // The same word is treated alike everywhere, because services combine names.
       if (isCommon && !/^\p{Lu}/u.test(word)) return false;
       if (!isCommon) words.add(word);
       if (kind === "name" && !isCommon) names.add(word);
@@ -177,100 +183,106 @@ export class TextSanitizer {
     return words.has(word) || (!startsSentence && /^\p{Lu}/u.test(word));
   }
 
-  /** A URL or the target of a request: hosts, unknown segments and values are replaced, declared ones stay. */
-  url(url: string): string {
+  /** Sanitizes a URL or the target of a request: replaces hosts, unknown segments and values; keeps declared ones. */
+  sanitizeUrl(url: string): string {
     const [, origin = "", path = "", query, fragment] =
       /^([a-z+]+:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(url) ?? [];
-    const segments = path.split("/").map((segment) => this.#segment(segment));
+    const segments = path.split("/").map((segment) => this.#sanitizeSegment(segment));
     return [
-      origin && this.#origin(origin),
+      origin && this.#sanitizeOrigin(origin),
       segments.join("/"),
-      query === undefined ? "" : `?${this.pairs(query)}`,
-      fragment === undefined ? "" : `#${/=/.test(fragment) ? this.pairs(fragment) : this.#segment(fragment)}`,
+      query === undefined ? "" : `?${this.sanitizePairs(query)}`,
+      fragment === undefined
+        ? ""
+        : `#${/=/.test(fragment) ? this.sanitizePairs(fragment) : this.#sanitizeSegment(fragment)}`,
     ].join("");
   }
 
-  #origin(origin: string): string {
+  #sanitizeOrigin(origin: string): string {
     const [, scheme = "", credentials, host = "", port = ""] =
       /^([a-z+]+:\/\/)([^@]*@)?(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(origin) ?? [];
     const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$|\.example$|(?:^|\.)example\.(?:com|org|net)$/.test(host);
-    const user = credentials === undefined ? "" : `${this.#standIns.token(credentials.slice(0, -1))}@`;
-    return `${scheme}${user}${isLocal ? host : this.#standIns.host(host)}${port}`;
+    const user = credentials === undefined ? "" : `${this.#standIns.createToken(credentials.slice(0, -1))}@`;
+    return `${scheme}${user}${isLocal ? host : this.#standIns.createHost(host)}${port}`;
   }
 
-  #segment(segment: string): string {
+  #sanitizeSegment(segment: string): string {
     if (this.#vocabulary.segments.has(segment) || segment === "") return segment;
     const plain = decodePart(segment);
-    const made = this.#standIns.secrets.get(plain) ?? this.text(plain, "value");
+    const made = this.#standIns.secrets.get(plain) ?? this.sanitizeText(plain, "value");
     return made === plain ? segment : encodeURIComponent(made).replaceAll("%40", "@");
   }
 
-  /** `name=value&…`, as queries and forms have it. */
-  pairs(text: string): string {
+  /** Sanitizes `name=value&…`, the form of queries and forms. */
+  sanitizePairs(text: string): string {
     return text
       .split("&")
       .map((pair) => {
         const equals = pair.indexOf("=");
-        if (equals < 0) return this.#segment(pair);
+        if (equals < 0) return this.#sanitizeSegment(pair);
         const name = pair.slice(0, equals);
         const value = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
-        // A query may stand in a fragment: `#/callback?code=…`.
+        // A fragment may contain a query: `#/callback?code=…`.
         const bare = decodePart(name)
           .replace(/^.*[?]/, "")
           .replace(/\[[^[\]]{0,40}\]$/, "");
-        const made = this.parameter(bare, value);
+        const made = this.sanitizeParameter(bare, value);
         const shownName =
-          name.includes("@") || name.includes("%40") ? encodeURIComponent(this.text(decodePart(name), "value")) : name;
+          name.includes("@") || name.includes("%40")
+            ? encodeURIComponent(this.sanitizeText(decodePart(name), "value"))
+            : name;
         return `${shownName}=${made === value ? pair.slice(equals + 1) : encodeURIComponent(made)}`;
       })
       .join("&");
   }
 
-  /** A JSON text, in its own spelling. */
-  json(text: string, kind: TextKind): string {
+  /** Sanitizes a JSON text and preserves its spelling. */
+  sanitizeJson(text: string, kind: TextKind): string {
     return editJson(text, {
-      string: ({ isKey, path, value }) => {
+      editString: ({ isKey, path, value }) => {
         if (isKey)
           return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value)
-            ? this.#key(value)
-            : this.text(value, "value");
+            ? this.#sanitizeKey(value)
+            : this.sanitizeText(value, "value");
         const names = path.filter((one) => one !== "");
-        return this.named(names.at(-1) ?? "", value, kind);
+        return this.sanitizeNamed(names.at(-1) ?? "", value, kind);
       },
-      number: ({ path, text: number }) => {
+      editNumber: ({ path, text: number }) => {
         const name = path.filter((one) => one !== "").at(-1) ?? "";
         const kind = findPersonalKind(name, number);
         const isHidden = kind !== undefined || isOwnSecret(name) || numericSecret.test(name);
-        return isHidden ? this.#standIns.number(number, kind === "coordinate") : number;
+        return isHidden ? this.#standIns.createNumber(number, kind === "coordinate") : number;
       },
     });
   }
 
-  /** A key without the names of people that were seen. */
-  #key(key: string): string {
+  /** Removes known names of people from a key. */
+  #sanitizeKey(key: string): string {
     return key.replace(/[A-Z]?[a-z]{2,}|[A-Z]{2,}/g, (word) => {
       const lower = word.toLowerCase();
-      return this.#standIns.people.has(lower) && !this.#vocabulary.words.has(lower) ? this.#standIns.word(word) : word;
+      return this.#standIns.people.has(lower) && !this.#vocabulary.words.has(lower)
+        ? this.#standIns.createWord(word)
+        : word;
     });
   }
 
-  #jwt(jwt: string): string {
+  #sanitizeJwt(jwt: string): string {
     const [head = "", payload = "", signature = ""] = jwt.split(".");
     const inner = Buffer.from(payload, "base64url").toString();
-    const claims = tryParseJson(inner) === undefined ? "{}" : this.json(inner, "value");
-    return `${head}.${Buffer.from(claims).toString("base64url")}.${this.#standIns.token(signature || "none")}`;
+    const claims = tryParseJson(inner) === undefined ? "{}" : this.sanitizeJson(inner, "value");
+    return `${head}.${Buffer.from(claims).toString("base64url")}.${this.#standIns.createToken(signature || "none")}`;
   }
 
-  #base64(decoded: Buffer, original: string): string {
+  #sanitizeBase64(decoded: Buffer, original: string): string {
     const text = decoded.toString("utf8");
     const isText = Buffer.from(text).equals(decoded) && !/[^\P{C}\n\r\t]/u.test(text);
     const encoding = /[-_]/.test(original) ? "base64url" : "base64";
     if (!isText)
-      return createStandInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.token(original);
+      return createStandInFile(decoded, this.#standIns)?.toString(encoding) ?? this.#standIns.createToken(original);
     const colon = /^([^\s:]+):(\S+)$/.exec(text);
     const made = colon
-      ? `${this.#standIns.token(colon[1]!)}:${this.#standIns.token(colon[2]!)}`
-      : this.text(text, "value");
+      ? `${this.#standIns.createToken(colon[1]!)}:${this.#standIns.createToken(colon[2]!)}`
+      : this.sanitizeText(text, "value");
     return made === text ? original : Buffer.from(made).toString(encoding);
   }
 }
@@ -285,7 +297,7 @@ function restore(text: string, found: readonly string[]): string {
   return /\ue000\d+\ue001/.test(once) && once !== text ? restore(once, found) : once;
 }
 
-/** The bytes of a base64 text that is long enough, and not one of ours. */
+/** Decodes a base64 string that is long enough and not a stand-in. */
 function decodeBase64(text: string): Buffer | undefined {
   if (text.length < 12 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
   if (/^[0-9a-f]+$/i.test(text) || /^[A-Za-z]+$/.test(text) || /^[a-z]+([_-][a-z]+)*$/i.test(text)) return undefined;

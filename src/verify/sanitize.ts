@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { isSecretName } from "../api/secrets.ts";
 import { tryParseJson } from "../base/object.ts";
-import { headerOf, type Message, type RecordedExchange } from "./exchange.ts";
+import { getHeader, type Message, type RecordedExchange } from "./exchange.ts";
 import { editMarkup } from "./fields.ts";
 import { type TextKind, TextSanitizer } from "./sanitize-text.ts";
 import { createStandInFile, StandIns } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
-/** Headers of one connection, or that say what program sent them. */
+/** Headers of one connection, and headers that identify the program that sent them. */
 const dropped =
   /^(?:connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|content-length|content-encoding|accept-encoding|user-agent|via|forwarded|x-forwarded-.*|x-real-ip|sec-.*|dnt|server|alt-svc|cf-.*|x-amzn-.*|x-cache.*|nel|report-to)$/;
 
@@ -16,7 +16,7 @@ const dropped =
 const plain =
   /^(?:accept|accept-language|accept-ranges|age|allow|cache-control|content-type|content-language|date|expires|last-modified|pragma|retry-after|vary|host|origin-agent-cluster|x-content-type-options|x-frame-options|referrer-policy|strict-transport-security|content-security-policy|access-control-.*|x-svc-time|x-svc-matched|x-svc-nearest|x-svc-unchanged|x-ratelimit-.*|ratelimit-.*)$/;
 
-/** Replaces secrets and personal data in whole exchanges. One for each corpus, so that stand-ins are consistent. */
+/** Replaces secrets and personal data in exchanges. Use one per corpus, so that stand-ins are consistent. */
 export class ExchangeSanitizer {
   readonly #standIns: StandIns;
   readonly #text: TextSanitizer;
@@ -28,30 +28,36 @@ export class ExchangeSanitizer {
 
   exchange(exchange: RecordedExchange): RecordedExchange {
     const { request, response } = exchange;
-    // Requests first: errors quote what they hold.
-    const target = this.#text.url(request.target);
-    const sent = this.#message(request, "value");
-    const received = this.#message(response, response.status >= 400 ? "wording" : "value");
+    // Requests come first, because errors quote their values.
+    const target = this.#text.sanitizeUrl(request.target);
+    const sent = this.#sanitizeMessage(request, "value");
+    const received = this.#sanitizeMessage(response, response.status >= 400 ? "wording" : "value");
     return { ...exchange, request: { ...request, target, ...sent }, response: { ...response, ...received } };
   }
 
-  #message(message: Message, kind: TextKind): Message {
+  #sanitizeMessage(message: Message, kind: TextKind): Message {
     const headers = message.headers.filter(([name]) => !dropped.test(name.toLowerCase()));
-    const made = headers.map(([name, value]): [string, string] => [name, this.#header(name.toLowerCase(), value)]);
-    const body = this.#body(decodeContent(message), headerOf(message, "content-type") ?? "", kind);
-    const md5 = () => createHash("md5").update(body).digest("base64");
-    return { headers: made.map(([name, value]) => [name, name.toLowerCase() === "content-md5" ? md5() : value]), body };
+    const made = headers.map(([name, value]): [string, string] => [
+      name,
+      this.#sanitizeHeader(name.toLowerCase(), value),
+    ]);
+    const body = this.#sanitizeBody(decodeContent(message), getHeader(message, "content-type") ?? "", kind);
+    const hashBody = () => createHash("md5").update(body).digest("base64");
+    return {
+      headers: made.map(([name, value]) => [name, name.toLowerCase() === "content-md5" ? hashBody() : value]),
+      body,
+    };
   }
 
-  #header(name: string, value: string): string {
+  #sanitizeHeader(name: string, value: string): string {
     if (name === "host")
-      return /^(?:localhost|127\.|\[::1\])/.test(value) ? value : this.#standIns.host(value.replace(/:\d+$/, ""));
-    if (name === "authorization" || name === "www-authenticate") return this.#credentials(value);
-    if (name === "cookie" || name === "set-cookie") return this.#cookies(value);
+      return /^(?:localhost|127\.|\[::1\])/.test(value) ? value : this.#standIns.createHost(value.replace(/:\d+$/, ""));
+    if (name === "authorization" || name === "www-authenticate") return this.#sanitizeCredentials(value);
+    if (name === "cookie" || name === "set-cookie") return this.#sanitizeCookies(value);
     if (name === "content-disposition")
       return value.replace(
         /(filename\*?=)("?)([^";]*)/g,
-        (_, start: string, quote: string, file: string) => start + quote + this.#fileName(file),
+        (_, start: string, quote: string, file: string) => start + quote + this.#sanitizeFileName(file),
       );
     if (
       name === "location" ||
@@ -60,46 +66,47 @@ export class ExchangeSanitizer {
       name === "origin" ||
       name === "link"
     )
-      return this.#text.url(value);
+      return this.#text.sanitizeUrl(value);
     if (plain.test(name)) return value;
     if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match|content-hash/.test(name))
-      return this.#text.secret(value);
-    return this.#text.parameter(name, value);
+      return this.#text.replaceSecret(value);
+    return this.#text.sanitizeParameter(name, value);
   }
 
-  #fileName(file: string): string {
+  #sanitizeFileName(file: string): string {
     const [, encoding = "", name = "", extension = ""] = /^([\w-]+''|)(.*?)(\.\w{1,5})?$/s.exec(file) ?? [];
     return (
       encoding +
       this.#text
-        .text(decodeURIComponent(name.replace(/%(?![0-9a-f]{2})/gi, "%25")), "value")
+        .sanitizeText(decodeURIComponent(name.replace(/%(?![0-9a-f]{2})/gi, "%25")), "value")
         .replaceAll(" ", encoding ? "%20" : " ") +
       extension
     );
   }
 
-  #credentials(value: string): string {
+  #sanitizeCredentials(value: string): string {
     const [, scheme, rest] = /^([A-Za-z0-9-]{1,40}) (.+)$/.exec(value) ?? [];
-    if (scheme === undefined || rest === undefined) return this.#text.secret(value);
+    if (scheme === undefined || rest === undefined) return this.#text.replaceSecret(value);
     if (/=/.test(rest) && !/^[\w+/=-]+$/.test(rest))
       return `${scheme} ${rest.replace(credentialPattern, (_, name: string, quoted?: string, plain?: string) => {
-        const made = this.#credential(name, quoted ?? plain ?? "");
+        const made = this.#sanitizeCredential(name, quoted ?? plain ?? "");
         return `${name}=${quoted === undefined ? made : `"${made}"`}`;
       })}`;
     const pair = scheme.toLowerCase() === "basic" ? Buffer.from(rest, "base64").toString() : "";
     const colon = pair.indexOf(":");
-    if (colon < 0) return `${scheme} ${this.#text.secret(rest)}`;
-    const standIn = `${this.#text.secret(pair.slice(0, colon))}:${this.#text.secret(pair.slice(colon + 1))}`;
+    if (colon < 0) return `${scheme} ${this.#text.replaceSecret(rest)}`;
+    const standIn = `${this.#text.replaceSecret(pair.slice(0, colon))}:${this.#text.replaceSecret(pair.slice(colon + 1))}`;
     return `${scheme} ${Buffer.from(standIn).toString("base64")}`;
   }
 
-  #credential(name: string, value: string): string {
-    if (name === "realm") return isKnownRealm(value) ? value : this.#text.secret(value);
-    if (/^(?:error|error_description|scope|charset|algorithm)$/.test(name)) return this.#text.text(value, "wording");
-    return value === "" ? value : this.#text.secret(value);
+  #sanitizeCredential(name: string, value: string): string {
+    if (name === "realm") return isKnownRealm(value) ? value : this.#text.replaceSecret(value);
+    if (/^(?:error|error_description|scope|charset|algorithm)$/.test(name))
+      return this.#text.sanitizeText(value, "wording");
+    return value === "" ? value : this.#text.replaceSecret(value);
   }
 
-  #cookies(value: string): string {
+  #sanitizeCookies(value: string): string {
     const isAttribute = /^(?:path|domain|expires|max-age|samesite|secure|httponly|partitioned)$/i;
     return value
       .split(/(;\s*)/)
@@ -109,66 +116,68 @@ export class ExchangeSanitizer {
         const name = part.slice(0, equals);
         return isAttribute.test(name.trim()) && !/domain/i.test(name)
           ? part
-          : `${name}=${this.#text.secret(part.slice(equals + 1))}`;
+          : `${name}=${this.#text.replaceSecret(part.slice(equals + 1))}`;
       })
       .join("");
   }
 
-  #body(body: Buffer, contentType: string, kind: TextKind): Buffer {
+  #sanitizeBody(body: Buffer, contentType: string, kind: TextKind): Buffer {
     if (body.length === 0) return body;
     const text = body.toString("utf8");
     const isText = Buffer.from(text).equals(body);
     const boundary = findBoundary(contentType);
     if (boundary !== undefined) {
       return sanitizeMultipart(body, boundary, {
-        value: (name, value) => this.#text.parameter(name, value),
-        file: (file) =>
+        editValue: (name, value) => this.#text.sanitizeParameter(name, value),
+        editFile: (file) =>
           isJson(file)
-            ? Buffer.from(this.#text.json(file.toString(), "value"))
+            ? Buffer.from(this.#text.sanitizeJson(file.toString(), "value"))
             : (createStandInFile(file, this.#standIns) ?? file),
-        fileName: (name) => this.#fileName(name),
+        editFileName: (name) => this.#sanitizeFileName(name),
       });
     }
     if (!isText) return createStandInFile(body, this.#standIns) ?? body;
-    if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.pairs(text));
-    if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.json(text, kind));
+    if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.sanitizePairs(text));
+    if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, kind));
     if (/^%PDF-/.test(text)) return createStandInFile(body, this.#standIns) ?? body;
-    // Pages, XML and text: whatever has not the form of JSON is wording with values in it.
+    // Pages, XML and text: everything that is not JSON is text with values in it.
     const isFile = /octet-stream|officedocument|msword|csv/i.test(contentType);
     if (isFile) return createStandInFile(body, this.#standIns) ?? body;
     const lines = text.split("\n");
     const isLineOfJson = (line: string) => /^[[{]/.test(line) && tryParseJson(line) !== undefined;
-    if (!lines.some(isLineOfJson)) return Buffer.from(this.#markup(text, kind));
-    const made = lines.map((line) => (isLineOfJson(line) ? this.#text.json(line, kind) : this.#markup(line, kind)));
+    if (!lines.some(isLineOfJson)) return Buffer.from(this.#sanitizeMarkup(text, kind));
+    const made = lines.map((line) =>
+      isLineOfJson(line) ? this.#text.sanitizeJson(line, kind) : this.#sanitizeMarkup(line, kind),
+    );
     return Buffer.from(made.join("\n"));
   }
 
-  /** A page, XML or plain text: tags stay, what their attributes and texts say is replaced. */
-  #markup(text: string, kind: TextKind): string {
-    const byLine = (part: string) =>
+  /** Sanitizes a page, XML or plain text: keeps the tags, and replaces values in attributes and texts. */
+  #sanitizeMarkup(text: string, kind: TextKind): string {
+    const sanitizeByLine = (part: string) =>
       part
         .split("\n")
-        .map((line) => this.#text.text(line, kind))
+        .map((line) => this.#text.sanitizeText(line, kind))
         .join("\n");
     return editMarkup(text, {
-      text: byLine,
-      element: (name, value) => this.#text.hide(name, value, kind) ?? byLine(value),
-      attribute: (name, value) =>
+      editText: sanitizeByLine,
+      editElement: (name, value) => this.#text.hide(name, value, kind) ?? sanitizeByLine(value),
+      editAttribute: (name, value) =>
         this.#text.hide(name, value, kind) ??
         (/^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/.test(name)
-          ? this.#text.text(value, "value")
+          ? this.#text.sanitizeText(value, "value")
           : value),
     });
   }
 }
 
-/** `name="value"` and `name=value` of a challenge or of credentials. */
+/** `name="value"` and `name=value` in a challenge or in credentials. */
 const credentialPattern = /(?<![\w-])([\w-]+)=(?:"([^"]{0,2000})"|([^\s",]+))/g;
 
-/** A realm that the declarations have. */
+/** Whether a realm is declared. */
 export const isKnownRealm = (realm: string): boolean => getVocabulary().words.has(realm.toLowerCase());
 
-/** What separates the parts of a multipart body. */
+/** The boundary between the parts of a multipart body. */
 export const findBoundary = (contentType: string): string | undefined =>
   /^multipart\/.*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
 
@@ -177,9 +186,9 @@ const isJson = (body: Buffer): boolean =>
 
 const maxDecodedBytes = { maxOutputLength: 64 * 1024 * 1024 };
 
-/** The body without its content encoding; one that cannot be decoded stays as it is. */
+/** The body without its content encoding. A body that cannot be decoded stays unchanged. */
 function decodeContent(message: Message): Buffer {
-  const encoding = headerOf(message, "content-encoding")?.toLowerCase();
+  const encoding = getHeader(message, "content-encoding")?.toLowerCase();
   try {
     if (encoding === "gzip") return gunzipSync(message.body, maxDecodedBytes);
     if (encoding === "deflate") return inflateSync(message.body, maxDecodedBytes);
@@ -190,11 +199,11 @@ function decodeContent(message: Message): Buffer {
   return message.body;
 }
 
-/** Treatment of the parts of a form. */
+/** Edits of the parts of a form. */
 interface MultipartEdits {
-  readonly value: (name: string, value: string) => string;
-  readonly file: (bytes: Buffer) => Buffer;
-  readonly fileName: (name: string) => string;
+  readonly editValue: (name: string, value: string) => string;
+  readonly editFile: (bytes: Buffer) => Buffer;
+  readonly editFileName: (name: string) => string;
 }
 
 /** A part of a multipart body. */
@@ -203,7 +212,7 @@ interface Part {
   readonly body: Buffer;
 }
 
-/** Replaces values, files and their names in a multipart body; all else is untouched. */
+/** Replaces values, files and file names in a multipart body. The rest is unchanged. */
 function sanitizeMultipart(body: Buffer, boundary: string, edits: MultipartEdits): Buffer {
   const parts = splitMultipart(body, boundary);
   const pieces = parts.map(({ head, body: content }) => {
@@ -211,11 +220,11 @@ function sanitizeMultipart(body: Buffer, boundary: string, edits: MultipartEdits
     const isFile = /\bfilename\*?=/i.test(head);
     const shown = head.replace(
       /(filename\*?=)("?)([^";\r\n]*)/gi,
-      (_, start: string, quote: string, file: string) => `${start}${quote}${edits.fileName(file)}`,
+      (_, start: string, quote: string, file: string) => `${start}${quote}${edits.editFileName(file)}`,
     );
     const text = content.toString("utf8");
     const isText = Buffer.from(text).equals(content);
-    const made = isFile || !isText ? edits.file(content) : Buffer.from(edits.value(name, text));
+    const made = isFile || !isText ? edits.editFile(content) : Buffer.from(edits.editValue(name, text));
     return Buffer.concat([Buffer.from(`--${boundary}\r\n${shown}\r\n\r\n`), made, Buffer.from("\r\n")]);
   });
   return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);

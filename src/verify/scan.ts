@@ -1,6 +1,6 @@
 import { tryParseJson } from "../base/object.ts";
 import type { Corpus, CorpusExchange } from "./corpus.ts";
-import { decodePart, headerOf, type Message } from "./exchange.ts";
+import { decodePart, getHeader, type Message } from "./exchange.ts";
 import {
   editFields,
   editMarkup,
@@ -26,7 +26,7 @@ import {
 } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
-/** Something in a corpus that looks like a secret or a person. What it says is not repeated. */
+/** Something in a corpus that looks like a secret or personal data. The value itself is not repeated. */
 export interface Suspicion {
   readonly file: string;
   /** `request body name`, `response header x-token`. */
@@ -40,7 +40,7 @@ export interface Suspicion {
     | "personal data"
     | "JSON Web Token"
     | "file";
-  /** The first characters, and how many there are. */
+  /** The first characters and the length. */
   readonly shown: string;
 }
 
@@ -61,13 +61,14 @@ class ExchangeScan {
 
   run(): readonly Suspicion[] {
     const { request, response } = this.#exchange;
-    this.#target(request.target);
+    this.#scanTarget(request.target);
     for (const [side, message] of [
       ["request", request],
       ["response", response],
     ] as const) {
-      for (const [name, value] of message.headers) this.#header(`${side} header ${name}`, name.toLowerCase(), value);
-      this.#body(`${side} body`, message, side === "response" && response.status >= 400 ? "error" : "field");
+      for (const [name, value] of message.headers)
+        this.#scanHeader(`${side} header ${name}`, name.toLowerCase(), value);
+      this.#scanBody(`${side} body`, message, side === "response" && response.status >= 400 ? "error" : "field");
     }
     return this.#found;
   }
@@ -78,13 +79,13 @@ class ExchangeScan {
       this.#found.push({ file, place, kind, shown: shorten(text) });
   }
 
-  #target(target: string): void {
+  #scanTarget(target: string): void {
     const [path = "", query = ""] = target.split(/\?(.*)/s);
-    this.#text("path", decodePart(path));
-    for (const [name, value] of new URLSearchParams(query)) this.#named(`query ${name}`, name, value, "parameter");
+    this.#scanText("path", decodePart(path));
+    for (const [name, value] of new URLSearchParams(query)) this.#scanNamed(`query ${name}`, name, value, "parameter");
   }
 
-  #header(place: string, name: string, value: string): void {
+  #scanHeader(place: string, name: string, value: string): void {
     if (/^(?:content-type|date|x-svc-|accept|content-security-policy|access-control-)/.test(name)) return;
     if (name === "authorization") {
       const rest = value.replace(/^\w+\s+/, "");
@@ -99,62 +100,62 @@ class ExchangeScan {
     }
     const realm = name === "www-authenticate" ? /realm="?([^",]+)/.exec(value)?.[1] : undefined;
     if (realm !== undefined && !isKnownRealm(realm) && !isStandInToken(realm)) this.#add(place, "secret", realm);
-    this.#named(place, name, value, "parameter");
+    this.#scanNamed(place, name, value, "parameter");
   }
 
-  #body(place: string, message: Message, errorOrField: FieldPlace): void {
+  #scanBody(place: string, message: Message, errorOrField: FieldPlace): void {
     const { body } = message;
-    const type = headerOf(message, "content-type") ?? "";
+    const type = getHeader(message, "content-type") ?? "";
     const boundary = findBoundary(type);
     if (boundary !== undefined) {
       for (const { head, body: content } of splitMultipart(body, boundary)) {
         const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
-        this.#text(place, head);
-        if (/\bfilename\*?=/i.test(head)) this.#content(place, content, errorOrField);
-        else this.#named(`${place} ${name}`, name, content.toString("utf8"), "parameter");
+        this.#scanText(place, head);
+        if (/\bfilename\*?=/i.test(head)) this.#scanContent(place, content, errorOrField);
+        else this.#scanNamed(`${place} ${name}`, name, content.toString("utf8"), "parameter");
       }
     } else if (/x-www-form-urlencoded/i.test(type)) {
       for (const [name, value] of new URLSearchParams(body.toString("utf8"))) {
-        this.#text(`${place} key`, name);
-        this.#named(`${place} ${name}`, name, value, "parameter");
+        this.#scanText(`${place} key`, name);
+        this.#scanNamed(`${place} ${name}`, name, value, "parameter");
       }
-    } else this.#content(place, body, errorOrField);
+    } else this.#scanContent(place, body, errorOrField);
   }
 
-  #content(place: string, body: Buffer, errorOrField: FieldPlace): void {
+  #scanContent(place: string, body: Buffer, errorOrField: FieldPlace): void {
     if (body.length === 0 || isStandInFile(body)) return;
     const text = body.toString("utf8");
     if (!Buffer.from(text).equals(body)) {
-      // A form may hold a file that is no text: none that is ours is.
+      // A form may contain a binary file, but stand-ins are never binary.
       this.#add(place, "file", text);
       return;
     }
     if (tryParseJson(text) === undefined) {
       editMarkup(text, {
-        text: (part) => {
-          for (const line of part.split("\n")) this.#text(place, decodePart(line), errorOrField);
+        editText: (part) => {
+          for (const line of part.split("\n")) this.#scanText(place, decodePart(line), errorOrField);
           return part;
         },
-        element: (name, value) => {
-          this.#named(`${place} ${name}`, name, value, errorOrField);
+        editElement: (name, value) => {
+          this.#scanNamed(`${place} ${name}`, name, value, errorOrField);
           return value;
         },
-        attribute: (name, value) => {
-          this.#named(`${place} ${name}`, name, value, errorOrField);
+        editAttribute: (name, value) => {
+          this.#scanNamed(`${place} ${name}`, name, value, errorOrField);
           return value;
         },
       });
       return;
     }
     editJson(text, {
-      string: ({ isKey, path, value }) => {
-        // The end of a path says enough: hostile JSON may be nested a hundred thousand times.
+      editString: ({ isKey, path, value }) => {
+        // Only the end of a path is shown, because hostile JSON may be nested a hundred thousand times.
         const keys = path.slice(-20).filter((one) => one !== "");
-        if (isKey) this.#text(`${place} key`, value);
-        else this.#named(`${place} ${keys.join(".")}`, keys.at(-1) ?? "", value, errorOrField);
+        if (isKey) this.#scanText(`${place} key`, value);
+        else this.#scanNamed(`${place} ${keys.join(".")}`, keys.at(-1) ?? "", value, errorOrField);
         return value;
       },
-      number: ({ path, text: number }) => {
+      editNumber: ({ path, text: number }) => {
         const name = path.filter((one) => one !== "").at(-1) ?? "";
         const kind = findPersonalKind(name, number);
         if ((kind !== undefined || isOwnSecret(name)) && !isStandInNumber(number, kind === "coordinate"))
@@ -164,15 +165,15 @@ class ExchangeScan {
     });
   }
 
-  #named(place: string, name: string, value: string, of: FieldPlace): void {
+  #scanNamed(place: string, name: string, value: string, of: FieldPlace): void {
     if (value === "") return;
-    this.#hidden(place, name, value, of);
+    this.#scanHidden(place, name, value, of);
     if (nameField.test(name) && !this.#isNameless(value)) this.#add(place, "name", value);
-    this.#text(place, value, of);
+    this.#scanText(place, value, of);
   }
 
-  /** A value that its name gives away. */
-  #hidden(place: string, name: string, value: string, of: FieldPlace): void {
+  /** Checks a value by its name. */
+  #scanHidden(place: string, name: string, value: string, of: FieldPlace): void {
     if (isSecretValue(name, value, of)) {
       if (!hasOnlyStandIns(value)) this.#add(place, "secret", value);
       return;
@@ -187,7 +188,7 @@ class ExchangeScan {
     if (kind !== undefined && !isStandIn) this.#add(place, kindOf[kind], value);
   }
 
-  /** Whether a name consists of stand-ins, of declared values, or of words in small letters. */
+  /** Whether a name consists of stand-ins, declared values, or lower-case words. */
   #isNameless(value: string): boolean {
     if (getVocabulary().values.has(value)) return true;
     const words = value.replace(/\b(?:safe|5afe)[\w+/=-]*/g, "").match(/\p{L}+/gu) ?? [];
@@ -196,10 +197,10 @@ class ExchangeScan {
     );
   }
 
-  #text(place: string, text: string, around: FieldPlace = "field"): void {
+  #scanText(place: string, text: string, around: FieldPlace = "field"): void {
     editFields(text, (name, value, of) => {
       if (around !== "error" || of === "parameter" || !isSentence(name, value))
-        this.#hidden(`${place} ${name}`, name, value, of);
+        this.#scanHidden(`${place} ${name}`, name, value, of);
       return undefined;
     });
     for (const { 0: email, index } of text.matchAll(emailPattern))
@@ -236,7 +237,7 @@ const hasOnlyStandIns = (value: string): boolean =>
 
 const isHarmlessJwt = (jwt: string): boolean => /^eyJ[\w-]+\.[\w-]+\.(?:safe|5afe)/.test(jwt);
 
-/** A base64 text whose content was replaced. */
+/** A base64 string whose content was replaced. */
 function isBase64OfStandIns(text: string): boolean {
   const inner = Buffer.from(text, "base64").toString();
   return /5afe|safe|qx[a-x]{7}/i.test(inner);

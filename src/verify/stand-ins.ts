@@ -2,77 +2,79 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { hashEmail } from "../schemes/email-hash.ts";
 
 /**
- * Replaces values by stand-ins: the same value gets the same stand-in as long as this object lives. The key is drawn
- * here and is stored nowhere, so nothing leads back from a stand-in.
+ * Replaces values with stand-ins. The same value gets the same stand-in as long as this object lives. The key is
+ * generated here and never stored, so a stand-in cannot be traced back to its value.
  */
 export class StandIns {
   readonly #key: Buffer;
-  /** Names that occurred in a field of names, and replaced words of free text. */
+  /** Names from name fields, and replaced words of free text. */
   readonly names = new Set<string>();
   readonly words = new Set<string>();
-  /** Names of people from fields of that name, in lower case. */
+  /** Names of people from name fields, in lower case. */
   readonly people = new Set<string>();
-  /** Secrets that were seen, which may stand anywhere later. */
+  /** Known secrets, which may occur anywhere later. */
   readonly secrets = new Map<string, string>();
-  /** Hashes of e-mail addresses that occurred. */
+  /** Hashes of known e-mail addresses. */
   readonly #hashes = new Map<string, string>();
-  /** Tokens and numbers of this object: a secret may begin as they do. */
+  /** Tokens and numbers that this object created. A secret may have the same prefix. */
   readonly #made = new Set<string>();
 
   constructor(key: Buffer = randomBytes(32)) {
     this.#key = key;
   }
 
-  #digest(kind: string, value: string): Buffer {
+  #createDigest(kind: string, value: string): Buffer {
     return createHmac("sha256", this.#key).update(`${kind}\0${value}`).digest();
   }
 
-  #letters(kind: string, value: string, length: number): string {
-    return [...this.#digest(kind, value).subarray(0, length)]
+  #createLetters(kind: string, value: string, length: number): string {
+    return [...this.#createDigest(kind, value).subarray(0, length)]
       .map((byte) => "abcdefghijklmnopqrstuvwx"[byte % 24])
       .join("");
   }
 
-  /** `Qxabcdef`: a word that is in no dictionary, in the case of the word that it replaces. */
-  word(word: string): string {
-    const letters = this.#letters("word", word.toLowerCase(), 7);
+  /** `Qxabcdef`: a word that is in no dictionary, in the case of the replaced word. */
+  createWord(word: string): string {
+    const letters = this.#createLetters("word", word.toLowerCase(), 7);
     if (word === word.toUpperCase() && word.length > 1) return `QX${letters.toUpperCase()}`;
     return word[0] === word[0]!.toUpperCase() ? `Qx${letters}` : `qx${letters}`;
   }
 
-  /** `qxabcdefghi@qxabcdefg.example`; the case does not matter, as for the service. */
-  email(address: string): string {
+  /** `qxabcdefghi@qxabcdefg.example`. Addresses are case-insensitive, as in the service. */
+  createEmail(address: string): string {
     const lower = address.trim().toLowerCase();
     const [local = "", domain = ""] = lower.split("@");
-    const made = `qx${this.#letters("local", `${local}@${domain}`, 9)}@qx${this.#letters("domain", domain, 7)}.example`;
+    const made = `qx${this.#createLetters("local", `${local}@${domain}`, 9)}@qx${this.#createLetters("domain", domain, 7)}.example`;
     this.#hashes.set(hashEmail(address), hashEmail(made));
     return made;
   }
 
-  host(name: string): string {
-    return `qx${this.#letters("domain", name.toLowerCase(), 7)}.example`;
+  createHost(name: string): string {
+    return `qx${this.#createLetters("domain", name.toLowerCase(), 7)}.example`;
   }
 
-  phone(digits: string): string {
-    const number = this.#digest("phone", digits).readUInt32BE(0) % 10_000_000;
+  createPhone(digits: string): string {
+    const number = this.#createDigest("phone", digits).readUInt32BE(0) % 10_000_000;
     return `+1555${String(number).padStart(7, "0")}`;
   }
 
-  digits(digits: string): string {
-    const made = this.#digits(digits);
+  createDigits(digits: string): string {
+    const made = this.#deriveDigits(digits);
     this.#made.add(made);
     return made;
   }
 
-  #digits(digits: string): string {
-    return String(this.#digest("digits", digits).readUIntBE(0, 6))
+  #deriveDigits(digits: string): string {
+    return String(this.#createDigest("digits", digits).readUIntBE(0, 6))
       .padStart(15, "5")
       .slice(0, Math.max(1, Math.min(15, digits.length)));
   }
 
-  /** A number of the same form, which begins with 5; a coordinate stays one. */
-  number(text: string, isCoordinate = false): string {
-    const made = [...this.#digest("number", text), ...this.#digest("numbers", text)].map((byte) => byte % 10).join("");
+  /** A number of the same form that starts with 5. A coordinate stays a coordinate. */
+  createNumber(text: string, isCoordinate = false): string {
+    const made = [...this.#createDigest("number", text), ...this.#createDigest("numbers", text)]
+      .map((byte) => byte % 10)
+      .join("");
     let at = 0;
     return text.replace(/\d+/g, (group) => {
       const start = at > 0 ? "" : isCoordinate ? (group.length > 2 ? "155" : "55") : group.length >= 7 ? "555" : "5";
@@ -83,45 +85,45 @@ export class StandIns {
   }
 
   /** A day of 1955 in the same form. */
-  date(text: string): string {
-    const [first = 0, second = 0] = this.#digest("date", text);
+  createDate(text: string): string {
+    const [first = 0, second = 0] = this.#createDigest("date", text);
     const parts = [first, second].map((byte) => 1 + (byte % 9));
     const pad = (part: number) => `0${part}`;
     let at = 0;
     return text.replace(/\p{L}{3,}/gu, "May").replace(/\d+/g, (group) => {
       if (group.length === 4) return "1955";
       if (group.length === 8) return `1955${parts.map(pad).join("")}`;
-      if (group.length > 2) return this.number(group);
+      if (group.length > 2) return this.createNumber(group);
       const part = parts[at++] ?? 0;
       return group.length === 1 ? String(part) : pad(part);
     });
   }
 
-  /** A token of the same form: UUID, hexadecimal digits, or letters and digits; it begins with `5afe` or `safe`. */
-  token(value: string): string {
+  /** A token of the same form: UUID, hexadecimal digits, or letters and digits. It starts with `5afe` or `safe`. */
+  createToken(value: string): string {
     const known = this.#hashes.get(value.toLowerCase());
     if (known !== undefined) return known;
     const stored = this.secrets.get(value);
     if (stored !== undefined) return stored;
-    const made = this.#token(value);
+    const made = this.#deriveToken(value);
     this.#made.add(made);
     if (value.length >= 6) this.secrets.set(value, made);
     return made;
   }
 
-  /** Whether a token or a number is a stand-in that this object has made. */
+  /** Whether this object created a token or a number. */
   isOwn(text: string): boolean {
     return this.#made.has(text);
   }
 
-  #token(value: string): string {
-    const hex = this.#digest("token", value).toString("hex");
+  #deriveToken(value: string): string {
+    const hex = this.#createDigest("token", value).toString("hex");
     if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)) {
       return `5afe${hex.slice(0, 4)}-${hex.slice(4, 8)}-4${hex.slice(8, 11)}-a${hex.slice(11, 14)}-${hex.slice(14, 26)}`;
     }
     const length = Math.max(12, Math.min(value.length, 512));
     if (/^[0-9a-f]+$/i.test(value) && value.length >= 16) return `5afe5afe${hex.repeat(8)}`.slice(0, length);
-    const long = Buffer.concat([1, 2, 3, 4, 5, 6, 7, 8].map((n) => this.#digest(`token${n}`, value)))
+    const long = Buffer.concat([1, 2, 3, 4, 5, 6, 7, 8].map((n) => this.#createDigest(`token${n}`, value)))
       .toString("base64url")
       .replace(/[-_]/g, "x")
       .repeat(2);
@@ -134,7 +136,7 @@ export class StandIns {
   }
 }
 
-/** Whether a string consists of this file's stand-ins. */
+/** Whether a string consists of stand-ins of this module. */
 export const isStandInWord = (word: string): boolean => /^qx[a-x]{7}$/i.test(word);
 export const isStandInToken = (text: string): boolean => /^(safe|5afe)/.test(text);
 export const isStandInEmail = (text: string): boolean => /^qx[a-x]{9}@qx[a-x]{7}\.example$/i.test(text);
@@ -143,7 +145,7 @@ export const isStandInNumber = (text: string, isCoordinate = false): boolean =>
   isCoordinate ? /^\D*(?:155|55?)(?:\D|$)/.test(text) : /^\D*(?:555|5\d{0,5}(?:\D|$))/.test(text);
 export const isStandInDate = (text: string): boolean => !/\d{4}/.test(text) || /1955|^555/.test(text);
 
-/** A page without content. The comment makes it another file for another document. */
+/** A page without content. The comment makes it a different file for each document. */
 const createBlankPdf = (mark: string): string => {
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",
@@ -162,16 +164,16 @@ const createBlankPdf = (mark: string): string => {
 };
 
 /**
- * A stand-in for a file: its content is not stored. A PDF becomes a blank PDF, other bytes a short text. Undefined:
- * there is no file.
+ * A stand-in for a file, whose content is not stored. A PDF becomes a blank PDF, other bytes become a short text.
+ * Undefined if there is no file.
  */
 export function createStandInFile(bytes: Buffer, standIns: StandIns): Buffer | undefined {
   if (bytes.length === 0) return undefined;
-  const mark = standIns.token(createHash("sha256").update(bytes).digest("hex")).slice(0, 24);
+  const mark = standIns.createToken(createHash("sha256").update(bytes).digest("hex")).slice(0, 24);
   if (/^%PDF-/.test(bytes.subarray(0, 1024).toString("latin1"))) return Buffer.from(createBlankPdf(mark));
   return Buffer.from(`${mark}\n`);
 }
 
-/** Whether bytes are such a file. */
+/** Whether bytes are a stand-in for a file. */
 export const isStandInFile = (bytes: Buffer): boolean =>
   /^(?:%PDF-1\.4\n% )?5afe5afe[0-9a-f]{16}\n/.test(bytes.subarray(0, 60).toString("latin1"));

@@ -5,7 +5,7 @@ import { registry, schemaNames, webhookPayloads } from "../api/registry.ts";
 import { buildSample } from "../derive/openapi/operations.ts";
 import { buildOpenApi } from "../derive/openapi.ts";
 
-/** Words of the declarations themselves, which identify neither a person nor a company. */
+/** Words of the declarations, which identify neither a person nor a company. */
 export interface Vocabulary {
   /** Values of enumerations, in their own spelling. */
   readonly values: ReadonlySet<string>;
@@ -15,7 +15,7 @@ export interface Vocabulary {
   readonly segments: ReadonlySet<string>;
 }
 
-/** Words of validation errors and of error pages, whichever framework wrote them. */
+/** Words of validation errors and of error pages of all known frameworks. */
 const errorWords =
   "a about above access account action after again all allowed already an and any are as at available bad be been before " +
   "below between blank but by call can cannot character characters check choice closed could database date datetime day days " +

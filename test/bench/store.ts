@@ -136,7 +136,7 @@ async function compareCauses(): Promise<void> {
   const what = "cluster-emails.map POST /router/v1/cluster_emails/bulk";
   const causeOf = (id: string): Cause => ({
     id,
-    row: (before) => row({ id, what, at: systemWallClock.now(), before }),
+    createRow: (before) => row({ id, what, at: systemWallClock.now(), before }),
   });
   const write =
     (store: Store, cause = (id: string): Cause => ({ id })) =>

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Profile } from "../../src/cli/connection/profiles/profile.ts";
-import { thisMachine } from "../../src/files/machine.ts";
+import { identifyMachine } from "../../src/files/machine.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
@@ -132,7 +132,7 @@ describe("svc config set", () => {
 
   it("takes over the lock of a dead process", async (t) => {
     const { svc, folder } = await machine(t, {});
-    const left = { id: "x", pid: 2 ** 22 + 1, ...(await thisMachine()) };
+    const left = { id: "x", pid: 2 ** 22 + 1, ...(await identifyMachine()) };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(left));
     assert.equal((await svc("config set client_id cid")).exit, 0);
     assert.deepEqual(await readdir(folder), ["profiles.json"]);
@@ -140,7 +140,7 @@ describe("svc config set", () => {
 
   it("waits for the lock of a live process, then names its file", async (t) => {
     const { svc, folder } = await machine(t, {});
-    const held = { id: "x", pid: process.ppid, ...(await thisMachine()) };
+    const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(held));
     const wall = movedWall((ms) => (ms < 1_000 ? wall.sleep(60_000) : undefined));
     const { exit, err } = await svc("config set client_id cid", { wall });

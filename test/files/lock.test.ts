@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { acquireLock, isLockConflict, type LockHolder } from "../../src/files/lock.ts";
-import { thisMachine } from "../../src/files/machine.ts";
+import { identifyMachine } from "../../src/files/machine.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { lockProcess, ownNamespace } from "../support/files/lock-process.ts";
 import { movedWall } from "../support/walls/moved-wall.ts";
@@ -22,10 +22,10 @@ async function attempt(file: string): Promise<string> {
 }
 
 /** A holder that has left a lock without a socket, as on a disk that has none. */
-const leftBy = async (pid: number): Promise<LockHolder> => ({ id: "left", pid, ...(await thisMachine()) });
+const leftBy = async (pid: number): Promise<LockHolder> => ({ id: "left", pid, ...(await identifyMachine()) });
 
 describe("the lock of a process", () => {
-  it("goes to exactly one of six that race for it when its holder is killed, and nothing else is left", async (t) => {
+  it("goes to exactly one of six processes when its holder is killed, and nothing else is left", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
     const holder = await lockProcess(t, file);
@@ -40,7 +40,7 @@ describe("the lock of a process", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("has a socket that its owner alone can use, whatever the umask", async (t) => {
+  it("has a socket that only its owner can use, whatever the umask", async (t) => {
     const folder = await testFolder(t);
     const before = process.umask(0);
     t.after(() => process.umask(before));
@@ -51,7 +51,7 @@ describe("the lock of a process", () => {
     await taken.release();
   });
 
-  it("is put back where a user has removed it, and not over anything else", async (t) => {
+  it("is restored after a user has removed it, but not over another file", async (t) => {
     const file = join(await testFolder(t), "folder", "lock");
     await mkdir(join(file, ".."));
     const taken = await acquireLock(file, { wall, content: { tells: 1 } });
@@ -69,7 +69,7 @@ describe("the lock of a process", () => {
     await taken.release();
   });
 
-  it("stays its own while it is stopped", async (t) => {
+  it("stays held while its holder is stopped", async (t) => {
     const file = join(await testFolder(t), "lock");
     const holder = await lockProcess(t, file);
     assert.equal(await holder.take(), "held");
@@ -78,7 +78,7 @@ describe("the lock of a process", () => {
   });
 
   const zombies = process.platform === "linux" ? false : "only the kernel of Linux tells here that a process has ended";
-  it("is anyone's once its holder has ended, though no one has asked how: a zombie", { skip: zombies }, async (t) => {
+  it("is free when its holder has ended, even as a zombie", { skip: zombies }, async (t) => {
     const file = join(await testFolder(t), "lock");
     // The shell becomes a program that never waits for the child which it has inherited.
     const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], {
@@ -98,7 +98,7 @@ describe("the lock of a process", () => {
 
   const within = ownNamespace();
   const skip = within ? false : "no PID namespace can be made here";
-  it("is seen from another PID namespace, in both directions, and so is its end", { skip }, async (t) => {
+  it("is visible from another PID namespace, in both directions, and so is its end", { skip }, async (t) => {
     const file = join(await testFolder(t), "lock");
     const inside = await lockProcess(t, file, within);
     const outside = await lockProcess(t, file);
@@ -112,7 +112,7 @@ describe("the lock of a process", () => {
     assert.equal(await another.take(), "held");
   });
 
-  it("is seen to live where the path is too long for the address of a socket", async (t) => {
+  it("works if the path is too long for a socket address", async (t) => {
     const folder = join(await testFolder(t), "a".repeat(200));
     await mkdir(folder);
     const file = join(folder, "lock");
@@ -128,7 +128,7 @@ describe("the lock of a process", () => {
   });
 });
 
-describe("a lock that was found", () => {
+describe("an existing lock", () => {
   const gonePid = 2 ** 22 + 1;
   const linux = process.platform === "linux" ? false : "the kernel tells neither its start nor that of a process";
   const cases: [what: string, left: (own: LockHolder) => object, becomes: string, skip?: string | false][] = [
@@ -150,7 +150,7 @@ describe("a lock that was found", () => {
     });
   }
 
-  it("that names a socket in another folder is not asked there", async (t) => {
+  it("with a socket in another folder is not asked there", async (t) => {
     const folder = await testFolder(t);
     const server = createServer().listen(join(folder, "socket"));
     t.after(() => server.close());
@@ -165,7 +165,7 @@ describe("a lock that was found", () => {
     ["full of zeros", "\0\0\0\0"],
     ["torn", '{"id":"x"'],
   ] as const) {
-    it(`${what}, as a machine that lost its power leaves it, is taken over`, async (t) => {
+    it(`${what}, as after a power failure, is taken over`, async (t) => {
       const file = join(await testFolder(t), "lock");
       await writeFile(file, text);
       assert.equal(await attempt(file), "held");
@@ -178,7 +178,7 @@ describe("a lock that was found", () => {
     ["a list", "[]"],
     ["nothing but null", "null"],
   ] as const) {
-    it(`to be ${what} of somebody else is refused and left as it is`, async (t) => {
+    it(`that is ${what} of another user is rejected and left unchanged`, async (t) => {
       const file = join(await testFolder(t), "lock");
       await writeFile(file, text);
       await assert.rejects(attempt(file), {
@@ -189,7 +189,7 @@ describe("a lock that was found", () => {
     });
   }
 
-  it("to be a link, wherever it leads, a folder or a socket is rejected and left as it is", async (t) => {
+  it("that is a link, a folder or a socket is rejected and left unchanged", async (t) => {
     const folder = await testFolder(t);
     await writeFile(join(folder, "there"), "");
     await symlink("nowhere", join(folder, "dangling"));

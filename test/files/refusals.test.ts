@@ -14,15 +14,15 @@ const failed = (work: Promise<unknown>): Promise<unknown> =>
     (error) => error,
   );
 
-describe("what the system rejects", () => {
-  it("is reported as of a file where it is one, with its path", async (t) => {
+describe("an error of the system", () => {
+  it("is described with the path if it concerns a file", async (t) => {
     const folder = await temporaryFolder(t);
     assert.equal(describeFsError(await failed(readFile(folder))), "it is a folder (EISDIR)");
     const missing = join(folder, "missing");
     assert.equal(describeFsError(await failed(readFile(missing))), `it does not exist (ENOENT at ${missing})`);
   });
 
-  it("is not told so of a program that cannot be started, nor of a socket", async (t) => {
+  it("is not described for a program that cannot be started, or a socket", async (t) => {
     const folder = await temporaryFolder(t);
     const program = join(folder, "program");
     await writeFile(program, "", { mode: 0o600 });
@@ -35,7 +35,7 @@ describe("what the system rejects", () => {
     assert.equal(describeFsError(notBound), undefined);
   });
 
-  it("is not a rejection where it is a mistake of the program", () => {
+  it("is not described if it is a bug of the program", () => {
     assert.equal(describeFsError(new TypeError("x is not a function")), undefined);
   });
 });

@@ -10,9 +10,9 @@ import { writeOutput } from "../../src/cli/output/file.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import {
   createFileAtomic,
+  createTemporaryName,
   isTemporaryName,
   parseTemporaryName,
-  temporaryName,
   writeFileAtomic,
 } from "../../src/files/atomic-write.ts";
 import { writeFileAtomicSync } from "../../src/files/atomic-write-sync.ts";
@@ -25,8 +25,8 @@ async function* broken(): AsyncGenerator<Uint8Array> {
   throw new Error("connection lost");
 }
 
-describe("a file that is written whole", () => {
-  it("takes the place of the old one, for its owner's eyes alone, and nothing else is left", async (t) => {
+describe("an atomic write", () => {
+  it("replaces the old file, for its owner only, and leaves nothing else", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "a");
     for (const content of ["one", Buffer.from("two"), [Buffer.from("th"), Buffer.from("ree")]]) {
@@ -37,7 +37,7 @@ describe("a file that is written whole", () => {
     assert.deepEqual(await readdir(folder), ["a"]);
   });
 
-  it("is not written at all when its content fails: the old one stays", async (t) => {
+  it("does not replace the old file when its content fails", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "a");
     await writeFileAtomic(file, "old");
@@ -46,7 +46,7 @@ describe("a file that is written whole", () => {
     assert.deepEqual([await readFile(file, "utf8"), await readdir(folder)], ["old", ["a"]]);
   });
 
-  it("tells what the disk rejects in the words that were asked for, and what the content fails with as it is", async () => {
+  it("maps errors of the disk, and leaves errors of the content unchanged", async () => {
     for (const step of ["create", "write", "sync", "rename", "syncFolder"] as const) {
       const disk = new ForgetfulDisk();
       await writeFileAtomic("/a", "old", { disk });
@@ -57,20 +57,20 @@ describe("a file that is written whole", () => {
       const onPlaced = () => {
         placed = true;
       };
-      const failure = (cause: unknown) => new Error("The note cannot be written", { cause });
-      await assert.rejects(writeFileAtomic("/a", "new", { disk, failure, onPlaced }), {
+      const toError = (cause: unknown) => new Error("The note cannot be written", { cause });
+      await assert.rejects(writeFileAtomic("/a", "new", { disk, toError, onPlaced }), {
         message: "The note cannot be written",
         cause: new Error("no space left"),
       });
       assert.deepEqual([placed, await disk.list("/")], [step === "syncFolder", ["a"]]);
     }
     const disk = new ForgetfulDisk();
-    const failure = () => new Error("The note cannot be written");
-    await assert.rejects(writeFileAtomic("/a", broken(), { disk, failure }), { message: "connection lost" });
+    const toError = () => new Error("The note cannot be written");
+    await assert.rejects(writeFileAtomic("/a", broken(), { disk, toError }), { message: "connection lost" });
     assert.deepEqual(await disk.list("/"), []);
   });
 
-  it("replaces a link, not what it leads to; a folder stays", async (t) => {
+  it("replaces a link and not its target; a folder stays", async (t) => {
     const folder = await testFolder(t);
     await writeFile(join(folder, "theirs"), "mine");
     await symlink("theirs", join(folder, "link"));
@@ -81,7 +81,7 @@ describe("a file that is written whole", () => {
     assert.equal(await readFile(join(folder, "theirs"), "utf8"), "mine");
   });
 
-  it("is created by one of many, and never where something is, be it a link to nowhere", async (t) => {
+  it("creates a file for one of many callers, and never over an existing name or a dangling link", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "a");
     const made = await Promise.all(Array.from({ length: 8 }, (_, i) => createFileAtomic(file, `text ${i}`)));
@@ -92,10 +92,10 @@ describe("a file that is written whole", () => {
     assert.deepEqual((await readdir(folder)).sort(), ["a", "link"]);
   });
 
-  it("has a name of its own until it is whole, which is reported from names of others", () => {
-    assert.equal(isTemporaryName(temporaryName("upload"), "upload"), true);
+  it("uses a temporary name, which can be distinguished from other names", () => {
+    assert.equal(isTemporaryName(createTemporaryName("upload"), "upload"), true);
     assert.deepEqual(
-      [parseTemporaryName(temporaryName("a.json")), parseTemporaryName("a.json")],
+      [parseTemporaryName(createTemporaryName("a.json")), parseTemporaryName("a.json")],
       ["a.json", undefined],
     );
     const others = ["upload.tmp", "upload.0123456789ab.tmp", "other.0123456789ab.svc-tmp", "upload.0123.svc-tmp"];
@@ -107,7 +107,7 @@ describe("a file that is written whole", () => {
 });
 
 describe("the real path of a file", () => {
-  it("is one for all names of it, also before there is a file", async (t) => {
+  it("is the same for all its names, even before the file exists", async (t) => {
     const folder = await realpath(await testFolder(t));
     await mkdir(join(folder, "real"));
     await symlink("real", join(folder, "to-folder"));
@@ -120,7 +120,7 @@ describe("the real path of a file", () => {
     assert.deepEqual(await all(), expected);
   });
 
-  it("is none if links lead in a circle", async (t) => {
+  it("does not exist if links form a circle", async (t) => {
     const folder = await testFolder(t);
     await symlink("b", join(folder, "a"));
     await symlink("a", join(folder, "b"));
@@ -129,7 +129,7 @@ describe("the real path of a file", () => {
 });
 
 describe("files of the command line", () => {
-  it("that are links stay links, also one whose target is yet to be made; permissions stay", async (t) => {
+  it("keep links, even to a missing target, and keep permissions", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "old"), "");
     await chmod(join(cwd, "old"), 0o666);
@@ -156,8 +156,8 @@ describe("files of the command line", () => {
   });
 });
 
-describe("a file that a process writes which is about to end", () => {
-  it("takes the place of the old one, for its owner alone", async (t) => {
+describe("a file that an ending process writes", () => {
+  it("replaces the old one, for its owner only", async (t) => {
     const folder = await testFolder(t);
     const path = join(folder, "kept");
     writeFileAtomicSync(path, Buffer.from("old"));
@@ -166,7 +166,7 @@ describe("a file that a process writes which is about to end", () => {
     assert.equal((await stat(path)).mode & 0o777, 0o600);
   });
 
-  it("is on the disk before it has its name, and open no longer", async (t) => {
+  it("is on the disk before it has its name, and is closed", async (t) => {
     const path = join(await testFolder(t), "kept");
     const steps: unknown[] = [];
     for (const step of ["fsyncSync", "closeSync"] as const) {
@@ -188,7 +188,7 @@ describe("a file that a process writes which is about to end", () => {
     ]);
   });
 
-  it("leaves nothing behind where it cannot stand", async (t) => {
+  it("leaves nothing behind if it cannot be created", async (t) => {
     const folder = await testFolder(t);
     await mkdir(join(folder, "kept", "inner"), { recursive: true });
     assert.throws(() => writeFileAtomicSync(join(folder, "kept"), Buffer.from("new")), { code: "EISDIR" });

@@ -25,7 +25,7 @@ describe("banned calls", () => {
     );
   });
 
-  it("are allowed at home, in comments, and where a time is given", () =>
+  it("are allowed at home, in comments, and with a given time", () =>
     assert.deepEqual(
       bannedCalls([
         { path: "src/base/x.ts", text: examples.slice(0, 5).join("\n") },
@@ -37,5 +37,5 @@ describe("banned calls", () => {
       [],
     ));
 
-  it("stand nowhere in the sources", () => assert.deepEqual(bannedCalls(sources), []));
+  it("do not occur in the sources", () => assert.deepEqual(bannedCalls(sources), []));
 });

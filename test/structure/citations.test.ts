@@ -10,7 +10,7 @@ describe("references to decisions", () => {
   const found = (text: string, path = "src/a/b.ts") =>
     deadReferences([{ path, text }], new Set(["R1", "R12", "C18"]), [decisions, "src/a/NOTES.md"]);
 
-  it("are rows of the page", () =>
+  it("name rows of the page", () =>
     assert.deepEqual(
       rowsOf("| # | about |\n|---|---|\n| R1 | one |\n| C18 | two, not R3 |\nR4 is no row\n"),
       new Set(["R1", "C18"]),
@@ -28,13 +28,13 @@ describe("references to decisions", () => {
       [],
     ));
 
-  it("to a row that is not there are rejected", () =>
+  it("to a missing row are rejected", () =>
     assert.deepEqual(found("/** One (DECISIONS.md, R1, R99 and C7). */"), [
       "src/a/b.ts cites R99, which DECISIONS.md does not have",
       "src/a/b.ts cites C7, which DECISIONS.md does not have",
     ]));
 
-  it("without their page are rejected, in comments and in what users read", () =>
+  it("without their page are rejected, in comments and in messages", () =>
     assert.deepEqual(
       ["/** It counts (C18). */", "// As R12 says.", 'const why = "Not shown (R1).";', "We do C18."].map((text, at) =>
         found(text, at === 3 ? "README.md" : undefined),
@@ -47,15 +47,15 @@ describe("references to decisions", () => {
       ],
     ));
 
-  it("are not seen in code", () => assert.deepEqual(found('const channel = "C18"; f(R1 + 1);'), []));
+  it("are not looked for in code", () => assert.deepEqual(found('const channel = "C18"; f(R1 + 1);'), []));
 
-  it("to a page that is not in the project are rejected", () =>
+  it("to a missing page are rejected", () =>
     assert.deepEqual(found("/** See facts.md, 4.1, and docs/DECISIONS.md. */"), [
       "src/a/b.ts names facts.md, which is not in the project",
       "src/a/b.ts names docs/DECISIONS.md, which is not in the project",
     ]));
 
-  it("lead somewhere everywhere", () => {
+  it("are all valid", () => {
     // The page itself names its rows, and this test shows what it refuses.
     const all = [...sources, ...rootFiles, ...documents, ...tests].filter(
       ({ path }) => path !== decisions && !path.startsWith("test/structure/citations"),

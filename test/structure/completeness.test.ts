@@ -29,7 +29,7 @@ describe("an operation", () => {
     assert.deepEqual(withoutCommand([show], ["things show"]), []);
   });
 
-  it("is tested where its id, its command or its path is in a test", () => {
+  it("is tested if its id, its command or its path is in a test", () => {
     const mentions = [
       '"things.show"',
       '["things", "show", "1"]',
@@ -47,7 +47,7 @@ describe("an operation", () => {
     assert.deepEqual(untested([show], file('"/things/1/parts", "/things/1/2/parts/"')), ["things.show"]);
   });
 
-  it("has failures, each of which it answers, as its service does", () => {
+  it("responds with each of its failures, in the form of its service", () => {
     const service = { ...contracts, failures: ["throttled"] as const };
     const operations: Operation[] = [
       { ...show, service },
@@ -67,5 +67,5 @@ describe("the registry", () => {
 
   const outside = tests.filter(({ path }) => !path.startsWith("test/structure/"));
 
-  it("holds no operation that no test mentions", () => assert.equal(untested(registry, outside).join("\n"), ""));
+  it("contains no operation without a test", () => assert.equal(untested(registry, outside).join("\n"), ""));
 });

@@ -15,7 +15,7 @@ const packageManifest = JSON.parse(readFileSync(join(root, "package.json"), "utf
 const page = (path: string) => documents.find((one) => one.path === path)?.text ?? "";
 
 describe("the pages", () => {
-  it("that name a path which does not exist are found", () =>
+  it("with a missing path are found", () =>
     assert.deepEqual(
       deadPaths(
         [{ path: "src/a.md", text: "`src/b` `src/c.ts` [x](../d.md) [y](e.md#z) [w](https://x) `npm test`" }],
@@ -24,9 +24,9 @@ describe("the pages", () => {
       ["src/a.md names d.md", "src/a.md names src/c.ts"],
     ));
 
-  it("name only paths that exist", () => assert.deepEqual(deadPaths(documents, allPaths), []));
+  it("name only existing paths", () => assert.deepEqual(deadPaths(documents, allPaths), []));
 
-  it("that a newcomer looks for are there", () => {
+  it("for newcomers exist", () => {
     const wanted = [
       "README.md",
       "ARCHITECTURE.md",
@@ -44,10 +44,10 @@ describe("the pages", () => {
     );
   });
 
-  it("begin with the two commands: one that shows it, one that proves it", () =>
+  it("start with two commands: the tour and the tests", () =>
     assert.deepEqual(firstCommands(page("README.md")), ["npm ci && npx svc tour", "npm ci && npm test"]));
 
-  it("say what the package says: the version of Node, and every entry point", () => {
+  it("agree with the package: the version of Node, and every entry point", () => {
     const { engines, exports } = packageManifest;
     assert.ok(page("README.md").includes(`Node.js ${engines.node.replace(">=", "")} or later`));
     const doors = Object.keys(exports).filter((door) => door !== "./package.json");
@@ -59,7 +59,7 @@ describe("the pages", () => {
     );
   });
 
-  it("stay short where a newcomer reads first", () => {
+  it("stay short where newcomers start", () => {
     const limits = { "README.md": 8000, "CHANGELOG.md": 2500 };
     assert.deepEqual(
       Object.entries(limits).filter(([path, bytes]) => Buffer.byteLength(page(path)) > bytes),
@@ -67,7 +67,7 @@ describe("the pages", () => {
     );
   });
 
-  it("that show a command which does not exist are found", () =>
+  it("with a missing command are found", () =>
     assert.deepEqual(
       deadCommands(
         [
@@ -81,7 +81,7 @@ describe("the pages", () => {
       ["a.md shows svc file upload", "a.md shows svc tours", "a.md shows svc files up"],
     ));
 
-  it("show only commands that exist, as do the sources", async () => {
+  it("name only existing commands, as do the sources", async () => {
     const commands = (await allCommands()).map(({ words }) => words.join(" "));
     const known = [...commands, "help", "completion", "complete"];
     assert.deepEqual(deadCommands([...documents, ...sources], known), []);
@@ -113,7 +113,7 @@ describe("the pages", () => {
     );
   });
 
-  it("list what is written by hand although a library exists: just where a comment gives the reason", () => {
+  it("list the hand-written parts: exactly those with a reason in a comment", () => {
     const byHand = sources.filter(({ text }) => /\bBy hand:/.test(text)).map(({ path }) => path);
     const [, table = ""] = page("ARCHITECTURE.md").split("## Written by hand");
     const rows = table.split("\n## ")[0]!.split("\n");
@@ -121,7 +121,7 @@ describe("the pages", () => {
     assert.deepEqual(listed.toSorted(), byHand.toSorted());
   });
 
-  it("hold no decision that no source keeps", () => {
+  it("contain only decisions that a source cites", () => {
     // Facts, manners of the command line and rules of the emulator as a whole hold at many places.
     const rows = [...rowsOf(page("emulator/DECISIONS.md"))].filter((row) => /^[RCP]/.test(row));
     const cited = new Set(sources.flatMap(({ text }) => citedRows(text)));
@@ -131,7 +131,7 @@ describe("the pages", () => {
     );
   });
 
-  it("name the activities that nothing but the control plane causes", () => {
+  it("name the activities that only the control plane causes", () => {
     const operations: readonly Operation[] = registry;
     const caused = new Set<string>(
       operations.flatMap(({ id, emits }) => (id === "activities.fire" ? [] : (emits ?? []))),
@@ -148,7 +148,7 @@ describe("the pages", () => {
     );
   });
 
-  it("place every source in a layer", () => {
+  it("assign every source to a layer", () => {
     const homeless = sources.filter(({ path }) => !layers.some((layer) => path.startsWith(`${layer.path}/`)));
     assert.deepEqual(
       homeless.map(({ path }) => path),

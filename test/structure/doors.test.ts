@@ -10,9 +10,9 @@ import { shippedBundle } from "../support/shipped.ts";
 const valuesIn = (types: string): string[] =>
   [...types.matchAll(/^export (?:declare )?(?:abstract )?(?:class|const|function) (\w+)/gm)].map(([, name]) => name!);
 
-describe("a door of the package", () => {
+describe("an entry point of the package", () => {
   for (const door of ["emulator", "client", "webhooks"]) {
-    it(`has at run time what its types promise, and nothing else: ${door}`, async () => {
+    it(`exports exactly what its types declare: ${door}`, async () => {
       const bundle = join(shippedBundle(), door);
       const imported = Object.keys(await import(`${bundle}.js`)).sort();
       const required = Object.keys(createRequire(import.meta.url)(`${bundle}.cjs`)).sort();
@@ -23,7 +23,7 @@ describe("a door of the package", () => {
     });
   }
 
-  it("reports which leniencies an emulator may be strict about", () => {
+  it("lists the strict checks of an emulator", () => {
     const types = readFileSync(join(shippedBundle(), "emulator.d.ts"), "utf8");
     assert.ok(types.includes(`Leniencies to turn off: ${strictChecks.join(", ")}.`));
   });

@@ -8,7 +8,7 @@ import { documents, sources } from "./repository.ts";
 const refused = (path: string, text: string) => forbiddenImports(importsOf({ path, text }));
 
 describe("the import scanner", () => {
-  it("finds every way to import, and no import in a comment", () =>
+  it("finds every form of import, and none in comments", () =>
     assert.deepEqual(
       importsOf({
         path: "src/a/b.ts",
@@ -29,14 +29,14 @@ describe("the import scanner", () => {
     ));
 });
 
-describe("circles of imports", () => {
+describe("import cycles", () => {
   const imports = (arrows: string) =>
     arrows.split(" ").map((arrow) => {
       const [from, target] = arrow.split(">") as [string, string];
       return { from, target, kind: "type" as const };
     });
 
-  it("are found, however long they are, and anyone who else imports from them", () =>
+  it("are found at any length, without files that only import them", () =>
     assert.deepEqual(
       ["a>b b>c", "a>b b>a", "a>b b>c c>d d>b x>a", "a>a", "a>b b>a c>d d>c b>c"].map((all) => circlesIn(imports(all))),
       [
@@ -51,7 +51,7 @@ describe("circles of imports", () => {
       ],
     ));
 
-  it("are in none of the files", () => assert.deepEqual(circlesIn(sources.flatMap(importsOf)), []));
+  it("do not exist", () => assert.deepEqual(circlesIn(sources.flatMap(importsOf)), []));
 });
 
 describe("the layers", () => {
@@ -91,13 +91,13 @@ describe("the layers", () => {
     ["tools/x.ts", 'import "node:fs";', "the file is in no layer"],
   ];
   for (const [path, text, why] of refusals) {
-    it(`refuse ${text} in ${path}`, () => {
+    it(`reject ${text} in ${path}`, () => {
       const [told] = refused(path, text);
       assert.ok(told?.includes(why), `${told} should say: ${why}`);
     });
   }
 
-  it("allow what the table allows", () =>
+  it("allow the imports in the table", () =>
     assert.deepEqual(
       [
         refused("src/cli/commands/x.ts", 'const start = () => import("../../../emulator/index.ts");'),
@@ -112,7 +112,7 @@ describe("the layers", () => {
       [],
     ));
 
-  it("are stored by every file", () => assert.deepEqual(forbiddenImports(sources.flatMap(importsOf)), []));
+  it("contain every file", () => assert.deepEqual(forbiddenImports(sources.flatMap(importsOf)), []));
 
   it("are printed in ARCHITECTURE.md", () => {
     const page = documents.find(({ path }) => path === "ARCHITECTURE.md");

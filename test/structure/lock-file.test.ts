@@ -16,12 +16,12 @@ function unlocked(packages: Readonly<Record<string, Locked>>): string[] {
 }
 
 describe("the lock file", () => {
-  it("holds the optional packages of every platform, so that npm ci works on each", () => {
+  it("contains the optional packages of every platform, so that npm ci works on each", () => {
     const text = readFileSync(new URL("../../package-lock.json", import.meta.url), "utf8");
     assert.deepEqual(unlocked(JSON.parse(text).packages), []);
   });
 
-  it("is found wanting where one is missing", () => {
+  it("fails the check if one is missing", () => {
     assert.deepEqual(
       unlocked({
         "node_modules/a": { optionalDependencies: { "a-linux": "1", "a-mac": "1" } },

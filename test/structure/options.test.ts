@@ -8,7 +8,7 @@ import { filesIn } from "./repository.ts";
 
 const global = ["help", ...globalFlags.map(({ flag }) => flag)];
 
-describe("an option that a message names", () => {
+describe("an option in a message", () => {
   it("is looked for in strings, not in comments and style sheets", () => {
     const command = { flags: [{ flag: "allowed-host" }] } as unknown as CommandDeclaration;
     const text = `
@@ -18,7 +18,7 @@ describe("an option that a message names", () => {
     assert.deepEqual(unknownOptions([{ path: "a.ts", text }], [command], ["json"]), ["a.ts names --allow-host"]);
   });
 
-  it("is one that some command has", async () => {
+  it("exists in some command", async () => {
     const files = ["src/api", "src/client", "emulator"].flatMap((folder) => filesIn(folder));
     assert.deepEqual(unknownOptions(files, await allCommands(), global), []);
   });

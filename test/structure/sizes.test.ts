@@ -24,12 +24,12 @@ describe("the size of files", () => {
     assert.ok(median <= 120 && p90 <= 250, `median ${median}, 90th percentile ${p90}`);
   });
 
-  it("passes 400 nowhere without a reason", () =>
+  it("exceeds 400 only with a reason", () =>
     assert.deepEqual(sizesOf([...sources, ...tests]).long, Object.keys(longWithReason)));
 });
 
 describe("the names of files", () => {
-  it("that are drawers are found", () =>
+  it("that are too general are found", () =>
     assert.deepEqual(
       drawersIn([
         "src/utils/x.ts",
@@ -42,9 +42,9 @@ describe("the names of files", () => {
       ["src/utils/x.ts", "src/helpers.ts", "a/common/b.ts", "misc.md"],
     ));
 
-  it("say a subject", () => assert.deepEqual(drawersIn(allPaths), []));
+  it("name a subject", () => assert.deepEqual(drawersIn(allPaths), []));
 
-  it("at the top are those that a newcomer expects", () =>
+  it("at the top level are those that newcomers expect", () =>
     assert.deepEqual(
       [...new Set(allPaths.map((path) => path.split("/")[0]!))].filter((name) => !name.startsWith(".")).toSorted(),
       [

@@ -3,20 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import * as z from "zod";
-import { mapping, rows, type Store } from "../../emulator/store/port.ts";
+import { defineMapping, defineRows, type Store } from "../../emulator/store/port.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../src/files/disk.ts";
 
 const Person = z.strictObject({ id: z.int(), name: z.string(), age: z.int().optional(), tags: z.array(z.string()) });
 export type Person = z.infer<typeof Person>;
 
 /** Two made-up collections, one of each kind. */
-export const people = rows<Person, "age" | "tag">({
+export const people = defineRows<Person, "age" | "tag">({
   name: "people",
   schema: Person,
   key: (row) => row.id,
   indexes: { age: (row) => row.age, tag: (row) => row.tags },
 });
-export const owners = mapping("owners");
+export const owners = defineMapping("owners");
 export const collections = [people, owners];
 
 export const person = (id: number, rest: Partial<Person> = {}): Person => ({ id, name: `p${id}`, tags: [], ...rest });

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { type Migration, mapping, rows } from "../../emulator/store/port.ts";
+import { defineMapping, defineRows, type Migration } from "../../emulator/store/port.ts";
 
 /** One collection as three versions of svc know it, and a mapping that stays as it is. */
-export const members = rows<{ id: number; name: string }>({
+export const members = defineRows<{ id: number; name: string }>({
   name: "members",
   schema: z.strictObject({ id: z.int(), name: z.string() }),
   key: (row) => row.id,
@@ -10,7 +10,7 @@ export const members = rows<{ id: number; name: string }>({
 });
 export const named: Migration = ({ name, ...rest }) => ({ ...rest, first_name: String(name).split(" ")[0] });
 const graded: Migration = (row) => ({ ...row, grade: 1 });
-export const second = rows<{ id: number; first_name: string }>({
+export const second = defineRows<{ id: number; first_name: string }>({
   name: "members",
   version: 2,
   migrate: [named],
@@ -18,7 +18,7 @@ export const second = rows<{ id: number; first_name: string }>({
   key: (row) => row.id,
   indexes: {},
 });
-export const third = rows<{ id: number; first_name: string; grade: number }, "grade">({
+export const third = defineRows<{ id: number; first_name: string; grade: number }, "grade">({
   name: "members",
   version: 3,
   migrate: [named, graded],
@@ -28,4 +28,4 @@ export const third = rows<{ id: number; first_name: string; grade: number }, "gr
 });
 /** The same as the third, by somebody who forgot the migration. */
 export const forgotten = { ...third, version: 1, migrate: [] };
-export const owners = mapping("owners");
+export const owners = defineMapping("owners");

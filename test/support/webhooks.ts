@@ -6,7 +6,7 @@ import type { FaultInterceptor } from "../../emulator/faults/faults.ts";
 import { createWebhookSender } from "../../emulator/http/outgoing/webhook-sender.ts";
 import { openMemoryStore } from "../../emulator/store/memory-store.ts";
 import type { Store } from "../../emulator/store/port.ts";
-import { deliveryJobHandlers } from "../../emulator/webhooks/deliver.ts";
+import { createDeliveryJobHandlers } from "../../emulator/webhooks/deliver.ts";
 import { emit } from "../../emulator/webhooks/emit.ts";
 import { listDeliveries } from "../../emulator/webhooks/log.ts";
 import { type Subscription, subscriptions } from "../../emulator/webhooks/subscriptions.ts";
@@ -60,7 +60,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
     store,
     clock,
     wall,
-    handlers: { ...deliveryJobHandlers({ clock, wall, settings, outgoing, intervene: options.intervene }) },
+    handlers: { ...createDeliveryJobHandlers({ clock, wall, settings, outgoing, intervene: options.intervene }) },
     deterministic: settings.deterministic,
     onError: (entry, error) => {
       throw new Error(`Schedule entry ${entry.id} failed`, { cause: error });

@@ -25,7 +25,7 @@ async function corpusOf(t: TestContext, count = 2): Promise<string> {
 const first = "00001-templates.list.http";
 
 describe("a corpus", () => {
-  it("is a readable file for each exchange", async (t) => {
+  it("has a readable file for each exchange", async (t) => {
     const folder = await corpusOf(t, 1);
     assert.deepEqual((await readdir(folder)).sort(), [first, "index.ndjson"]);
     assert.equal(
@@ -52,7 +52,7 @@ describe("a corpus", () => {
     );
   });
 
-  it("is what was recorded, in the order of time", async (t) => {
+  it("contains the recorded exchanges, in order of time", async (t) => {
     const { exchanges } = await readCorpus(await corpusOf(t));
     assert.deepEqual(
       exchanges.map(({ file, at, operation }) => ({ file, at, operation })),
@@ -112,14 +112,14 @@ describe("a corpus", () => {
     ],
   };
   for (const [name, [damage, message]] of Object.entries(damages)) {
-    it(`that ${name} is refused in a sentence`, async (t) => {
+    it(`that ${name} is rejected with a sentence`, async (t) => {
       const folder = await corpusOf(t);
       await damage(folder);
       await assert.rejects(readCorpus(folder), { name: "CorpusError", message });
     });
   }
 
-  it("that is hostile is rejected in a sentence", async (t) => {
+  it("with hostile content is rejected with a sentence", async (t) => {
     const folder = await corpusOf(t, 1);
     const { createHash } = await import("node:crypto");
     const hostile = async (text: string) => {

@@ -37,14 +37,14 @@ async function recordPlanted(t: TestContext): Promise<string> {
 }
 
 describe("a service with 20 planted differences", () => {
-  it("has 20 of them found, and no other", async (t) => {
+  it("has exactly these 20 found", async (t) => {
     const corpus = await readCorpus(await recordPlanted(t));
     const report = buildReport(await replayOnEmulator(corpus, startEmulator), {});
     assert.equal(planted.length, 20);
     assert.deepEqual(report.differences.map(({ id }) => id).sort(), planted);
   });
 
-  it("is what an emulator with --observed is", async (t) => {
+  it("is imitated by an emulator with --observed", async (t) => {
     const folder = await recordPlanted(t);
     const lines: string[] = [];
     // The emulator that observes is recorded in its turn: its differences are those of the service.
@@ -70,8 +70,8 @@ describe("a service with 20 planted differences", () => {
   });
 });
 
-describe("a service that words the response to a wrong method otherwise", () => {
-  it("has that found, and an emulator with --observed words it so", async (t) => {
+describe("a service with other messages for a wrong method", () => {
+  it("has that difference found, and an emulator with --observed uses the same messages", async (t) => {
     const folder = `${await testFolder(t)}/corpus`;
     const service = await emulator(t);
     const before = await deviatingService(
@@ -120,7 +120,7 @@ describe("a service that contradicts the specification", () => {
     return folder;
   }
 
-  it("is shown as it is, the time of retries included", async (t) => {
+  it("is compared as it is, including the time of retries", async (t) => {
     const corpus = await readCorpus(await recordContradictions(t));
     const { differences } = buildReport(await replayOnEmulator(corpus, startEmulator), {});
     assert.deepEqual(
@@ -134,7 +134,7 @@ describe("a service that contradicts the specification", () => {
     );
   });
 
-  it("is not what an emulator with --observed is, which reports why", async (t) => {
+  it("is not imitated by an emulator with --observed, which reports the reason", async (t) => {
     const lines: string[] = [];
     const observing = await emulator(t, { observed: await recordContradictions(t), log: (line) => lines.push(line) });
     const of = (id: string, contradicted: string) =>

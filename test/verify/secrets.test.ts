@@ -132,7 +132,7 @@ const exchanges: readonly (readonly [request: RecordedRequest, response: Recorde
 ];
 
 describe("40 planted secrets and people", () => {
-  it("are in no file of a corpus, in no encoding", async (t) => {
+  it("are in no file of a corpus, in any encoding", async (t) => {
     const folder = join(await testFolder(t), "corpus");
     const recorder = await Recorder.open(folder);
     for (const [request, response] of exchanges) await recorder.add({ at: 0, durationMs: 1, request, response });
@@ -152,7 +152,7 @@ describe("40 planted secrets and people", () => {
     assert.deepEqual(scanCorpus(await readCorpus(folder)), []);
   });
 
-  it("have the same stand-ins wherever they stand", async (t) => {
+  it("have the same stand-ins everywhere", async (t) => {
     const folder = join(await testFolder(t), "corpus");
     const recorder = await Recorder.open(folder);
     for (const [request, response] of exchanges) await recorder.add({ at: 0, durationMs: 1, request, response });
@@ -290,23 +290,23 @@ const namedSecrets: Readonly<
   ],
 };
 
-describe("a secret that its name gives away", () => {
+describe("a secret that its name reveals", () => {
   for (const [name, [one, secret, place]] of Object.entries(namedSecrets)) {
-    it(`is replaced, and found where it was not: ${name}`, async (t) => {
+    it(`is replaced, and is found if it was not: ${name}`, async (t) => {
       const { text, found } = await recorded(t, one);
       assert.deepEqual({ left: text.includes(secret), found }, { left: false, found: [] }, text);
       assert.ok(scanned(one).includes(place), scanned(one).join());
     });
   }
 
-  it("leaves the codes of errors, and the messages about a field", async (t) => {
+  it("does not include error codes, or messages about a field", async (t) => {
     const body = '{"code":"not_found","detail":"Invalid password: this field is required."}';
     const { text, found } = await recorded(t, returns(404, "application/json", body));
     assert.deepEqual({ isSame: text.includes(body), found }, { isSame: true, found: [] }, text);
   });
 });
 
-describe("personal data that its name gives away", () => {
+describe("personal data that its name reveals", () => {
   const person = {
     dob: "1984-11-23",
     birth_date: "23.11.1984",
@@ -321,7 +321,7 @@ describe("personal data that its name gives away", () => {
     zebulon_notes: 1,
   };
 
-  it("is replaced by values of the same form, the same wherever it stands", async (t) => {
+  it("is replaced by values of the same form, the same everywhere", async (t) => {
     const body = JSON.stringify([person, { dob: person.dob, num: person.num }]);
     const { text, found } = await recorded(t, sends("application/json", body));
     const gone = ["1984", "23.11", "491515", "2345678", "84250", "52.52", "113.4", "ebulon", "quartz"];
@@ -336,7 +336,7 @@ describe("personal data that its name gives away", () => {
     assert.ok(/^1955-/.test(made.dob) && Math.abs(made.longitude) < 180 && made.lat < 90, text);
   });
 
-  it("is found where it was not replaced", () => {
+  it("is found if it was not replaced", () => {
     const places = scanned(sends("application/json", JSON.stringify(person)));
     const names = ["dob", "birth_date", "num", "msisdn", "phone", "salary", "lat", "longitude", "first_name"];
     assert.deepEqual(
@@ -345,7 +345,7 @@ describe("personal data that its name gives away", () => {
     );
   });
 
-  it("is a login in the words of an error", async (t) => {
+  it("includes a login in an error message", async (t) => {
     const { text } = await recorded(t, returns(400, "application/json", '{"detail":"Error for user zebulonq"}'));
     assert.ok(!text.includes("zebulonq"), text);
     assert.match(text, /Error for user qx[a-x]{7}"/);
@@ -383,14 +383,14 @@ describe("a signed URL", () => {
   });
 });
 
-describe("a scan of what was just recorded", () => {
-  it("finds nothing in credentials of a URL and in the boundary of a form", async (t) => {
+describe("a scan of a new recording", () => {
+  it("accepts credentials of a URL and the boundary of a form", async (t) => {
     const url = '{"hook":"https://jane:hunter2@host.example/in","other":"https://jane@acme.com/"}';
     assert.deepEqual((await recorded(t, sends("application/json", url))).found, []);
     assert.deepEqual((await recorded(t, form("note", "hello"))).found, []);
   });
 
-  it("finds nothing in a name that looks like a token", async (t) => {
+  it("accepts a name that looks like a token", async (t) => {
     const name = sends("application/json", '{"contract_name":"svc-verify-1a2b3c4d5e"}');
     assert.deepEqual((await recorded(t, name)).found, []);
   });

@@ -7,7 +7,7 @@ import type { InputOf } from "../../../src/api/operation.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { reply } from "../../http/reply.ts";
-import { rows, type Transaction, type View } from "../../store/port.ts";
+import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { emit, type Performer } from "../../webhooks/emit.ts";
 import { roles, type User } from "../../world/workspaces.ts";
@@ -32,7 +32,7 @@ const Access = z.strictObject({
 });
 type Access = z.infer<typeof Access>;
 
-export const contractAccess = rows<Access, "contract">({
+export const contractAccess = defineRows<Access, "contract">({
   name: "contract_access",
   schema: Access,
   key: ({ contract_id, user_id, role_id }) => `${contract_id} ${user_id === null ? `role ${role_id}` : user_id}`,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Clock } from "../../../src/base/clock.ts";
-import { rows, type Transaction, type View } from "../../store/port.ts";
+import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { Performer } from "../../webhooks/emit.ts";
 import type { ClusterHandlers } from "../context.ts";
@@ -19,7 +19,7 @@ const Comment = z.strictObject({
 type Comment = z.infer<typeof Comment>;
 
 /** Comments in the activity log of a contract. */
-export const comments = rows<Comment, "contract">({
+export const comments = defineRows<Comment, "contract">({
   name: "comments",
   schema: Comment,
   key: (row) => row.id,

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
-import { rows, type View } from "../../store/port.ts";
+import { defineRows, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { AuthenticatedMember } from "../context.ts";
 
@@ -165,7 +165,7 @@ const toIndexValue = <V>(row: Contract, value: V): string | undefined =>
   row.deleted_at === null ? toWorkspaceKey(row.workspace_id, String(value)) : undefined;
 
 /** Every value except the last starts with the workspace's id. Numbers and times are sortable strings. */
-export const contracts = rows<
+export const contracts = defineRows<
   Contract,
   "number" | "status" | "type" | "party_email" | "created" | "updated" | "external" | "counterparty"
 >({

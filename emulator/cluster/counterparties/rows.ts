@@ -3,7 +3,7 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
 import type { Clock } from "../../../src/base/clock.ts";
-import { rows, type Transaction, type View } from "../../store/port.ts";
+import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { emit } from "../../webhooks/emit.ts";
 import type { AuthenticatedMember } from "../context.ts";
@@ -59,7 +59,7 @@ export interface CounterpartyChange {
 /** A value of the index `name`. */
 export const toNameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
 
-export const counterparties = rows<Counterparty, "workspace" | "name">({
+export const counterparties = defineRows<Counterparty, "workspace" | "name">({
   name: "counterparties",
   schema: Counterparty,
   key: (row) => row.id,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import { rows, type View } from "../../store/port.ts";
+import { defineRows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 
 import { getFirstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
@@ -36,14 +36,14 @@ export type AuthorizationCode = z.infer<typeof AuthorizationCode>;
 export const RefreshToken = z.strictObject({ ...granted, token: z.string() });
 export type RefreshToken = z.infer<typeof RefreshToken>;
 
-export const authorizationCodes = rows<AuthorizationCode, "expires_at">({
+export const authorizationCodes = defineRows<AuthorizationCode, "expires_at">({
   name: "authorization_codes",
   schema: AuthorizationCode,
   key: (row) => row.code,
   indexes: { expires_at: (row) => row.expires_at },
 });
 
-export const refreshTokens = rows<RefreshToken, "family" | "expires_at">({
+export const refreshTokens = defineRows<RefreshToken, "family" | "expires_at">({
   name: "refresh_tokens",
   schema: RefreshToken,
   key: (row) => row.token,
@@ -60,7 +60,7 @@ const Session = z.strictObject({
 });
 export type Session = z.infer<typeof Session>;
 
-export const sessions = rows<Session, "expires_at">({
+export const sessions = defineRows<Session, "expires_at">({
   name: "sessions",
   schema: Session,
   key: (row) => row.id,
@@ -68,7 +68,7 @@ export const sessions = rows<Session, "expires_at">({
 });
 
 /** The approver of a device, if the control plane or its page named one (DECISIONS.md, R30). */
-export const deviceApprovals = rows<{ readonly device_code: string; readonly user_id: number }>({
+export const deviceApprovals = defineRows<{ readonly device_code: string; readonly user_id: number }>({
   name: "device_approvals",
   schema: z.strictObject({ device_code: z.string(), user_id: z.int() }),
   key: (row) => row.device_code,
@@ -83,7 +83,7 @@ const ProviderState = z.strictObject({
   flow: z.enum(["login", "signup"]),
 });
 
-export const providerStates = rows<z.infer<typeof ProviderState>>({
+export const providerStates = defineRows<z.infer<typeof ProviderState>>({
   name: "provider_states",
   schema: ProviderState,
   key: (row) => row.state,

@@ -2,7 +2,7 @@ import { checkPrime, generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { createSeededIds } from "../../../src/base/ids.ts";
-import { rows } from "../../store/port.ts";
+import { defineRows } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 
 const base64url = z.string().regex(/^[\w-]+$/);
@@ -25,7 +25,7 @@ export type PrivateJwk = z.infer<typeof PrivateJwk>;
 export const SigningKey = z.strictObject({ cluster_id: z.string(), jwk: PrivateJwk });
 export type SigningKey = z.infer<typeof SigningKey>;
 
-export const signingKeys = rows<SigningKey>({
+export const signingKeys = defineRows<SigningKey>({
   name: "signing_keys",
   schema: SigningKey,
   key: (row) => row.cluster_id,

@@ -4,7 +4,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { reply } from "../../http/reply.ts";
-import { rowNumber, rows, type View } from "../../store/port.ts";
+import { defineRows, parseRowNumber, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import { type Workspace, workflows } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
@@ -41,7 +41,7 @@ export const Intake = z.strictObject({
 export type Intake = z.infer<typeof Intake>;
 
 /** Deleted intakes are not in any index. */
-export const intakes = rows<Intake, "workspace">({
+export const intakes = defineRows<Intake, "workspace">({
   name: "intakes",
   schema: Intake,
   key: (row) => row.id,
@@ -93,7 +93,7 @@ export async function requireAssignees(
   fail: Fail<"invalid-fields">,
 ): Promise<Intake["assignees"]> {
   const found = await Promise.all(
-    (given ?? []).map(({ entity_id }) => findActiveUser(view, workspace, rowNumber(entity_id))),
+    (given ?? []).map(({ entity_id }) => findActiveUser(view, workspace, parseRowNumber(entity_id))),
   );
   const unknown = found.flatMap((user, index) =>
     user ? [] : [[index, { entity_id: [formatRowNotFound(given![index]!.entity_id)] }]],
@@ -156,7 +156,7 @@ const UserTask = z.strictObject({
 });
 type UserTask = z.infer<typeof UserTask>;
 
-export const userTasks = rows<UserTask, "intake">({
+export const userTasks = defineRows<UserTask, "intake">({
   name: "user_tasks",
   schema: UserTask,
   key: (row) => row.id,

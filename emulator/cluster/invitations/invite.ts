@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { computeHmacText } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import { rows, type Transaction } from "../../store/port.ts";
+import { defineRows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { sendEmail } from "../../world/emails.ts";
 import { invitationKinds, type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
@@ -123,7 +123,7 @@ const Invitation = z.strictObject({
 });
 export type Invitation = z.infer<typeof Invitation>;
 
-export const invitations = rows<Invitation, "open" | "user" | "contract" | "email" | "workspace">({
+export const invitations = defineRows<Invitation, "open" | "user" | "contract" | "email" | "workspace">({
   name: "invitations",
   schema: Invitation,
   key: (row) => row.token,

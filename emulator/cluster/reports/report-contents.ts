@@ -1,7 +1,7 @@
 import type { Clock, WallClock } from "../../../src/base/clock.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { JobHandler, JobHandlers } from "../../clock/job-handler.ts";
-import { causeOf, dequeue, enqueue, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
+import { dequeue, enqueue, getCause, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
 import type { Slice, Transaction, View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { users, workspaces } from "../../world/workspaces.ts";
@@ -161,7 +161,7 @@ export function reportJobHandlers(context: ReportWorld): JobHandlers {
           const key = cluster_id === undefined ? undefined : await findKey(view, cluster_id);
           return async (signal) => {
             const isEmpty = cluster_id === undefined || content === undefined || key === undefined;
-            const wasAccepted = isEmpty || (await report(content, { cluster_id, key, cause: causeOf(entry), signal }));
+            const wasAccepted = isEmpty || (await report(content, { cluster_id, key, cause: getCause(entry), signal }));
             const outcome = isEmpty ? "nothing-to-report" : "reported";
             return (tx: Transaction) =>
               wasAccepted ? endEntry(tx, entry, outcome) : scheduleAgain(tx, entry, context);

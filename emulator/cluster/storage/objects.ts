@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type SignedUrl, signUrl } from "../../../src/schemes/signed-url.ts";
-import { rows, type Transaction, type View } from "../../store/port.ts";
+import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { ClusterContext } from "../context.ts";
 
@@ -20,7 +20,7 @@ export const StoredObject = z.strictObject({
 });
 export type StoredObject = z.infer<typeof StoredObject>;
 
-export const storedObjects = rows<StoredObject>({
+export const storedObjects = defineRows<StoredObject>({
   name: "stored_objects",
   schema: StoredObject,
   key: (row) => row.key,
@@ -30,7 +30,7 @@ export const storedObjects = rows<StoredObject>({
 const StorageKey = z.strictObject({ cluster_id: z.string(), key: z.string() });
 
 /** Key that signs a cluster's URLs. It is part of the state, so that URLs survive a restart. */
-export const storageKeys = rows<z.infer<typeof StorageKey>>({
+export const storageKeys = defineRows<z.infer<typeof StorageKey>>({
   name: "storage_keys",
   schema: StorageKey,
   key: (row) => row.cluster_id,

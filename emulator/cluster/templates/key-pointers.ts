@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import type { setKeyPointers } from "../../../src/api/contracts/key-pointers.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import { rows, type Transaction, type View } from "../../store/port.ts";
+import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { type ContractType, contractTypes, Question } from "../../world/workspaces.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
 import { emitContractEvent, requireInScope } from "../contracts/access.ts";
@@ -25,7 +25,7 @@ const KeyPointer = z.strictObject({
 type KeyPointer = z.infer<typeof KeyPointer>;
 
 /** Data that is recorded on a contract in addition to its text. */
-export const keyPointers = rows<KeyPointer, "contract">({
+export const keyPointers = defineRows<KeyPointer, "contract">({
   name: "key_pointers",
   schema: KeyPointer,
   key: (row) => row.id,

@@ -4,7 +4,7 @@ import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { rows, type Transaction } from "../../store/port.ts";
+import { defineRows, type Transaction } from "../../store/port.ts";
 import { NewWorkspace, type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { invitations, inviteMember } from "../invitations/invite.ts";
@@ -12,7 +12,7 @@ import { createJsonResponse } from "../response.ts";
 import { addWorkspace } from "./new-workspace.ts";
 
 /** The signup of a workspace, so that a repeated request does not create it twice. */
-export const trialWorkspaces = rows<{ readonly signup_token: string; readonly workspace_id: number }>({
+export const trialWorkspaces = defineRows<{ readonly signup_token: string; readonly workspace_id: number }>({
   name: "trial_workspaces",
   schema: z.strictObject({ signup_token: z.string(), workspace_id: z.int() }),
   key: (row) => row.signup_token,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { OrgUser } from "../../../src/api/contracts/shapes.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import { rows, type Transaction, type View } from "../../store/port.ts";
+import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { roles, type User, users, type Workspace } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateList } from "../response.ts";
@@ -66,7 +66,7 @@ const Outsider = z.strictObject({
   email: z.string(),
 });
 
-export const outsiders = rows<z.infer<typeof Outsider>, never, string>({
+export const outsiders = defineRows<z.infer<typeof Outsider>, never, string>({
   name: "outsiders",
   schema: Outsider,
   key: (row) => toOutsiderKey(row.workspace_id, row.email),

@@ -8,7 +8,7 @@ import { contracts } from "../../cluster/contracts/rows.ts";
 import { accessTokenLifetimeSeconds } from "../../cluster/identity/grants.ts";
 import { signingKeys } from "../../cluster/identity/signing-keys.ts";
 import { storedObjects } from "../../cluster/storage/objects.ts";
-import { historyFolder } from "../../store/file/history-files.ts";
+import { getHistoryFolder } from "../../store/file/history-files.ts";
 import type { AnyRows, Store, Transaction, View } from "../../store/port.ts";
 import type { SnapshotStore } from "../../store/snapshot-store.ts";
 import { readApps } from "../../world/apps.ts";
@@ -24,25 +24,25 @@ interface InitialStateOptions {
   readonly ids: RenewableIds;
   readonly settings: Pick<Settings, "deterministic">;
   readonly clock: VirtualClock;
-  /** Virtual milliseconds at which the new state begins. */
+  /** The virtual time at which the new state starts, in milliseconds. */
   readonly at: number;
 }
 
-/** Writes the seed into an emptied state, with the keys and secrets that were handed out at the start. */
+/** Writes the seed into an empty state, with the keys and secrets that were created at the start. */
 export async function createSeedWriter(from: InitialStateOptions): Promise<(tx: Transaction) => void> {
   const { store, ids, settings, clock, at } = from;
-  // With --deterministic the same keys are drawn again, and later draws depend on it.
+  // With --deterministic, the same keys are drawn again, because later draws depend on it.
   const seed = settings.deterministic ? from.seed : await store.read((view) => withKeptKeys(view, from.seed));
   return (tx) => {
     ids.restart();
     applySeed(tx, seed, ids);
-    tx.put(clockState, clock.stateAt(at));
+    tx.put(clockState, clock.createStateAt(at));
   };
 }
 
 /**
- * A seed with the keys and secrets that the present state made up for it. A reset begins with it, because programs
- * were handed those keys when the emulator started, and go on after the reset.
+ * A seed with the keys and secrets that were generated for the present state. A reset uses it, because programs
+ * received those keys when the emulator started and keep using them.
  */
 async function withKeptKeys(view: View, seed: Seed): Promise<Seed> {
   const clusters = new Map((await view.list(clusterRows)).map((row) => [row.id, row]));
@@ -72,9 +72,8 @@ async function withKeptKeys(view: View, seed: Seed): Promise<Seed> {
 }
 
 /**
- * The warning at the start that virtual time lies so far behind the wall clock that clients which check tokens by their
- * own clock take every one for expired (DECISIONS.md, P7); undefined while it does not. Ahead is not a harm: tokens
- * carry no `nbf`.
+ * Returns a warning if virtual time is so far behind the wall clock that clients which check tokens by their own clock
+ * consider every token expired (DECISIONS.md, P7). A clock that is ahead does no harm, because tokens have no `nbf`.
  */
 export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | undefined {
   const now = clock.now();
@@ -85,11 +84,11 @@ export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | 
   );
 }
 
-/** The collections whose rows refer to uploaded bytes. A test looks for `sha256` in the schemas of all. */
+/** The collections whose rows refer to uploaded bytes. A test searches all schemas for `sha256`. */
 export const blobCollections = [contracts, storedObjects] as const satisfies readonly AnyRows[];
 
-/** The hashes of all uploaded bytes that a row of the state names. */
-export async function referencedBlobs(store: Store): Promise<ReadonlySet<string>> {
+/** The hashes of all uploaded bytes that a row of the state refers to. */
+export async function findReferencedBlobs(store: Store): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
   await store.read(async (view) => {
     for (const row of await view.list(contracts)) addHashes(row, named);
@@ -99,16 +98,16 @@ export async function referencedBlobs(store: Store): Promise<ReadonlySet<string>
 }
 
 /**
- * The hashes of all uploaded bytes that a snapshot names. Read as a string, so that a damaged snapshot or one of
+ * The hashes of all uploaded bytes that a snapshot refers to. It is read as text, so that a damaged snapshot or one of
  * another version still retains them.
  */
-export async function referencedBlobsOfSnapshots(snapshotStore: SnapshotStore): Promise<ReadonlySet<string>> {
+export async function findBlobsOfSnapshots(snapshotStore: SnapshotStore): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
   for (const { name } of await snapshotStore.list()) {
     for await (const block of (await snapshotStore.open(name)) ?? []) {
       const text = Buffer.from(block).toString("latin1");
       for (const [, hash] of text.matchAll(/"sha256":"([0-9a-f]{64})"/g)) named.add(hash!);
-      // Later bytes name nothing, and may be long.
+      // Bytes after that refer to nothing, and may be long.
       if (text.includes('\n"mappings": {\n')) break;
     }
   }
@@ -117,20 +116,20 @@ export async function referencedBlobsOfSnapshots(snapshotStore: SnapshotStore): 
 
 /** The strings of the history of a state in a file. */
 export async function* readHistoryLines(statePath: string): AsyncGenerator<string, void> {
-  const folder = historyFolder(statePath);
+  const folder = getHistoryFolder(statePath);
   for (const name of await readdir(folder).catch(() => [])) {
     for await (const { bytes } of readLines(systemDisk, join(folder, name))) yield bytes.toString("latin1");
   }
 }
 
-/** The hashes of all uploaded bytes that a history may name: whatever looks like one in its strings. */
-export async function referencedBlobsOfHistory(texts: AsyncIterable<string>): Promise<ReadonlySet<string>> {
+/** The hashes of all uploaded bytes that a history may refer to: every string in it that looks like a hash. */
+export async function findBlobsOfHistory(texts: AsyncIterable<string>): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
   for await (const text of texts) for (const [, hash] of text.matchAll(/"([0-9a-f]{64})"/g)) named.add(hash!);
   return named;
 }
 
-/** Adds every `sha256` within a row, at any depth: a forgotten position would cost a user's document. */
+/** Adds every `sha256` within a row, at any depth, because a missed reference would delete a user's document. */
 function addHashes(value: unknown, named: Set<string>): void {
   if (typeof value !== "object" || value === null) return;
   for (const [name, inner] of Object.entries(value)) {

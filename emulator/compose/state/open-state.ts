@@ -5,10 +5,10 @@ import { pollEvery } from "../../../src/base/timing.ts";
 import { releaseClaims } from "../../router/handlers.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import { collectBlobs, openFileBlobs } from "../../store/file/blob-collection.ts";
-import { openFileSnapshotStore, snapshotFolder } from "../../store/file/file-snapshot-store.ts";
+import { getSnapshotFolder, openFileSnapshotStore } from "../../store/file/file-snapshot-store.ts";
 import { explainUnusable, openFileStore } from "../../store/file/file-store.ts";
 import { readStoredState } from "../../store/file/stored-state.ts";
-import { memoryBlobs, memorySnapshotStore, openMemoryStore } from "../../store/memory-store.ts";
+import { createMemoryBlobs, createMemorySnapshotStore, openMemoryStore } from "../../store/memory-store.ts";
 import { type Moment, StateFormatError, type Store } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
 import type { PostgresStoreOptions } from "../../store/postgres/open.ts";
@@ -18,12 +18,7 @@ import { type ClusterRow, clusterRows } from "../../world/clusters.ts";
 import type { RenewableIds } from "../../world/provider.ts";
 import type { StateSource } from "../state-source.ts";
 import { collections } from "./collections.ts";
-import {
-  readHistoryLines,
-  referencedBlobs,
-  referencedBlobsOfHistory,
-  referencedBlobsOfSnapshots,
-} from "./initial-state.ts";
+import { findBlobsOfHistory, findBlobsOfSnapshots, findReferencedBlobs, readHistoryLines } from "./initial-state.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
 export interface OpenedState {
@@ -32,70 +27,73 @@ export interface OpenedState {
   readonly snapshotStore: SnapshotStore;
   /** Clusters in the order of the seed. */
   readonly clusters: readonly ClusterRow[];
-  /** Context of a state that several processes share; undefined if this one has it for itself. */
+  /** Context of a state that several processes share. Undefined if this process owns it. */
   readonly leadership?: Leadership | undefined;
-  /** Other fields of the document next to the state; undefined if it did not begin with one. */
+  /** Other fields of the document next to the state. Undefined if it did not start with a document. */
   readonly kept: SnapshotHead | undefined;
 }
 
 interface OpenStateOptions {
-  /** Undefined: in a database, or in memory. */
+  /** Undefined for a state in a database or in memory. */
   readonly file: string | undefined;
-  /** The database of a state in PostgreSQL, and the process that competes to lead there. */
+  /** The database of a state in PostgreSQL, and this process as a candidate to lead. */
   readonly database?: DatabaseOptions | undefined;
   readonly seed: Seed;
   readonly ids: RenewableIds;
   readonly wall: WallClock;
   readonly report: (line: string) => void;
-  /** Whether this process still has the file for itself. */
+  /** Whether this process still owns the file. */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
-  /** Limit of the stored history that led to the present state. */
+  /** Size limit of the history. */
   readonly historyBytes?: number | undefined;
-  /** Metadata that is written with each commit, for a later rewind. */
+  /** Metadata of each commit, for a later rewind. */
   readonly moment: () => Moment;
-  /** Contents that it begins with instead of the seed. */
+  /** Contents that it starts with instead of the seed. */
   readonly origin?: StateSource | undefined;
 }
 
-/** A database, and what this process has to do with those others that share it. */
+/** A database, and the role of this process among those that share it. */
 export type DatabaseOptions = Pick<
   PostgresStoreOptions,
   "url" | "schema" | "candidate" | "signal" | "seen" | "leaseMs" | "leads"
 >;
 
-/** Opens the state; a new one begins with the seed, or with a copy of another state. */
+/** Opens the state. A new one starts with the seed or with a copy of another state. */
 export async function openState(opening: OpenStateOptions): Promise<OpenedState> {
   const { origin } = opening;
   if (origin) return openCopy(origin, opening);
   const parts = await openParts(opening);
-  return begun(parts, opening).catch(async (error) => {
+  return initializeState(parts, opening).catch(async (error) => {
     // A waiting process may lead then.
     await parts.store.close().catch(() => {});
     throw error;
   });
 }
 
-/** Continues with the stored state, or begins with the seed. */
-async function begun(parts: Parts, { seed, ids, wall, report }: OpenStateOptions): Promise<OpenedState> {
+/** Continues with the stored state, or starts with the seed. */
+async function initializeState(parts: StateParts, { seed, ids, wall, report }: OpenStateOptions): Promise<OpenedState> {
   const { store } = parts;
-  const known = await clustersOf(store);
+  const known = await readClusters(store);
   if (known.length > 0) {
     await releaseClaims(store);
-    ids.goTo(await ids.startSequence(store));
-    const named = async () =>
-      new Set([...(await referencedBlobs(store)), ...(await referencedBlobsOfSnapshots(parts.snapshotStore))]);
-    await collect(() => parts.collect?.(named, wall), report);
+    ids.moveTo(await ids.startSequence(store));
+    const findNamedBlobs = async () =>
+      new Set([...(await findReferencedBlobs(store)), ...(await findBlobsOfSnapshots(parts.snapshotStore))]);
+    await collect(() => parts.collect?.(findNamedBlobs, wall), report);
     return { ...parts, clusters: known, kept: undefined };
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
-  return { ...parts, clusters: await clustersOf(store), kept: undefined };
+  return { ...parts, clusters: await readClusters(store), kept: undefined };
 }
 
-/** Opens a copy of another state, in memory or in a file that has none yet. Nothing is made where it cannot be read. */
+/**
+ * Opens a copy of another state, in memory or in a file that has no state yet. If the copy cannot be read, nothing is
+ * created.
+ */
 async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise<OpenedState> {
   const { file, ids, wall } = opening;
   const { store: copy, kept } = await origin.load(wall);
-  const clusters = await clustersOf(copy);
+  const clusters = await readClusters(copy);
   if (clusters.length === 0) {
     const message = "The initial state has no clusters";
     throw new StateFormatError(`${message}. Nothing was changed.`, { repairable: false });
@@ -109,9 +107,9 @@ async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise
     );
   }
   const isKept = file !== undefined || opening.database !== undefined;
-  const parts = isKept ? await openParts(opening) : inMemory(copy, origin.uploads);
+  const parts = isKept ? await openParts(opening) : createMemoryParts(copy, origin.uploads);
   const { store, blobs } = parts;
-  if (opening.database && (await clustersOf(store)).length > 0) {
+  if (opening.database && (await readClusters(store)).length > 0) {
     await store.close();
     throw new StateFormatError(
       "The store already contains a state. Nothing was changed. Use another one with " +
@@ -120,47 +118,50 @@ async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise
     );
   }
   if (isKept) {
-    for (const hash of await referencedBlobs(copy)) {
+    for (const hash of await findReferencedBlobs(copy)) {
       const bytes = await origin.uploads.open(hash);
       if (bytes) await blobs.put(bytes, Number.POSITIVE_INFINITY);
     }
     await store.takeOver(copy);
   }
-  ids.goTo(kept?.beside.ids ?? (await ids.startSequence(store)));
+  ids.moveTo(kept?.beside.ids ?? (await ids.startSequence(store)));
   return { ...parts, clusters, kept };
 }
 
-/** Whether a file is a state with something in it. Fails with StateFormatError if it is damaged. */
+/** Whether a file holds a state that is not empty. Fails with StateFormatError if it is damaged. */
 async function holdsState(file: string, wall: WallClock): Promise<boolean> {
   if (!existsSync(file)) return false;
   const { store } = await readStoredState({ path: file, collections, wall });
-  return (await clustersOf(store)).length > 0;
+  return (await readClusters(store)).length > 0;
 }
 
 /** 256 MiB. */
 export const defaultHistoryBytes = 268_435_456;
 
-interface Parts extends Pick<OpenedState, "store" | "blobs" | "snapshotStore" | "leadership"> {
-  /** Removes uploads that nothing has named for long. Resolves with how many; called before anything is served. */
+interface StateParts extends Pick<OpenedState, "store" | "blobs" | "snapshotStore" | "leadership"> {
+  /**
+   * Removes uploads that have been unreferenced for long. Resolves with their number. Call it before requests are
+   * served.
+   */
   readonly collect?: (named: () => Promise<ReadonlySet<string>>, wall: WallClock) => Promise<number>;
 }
 
-const inMemory = (store: Store, uploads?: Pick<Blobs, "open">): Parts => ({
+const createMemoryParts = (store: Store, uploads?: Pick<Blobs, "open">): StateParts => ({
   store,
-  blobs: memoryBlobs(uploads),
-  snapshotStore: memorySnapshotStore(),
+  blobs: createMemoryBlobs(uploads),
+  snapshotStore: createMemorySnapshotStore(),
 });
 
-/** Parts of a state, if it is stored. */
-async function openParts({ file, database, ...opening }: OpenStateOptions): Promise<Parts> {
+/** Parts of a stored state. */
+async function openParts({ file, database, ...opening }: OpenStateOptions): Promise<StateParts> {
   const { historyBytes = defaultHistoryBytes } = opening;
   if (database) {
-    // Its client is of no use to any other caller.
+    // The client of the leader session is not used by any other caller.
     const { openPostgresStore } = await import("../../store/postgres/open.ts");
     const parts = await openPostgresStore({ ...opening, ...database, collections, historyBytes });
-    return { ...parts, collect: (named) => parts.blobs.collect(named, referencedBlobsOfHistory) };
+    return { ...parts, collect: (named) => parts.blobs.collect(named, findBlobsOfHistory) };
   }
-  if (!file) return inMemory(openMemoryStore({ collections, wall: opening.wall }));
+  if (!file) return createMemoryParts(openMemoryStore({ collections, wall: opening.wall }));
   const store = await openFileStore({ ...opening, path: file, collections, historyBytes }).catch((error) =>
     explainUnusable(file, error),
   );
@@ -168,18 +169,18 @@ async function openParts({ file, database, ...opening }: OpenStateOptions): Prom
   return {
     store,
     blobs: await openUploads(folder, store),
-    snapshotStore: await openFileSnapshotStore({ folder: snapshotFolder(file) }),
+    snapshotStore: await openFileSnapshotStore({ folder: getSnapshotFolder(file) }),
     async collect(now, wall) {
-      const named = async () =>
-        new Set([...(await now()), ...(await referencedBlobsOfHistory(readHistoryLines(file)))]);
-      return (await collectBlobs({ path: file, folder, wall, named })).length;
+      const findNamedBlobs = async () =>
+        new Set([...(await now()), ...(await findBlobsOfHistory(readHistoryLines(file)))]);
+      return (await collectBlobs({ path: file, folder, wall, findNamedBlobs })).length;
     },
   };
 }
 
 const uploadFolder = (file: string): string => join(dirname(file), "files");
 
-/** A start does not fail because something is left that is of no use. */
+/** A failed cleanup does not make the start fail. */
 async function collect(work: () => Promise<number> | undefined, report: OpenStateOptions["report"]): Promise<void> {
   try {
     const length = (await work()) ?? 0;
@@ -198,17 +199,17 @@ async function openUploads(folder: string, store: Store): Promise<Blobs> {
   }
 }
 
-const clustersOf = (store: Store): Promise<readonly ClusterRow[]> =>
+const readClusters = (store: Store): Promise<readonly ClusterRow[]> =>
   store.read((view) => view.list(clusterRows, { by: "position" }));
 
 const everyMs = 2_000;
 
 /**
- * Checks now and then whether the files of the state still exist: users remove folders without thinking of the emulator
- * that stores its state there. Returns the function that ends it, after a last look.
+ * Checks regularly whether the files of the state still exist, because users remove folders without noticing the
+ * emulator that uses them. Returns a function that stops it after a last check.
  */
 export function watchFiles(store: Store, wall: WallClock): () => Promise<void> {
   if (store.check === undefined) return async () => {};
-  // A file that cannot be examined may exist.
+  // A file that cannot be checked may exist.
   return pollEvery(wall, everyMs, () => store.check!().catch(() => {}));
 }

@@ -10,9 +10,9 @@ export { StateLockedError } from "../../store/file/run-file.ts";
 export { StateAccessError, StateFormatError } from "../../store/port.ts";
 
 /**
- * Repairs a damaged state while no emulator uses it: everything before the damage is retained, damaged files are moved
- * aside. Fails with StateLockedError under a running emulator, with StateFormatError if there is nothing to repair
- * from, and with StateAccessError if the file system rejects the write.
+ * Repairs a damaged state while no emulator uses it: everything before the damage is retained, and damaged files are
+ * moved aside. Fails with StateLockedError if an emulator is running, with StateFormatError if there is nothing to
+ * repair from, and with StateAccessError if the file system rejects the write.
  */
 export async function repairState(path: string): Promise<Repair> {
   try {

@@ -32,14 +32,14 @@ import {
 const tableNames = Object.keys(mappingTables) as (keyof typeof mappingTables)[];
 
 /**
- * Parts that a seed may omit are created at the first start: keys, secrets and ids that need not be known beforehand.
+ * Optional parts of a seed are created at the first start: keys, secrets and ids that no client has to know in advance.
  */
 const generated = {
   cluster: { key: true, destinations: true, external_url: true, position: true },
   workspace: { client_id: true, client_secret: true, hmac_key: true },
 } as const;
 
-/** A starting state, as a seed file gives it. */
+/** The content of a seed file. */
 export const Seed = z.strictObject({
   $schema: z.string().optional().describe("URL of the schema of this file, for editors"),
   about: z.string().optional().describe("Purpose of this seed"),
@@ -81,26 +81,26 @@ export type Seed = z.infer<typeof Seed>;
 
 export const namedSeeds = { demo, empty } as const;
 
-/** Reads a seed; the error message names every invalid field, in one line. */
+/** Reads a seed. The error message lists every invalid field in one line. */
 export function parseSeed(value: unknown): Seed {
   const parsed = Seed.safeParse(value);
-  if (!parsed.success) throw new Error(`The seed is not valid: ${parsed.error.issues.map(told).join("; ")}`);
+  if (!parsed.success) throw new Error(`The seed is not valid: ${parsed.error.issues.map(formatIssue).join("; ")}`);
   return parsed.data;
 }
 
-function told({ path, message }: z.core.$ZodIssue): string {
+function formatIssue({ path, message }: z.core.$ZodIssue): string {
   const what = message.replace(/^Invalid input: /, "");
   return path.length === 0 ? what : `${z.core.toDotPath(path)}: ${what}`;
 }
 
-/** Writes a starting state into an empty store. The order of the ids drawn is part of `--deterministic`. */
+/** Writes a seed into an empty store. The order in which ids are drawn is part of `--deterministic`. */
 export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
-  const secret = () => ids.token(24);
+  const generateSecret = () => ids.token(24);
   seed.clusters.forEach((cluster, position) => {
     tx.put(clusterRows, {
       id: cluster.id,
       label: cluster.label,
-      key: cluster.key ?? `key-${secret()}`,
+      key: cluster.key ?? `key-${generateSecret()}`,
       destinations: cluster.destinations ?? [cluster.id, cluster.label, "default"],
       external_url: cluster.external_url ?? null,
       position,
@@ -111,7 +111,7 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
     const workspace = {
       ...given,
       client_id: given.client_id ?? ids.uuid(),
-      client_secret: given.client_secret ?? secret(),
+      client_secret: given.client_secret ?? generateSecret(),
       hmac_key: given.hmac_key ?? ids.bytes(64).toString("base64"),
     };
     tx.put(workspaces, workspace);
@@ -152,16 +152,16 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
     apps: Apps.parse({
       chat_a: { ...apps.chat_a },
       chat_b: { app_id: ids.uuid(), ...apps.chat_b },
-      crm_a: { client_secret: secret(), ...apps.crm_a },
-      crm_b: { consumer_secret: secret(), ...apps.crm_b },
-      billing: { username: "billing", password: secret(), ...apps.billing },
-      captcha: { captcha_token: secret(), ...apps.captcha },
+      crm_a: { client_secret: generateSecret(), ...apps.crm_a },
+      crm_b: { consumer_secret: generateSecret(), ...apps.crm_b },
+      billing: { username: "billing", password: generateSecret(), ...apps.billing },
+      captcha: { captcha_token: generateSecret(), ...apps.captcha },
       answers: apps.answers,
     }),
   });
 }
 
-/** The JSON Schema of seed files, for editors and for those who generate them. */
+/** The JSON Schema of seed files, for editors and generators. */
 export const seedSchema = (): object => ({
   ...z.toJSONSchema(Seed, { io: "input", unrepresentable: "any" }),
   title: "Seed of the emulator",
@@ -170,7 +170,7 @@ export const seedSchema = (): object => ({
 
 let made: StandardSet | undefined;
 
-/** Contents of a new workspace: those of the first workspace of the demo seed, whatever seed is in use. */
+/** Contents of a new workspace: those of the first workspace of the demo seed, whichever seed is in use. */
 export function getStandardSet(): StandardSet {
   made ??= setOfDemo();
   return made;

@@ -90,6 +90,6 @@ function scopeTransaction(tx: Transaction, rules: ReadonlyMap<string, OwnershipT
     get cause() {
       return tx.cause;
     },
-    because: (cause, work) => tx.because(cause, work),
+    withCause: (cause, work) => tx.withCause(cause, work),
   };
 }

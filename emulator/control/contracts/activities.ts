@@ -10,7 +10,7 @@ import { type Contract, contracts, formatCompositeId, selectWorkspace } from "..
 import { buildEmailEventData } from "../../cluster/emails.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
-import { amendedDocument, type DomainEvent, emit, SYSTEM } from "../../webhooks/emit.ts";
+import { createAmendedDocument, type DomainEvent, emit, SYSTEM } from "../../webhooks/emit.ts";
 import { applyAmendments, subscriptions } from "../../webhooks/subscriptions.ts";
 import { type Template, templates, users, workspaces } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../context.ts";
@@ -25,7 +25,7 @@ export const activityHandlers = {
       const { occurrence, about } = await store.transaction("activities.fire", (tx) =>
         buildEvent(tx, body, clock.now(), fail),
       );
-      return { ...about, deliveries: [], payload: { ...amendedDocument(occurrence) } };
+      return { ...about, deliveries: [], payload: { ...createAmendedDocument(occurrence) } };
     }
     const fired = await store.transaction("activities.fire", async (tx) => {
       const { occurrence, about } = await buildEvent(tx, body, clock.now(), fail);
@@ -61,8 +61,8 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
     data: { ...defaultData, ...email, ...body.data },
     amend: (document) =>
       applyAmendments(body.payload ?? document, body, {
-        missing: (path, known) => fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
-        present: (path) => fail("field-is-there", { path }),
+        onMissing: (path, known) => fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
+        onPresent: (path) => fail("field-is-there", { path }),
       }),
   };
   return { occurrence, about: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) } };

@@ -56,7 +56,7 @@ async function describePresentState(
   const at = toIsoMillis(context.clock.now());
   const out: EventDescription[] = [];
   if (items.has("clock"))
-    out.push({ at, event: "clock", ref: null, clock: toClockRecord(await context.runner.status()) });
+    out.push({ at, event: "clock", ref: null, clock: toClockRecord(await context.runner.readStatus()) });
   if (items.has("faults"))
     out.push({ at, event: "faults", ref: null, faults: context.faults.list().map(toFaultRecord) });
   if (items.has("snapshots")) {

@@ -141,7 +141,7 @@ export class Feed implements FollowableEvents {
   async #add(items: readonly ActivityItem[]): Promise<boolean> {
     try {
       const events = await describeEvents(this.#context, items);
-      await this.#context.store.durable();
+      await this.#context.store.waitUntilDurable();
       for (const event of events) {
         this.#ring.add((number) => formatFrame(`${this.#run}-${number}`, event));
       }

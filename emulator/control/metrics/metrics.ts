@@ -78,7 +78,7 @@ function getCounterFamilies({ requests, durations, attempts, outcomes }: Counter
 
 /** Current values. The state returns counts without reading the rows. */
 async function readStateFamilies({ store, runner, requestLog }: MetricsSource): Promise<MetricFamily[]> {
-  const { now, mode, speed, next_due, pending } = await runner.status();
+  const { now, mode, speed, next_due, pending } = await runner.readStatus();
   const unsettled = deliveryOutcomes.filter((outcome) => outcome === "waiting" || outcome === "retrying");
   const waiting = await store.read((view) =>
     Promise.all(unsettled.map((outcome) => view.count(deliveries, { by: "outcome", equals: outcome }))),

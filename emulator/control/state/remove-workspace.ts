@@ -15,7 +15,7 @@ import { removeGrants } from "../../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../../router/mapping/signatories.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { AnyRows, Rows, Store, Transaction } from "../../store/port.ts";
-import { attemptKeys, attempts, deliveries, webhookEvents } from "../../webhooks/deliveries.ts";
+import { attempts, deliveries, listAttemptKeys, webhookEvents } from "../../webhooks/deliveries.ts";
 import { endSchedule } from "../../webhooks/record.ts";
 import { subscriptions } from "../../webhooks/subscriptions.ts";
 import { controlTokens } from "../../world/control-tokens.ts";
@@ -133,7 +133,7 @@ async function dropLog(store: Store, id: number): Promise<number> {
       if (!delivery) return;
       count += 1;
       endSchedule(tx, delivery);
-      for (const attempt of attemptKeys(delivery)) tx.delete(attempts, attempt);
+      for (const attempt of listAttemptKeys(delivery)) tx.delete(attempts, attempt);
       tx.delete(deliveries, key);
     });
     await removeInBatches(store, attempted, (tx, key) => tx.delete(webhookEvents, key));

@@ -18,7 +18,7 @@ export const stateHandlers = {
       fail("foreign-clusters", { own: ownIds.join(", "), imported: importedIds.join(", ") });
     const lacking = permanentCollections.find((name) => getRows(body, name).length === 0);
     if (Number(body.svc_state) <= formatVersion && lacking) fail("invalid-state", { reason: `it has no ${lacking}` });
-    const next = store.beside();
+    const next = store.createEmptyStore();
     try {
       await blobs.keepUnnamed();
       await next.replace(body);
@@ -32,7 +32,7 @@ export const stateHandlers = {
 
   "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
     const drawn = ids.place();
-    const next = store.beside();
+    const next = store.createEmptyStore();
     await next.transaction("state.reset", await instance.loadInitialState());
     const onRestored = () => {
       faults.clear();
@@ -40,7 +40,7 @@ export const stateHandlers = {
     };
     await replaceState({ store, clusters, runner, tokens }, next, { onRestored, stood: { ids: ids.place() } }).catch(
       (cause) => {
-        ids.goTo(drawn);
+        ids.moveTo(drawn);
         throw cause;
       },
     );

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rows, type Transaction } from "../../store/port.ts";
+import { defineRows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { findCustomerIds } from "../../world/provider.ts";
 import type { RouterCall, RouterHandlers } from "../context.ts";
@@ -28,7 +28,7 @@ const BlackholeMail = z.strictObject({
 });
 type BlackholeMail = z.infer<typeof BlackholeMail>;
 
-export const blackholeMails = rows<BlackholeMail>({
+export const blackholeMails = defineRows<BlackholeMail>({
   name: "blackhole_mails",
   schema: BlackholeMail,
   key: (row) => row.id,

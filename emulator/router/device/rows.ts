@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rows, type Transaction, type View } from "../../store/port.ts";
+import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
@@ -25,7 +25,7 @@ export const DeviceGrant = z.strictObject({
 });
 export type DeviceGrant = z.infer<typeof DeviceGrant>;
 
-export const deviceGrants = rows<DeviceGrant, "user_code" | "expires_at" | "claimed">({
+export const deviceGrants = defineRows<DeviceGrant, "user_code" | "expires_at" | "claimed">({
   name: "device_grants",
   schema: DeviceGrant,
   key: (row) => row.device_code,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rows, type Transaction } from "../../store/port.ts";
+import { defineRows, type Transaction } from "../../store/port.ts";
 import type { RouterHandlers } from "../context.ts";
 
 type SignatoryInput = Pick<SignatoryMapping, "signatory_hash" | "cluster"> & {
@@ -48,7 +48,7 @@ export const SignatoryMapping = z.strictObject({
 });
 export type SignatoryMapping = z.infer<typeof SignatoryMapping>;
 
-export const signatories = rows<SignatoryMapping, "hash", string>({
+export const signatories = defineRows<SignatoryMapping, "hash", string>({
   name: "signatories",
   schema: SignatoryMapping,
   // The same hash and cluster are the same row. A cluster id contains no line break.

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { dictionary } from "../../../src/api/shapes.ts";
 import { hashEmail, toAddressKey } from "../../../src/schemes/email-hash.ts";
-import { rows, type View } from "../../store/port.ts";
+import { defineRows, type View } from "../../store/port.ts";
 import type { RouterContext } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
@@ -34,7 +34,7 @@ const TrialSignup = z.strictObject({
 });
 export type TrialSignup = z.infer<typeof TrialSignup>;
 
-export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
+export const trialSignups = defineRows<TrialSignup, "token" | "email" | "claimed">({
   name: "trial_signups",
   schema: TrialSignup,
   key: (row) => row.id,
@@ -47,14 +47,15 @@ export const trialSignups = rows<TrialSignup, "token" | "email" | "claimed">({
 });
 
 /** The states of pending OAuth signups. Each is valid for one callback. */
-export const trialStates = rows<{ readonly state: string; readonly provider: "ProviderA" | "ProviderB" | "ProviderC" }>(
-  {
-    name: "trial_states",
-    schema: z.strictObject({ state: z.string(), provider: z.enum(["ProviderA", "ProviderB", "ProviderC"]) }),
-    key: (row) => row.state,
-    indexes: {},
-  },
-);
+export const trialStates = defineRows<{
+  readonly state: string;
+  readonly provider: "ProviderA" | "ProviderB" | "ProviderC";
+}>({
+  name: "trial_states",
+  schema: z.strictObject({ state: z.string(), provider: z.enum(["ProviderA", "ProviderB", "ProviderC"]) }),
+  key: (row) => row.state,
+  indexes: {},
+});
 
 export async function findSignupByEmail(view: View, email: string): Promise<TrialSignup | undefined> {
   const [found] = await view.list(trialSignups, { by: "email", equals: toAddressKey(email), limit: 1 });

@@ -8,8 +8,8 @@ import { makeFolderDurably } from "../../../src/files/folders.ts";
 import { isLockRemnant } from "../../../src/files/lock.ts";
 import { type Blobs, measureBlob } from "../blobs.ts";
 import { FileWriteError } from "../port.ts";
-import { snapshotFolder } from "./file-snapshot-store.ts";
-import { historyFolder } from "./history-files.ts";
+import { getSnapshotFolder } from "./file-snapshot-store.ts";
+import { getHistoryFolder } from "./history-files.ts";
 
 /*
  * When uploaded bytes may go. A row names them by their hash; so does a state that was exported, of which nobody here
@@ -39,31 +39,36 @@ interface Note {
 interface BlobCollectionOptions {
   /** The state's file, by its real path. */
   readonly path: string;
-  /** Folder of its uploads. */
+  /** Folder of the uploads of the state. */
   readonly folder: string;
   readonly wall: WallClock;
-  /** The hashes that are named. Asked only where there is something to collect. */
-  readonly named: () => Promise<ReadonlySet<string>>;
+  /** Returns the referenced hashes. Called only if there is something to remove. */
+  readonly findNamedBlobs: () => Promise<ReadonlySet<string>>;
 }
 
-/** Removes uploaded bytes that nothing names any more, and gives their hashes. Call it only while nothing is served. */
-export async function collectBlobs({ path, folder, wall, named }: BlobCollectionOptions): Promise<readonly string[]> {
+/** Removes unreferenced uploads and returns their hashes. Call it only before requests are served. */
+export async function collectBlobs({
+  path,
+  folder,
+  wall,
+  findNamedBlobs,
+}: BlobCollectionOptions): Promise<readonly string[]> {
   const kept = (await readdir(folder)).filter(isBlobName);
   if (kept.length === 0) return [];
   const note = await readNote(join(folder, unreferencedNote));
   const now = wall.now();
-  const age = (time: string | number) => now - (typeof time === "number" ? time : Date.parse(time));
-  if (note && age(note.looked_at) >= 0 && age(note.looked_at) < betweenLooksMs) return [];
+  const getAge = (time: string | number) => now - (typeof time === "number" ? time : Date.parse(time));
+  if (note && getAge(note.looked_at) >= 0 && getAge(note.looked_at) < betweenLooksMs) return [];
 
   const unnamed_since: Record<string, string> = Object.create(null);
   const removed: string[] = [];
   const isAlone = (await readdir(dirname(path))).every((name) => isOfState(name, path, folder));
-  const isNamed = isAlone ? await named() : new Set(kept);
+  const isNamed = isAlone ? await findNamedBlobs() : new Set(kept);
   for (const hash of kept) {
     if (isNamed.has(hash)) continue;
     const since = note?.unnamed_since[hash] ?? new Date(now).toISOString();
     const file = await lstat(join(folder, hash));
-    if (file.isFile() && age(since) >= patienceMs && age(file.mtimeMs) >= patienceMs) {
+    if (file.isFile() && getAge(since) >= patienceMs && getAge(file.mtimeMs) >= patienceMs) {
       await rm(join(folder, hash));
       removed.push(hash);
     } else unnamed_since[hash] = since;
@@ -73,7 +78,7 @@ export async function collectBlobs({ path, folder, wall, named }: BlobCollection
   return removed;
 }
 
-/** Undefined if there is none yet. Fails if another file has its name: that belongs to the user, and stays. */
+/** Undefined if there is no note yet. Fails if another file has its name: that file belongs to the user and stays. */
 async function readNote(path: string): Promise<Note | undefined> {
   const text = await readFile(path, "utf8").catch((error) => {
     if (isMissing(error)) return undefined;
@@ -87,7 +92,7 @@ async function readNote(path: string): Promise<Note | undefined> {
   return note as Note;
 }
 
-/** Whether a name in the folder of a state is that of a file which belongs to that state and names nothing else. */
+/** Whether a file in the folder of a state belongs to that state and refers to no uploads. */
 function isOfState(name: string, path: string, folder: string): boolean {
   const base = basename(path);
   const journal = `${base}.journal.`;
@@ -95,8 +100,8 @@ function isOfState(name: string, path: string, folder: string): boolean {
     [
       base,
       basename(folder),
-      basename(snapshotFolder(path)),
-      basename(historyFolder(path)),
+      basename(getSnapshotFolder(path)),
+      basename(getHistoryFolder(path)),
       `${base}.run`,
       ".gitignore",
       ".DS_Store",
@@ -107,19 +112,21 @@ function isOfState(name: string, path: string, folder: string): boolean {
   );
 }
 
-/** Whether a file in the folder can hold uploaded bytes: only a hash is a name, so that no path leads out of it. */
+/**
+ * Whether a file in the folder can be an upload. Only a hash is a valid name, so that no path leads out of the folder.
+ */
 const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
-/** Next to the uploads: since when which of them are named by nothing (blob-collection.ts). */
+/** Next to the uploads: when each unreferenced one was first found (blob-collection.ts). */
 const unreferencedNote = "svc-unnamed.json";
 
-/** The name of an upload, with a suffix of its own, until its hash is known. */
+/** The temporary name of an upload until its hash is known. */
 const unfinished = "upload";
 
 /**
- * Uploaded bytes in a folder (`files/` next to the state), one file per content, named by its SHA-256. Remains of
- * interrupted uploads are removed here, and nothing else, for users store files of their own anywhere. Call it only
- * while holding the run file.
+ * Uploaded bytes in a folder (`files/` next to the state), one file per content, named by its SHA-256. Only the remains
+ * of interrupted uploads are removed here, because users store their own files anywhere. Call it only while holding the
+ * run file.
  */
 export async function openFileBlobs(options: { readonly folder: string; readonly disk?: Disk }): Promise<Blobs> {
   const { folder, disk = systemDisk } = options;
@@ -131,15 +138,15 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
   }
   return {
     async put(bytes, maxBytes) {
-      // It may have been removed since.
+      // The folder may have been removed since.
       await makeFolderDurably(disk, folder).catch((cause) => {
-        throw failure(cause);
+        throw toWriteError(cause);
       });
       const { pieces, measured } = measureBlob(bytes, maxBytes);
-      const aside = await writeTempFile(join(folder, unfinished), pieces, { disk, failure });
+      const aside = await writeTempFile(join(folder, unfinished), pieces, { disk, toError: toWriteError });
       const blob = measured();
-      // The same content again replaces itself.
-      await commitTempFile(aside, join(folder, blob.sha256), { disk, failure });
+      // An upload of the same content replaces the file with the same bytes.
+      await commitTempFile(aside, join(folder, blob.sha256), { disk, toError: toWriteError });
       return blob;
     },
     ...readBlobs(folder),
@@ -147,7 +154,7 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
   };
 }
 
-/** Uploaded bytes in a folder that may be a user's, or may not exist. */
+/** Uploaded bytes in a folder that may belong to a user, or may not exist. */
 export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
   async open(sha256) {
     const path = join(folder, sha256);
@@ -155,6 +162,6 @@ export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
   },
 });
 
-/** An error of the disk has a declared response; invalid bytes of an upload are the caller's error. */
-const failure = (cause: unknown): FileWriteError =>
+/** A disk error has a declared response. Invalid bytes of an upload are the caller's error. */
+const toWriteError = (cause: unknown): FileWriteError =>
   new FileWriteError(`The upload cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, { cause });

@@ -9,12 +9,12 @@ import { consistentSnapshot } from "../live/compaction.ts";
 import type { State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";
 import { type Collection, type Moment, StateFormatError } from "../port.ts";
-import { lastMember, readChecksummedInto, withClosedMark } from "./checksummed-document.ts";
-import { documentSlices } from "./document.ts";
+import { formatLastMember, readChecksummedInto, withClosedMark } from "./checksummed-document.ts";
+import { createDocumentSlices } from "./document.ts";
 import { DocumentReader } from "./document-reader.ts";
 
 /**
- * A whole state in a file, from which the journals continue: the state file itself is one. Its number is that of the
+ * A complete state in a file, which the journals continue. The state file itself is a checkpoint. Its number is the
  * first journal generation that it does not contain. (A snapshot is a state that a user saves under a name.)
  */
 export interface Checkpoint {
@@ -22,33 +22,36 @@ export interface Checkpoint {
   readonly state: State;
 }
 
-/** A checkpoint that was read, and what its rows, and those of the journals that follow it, need to be of today. */
+/** A loaded checkpoint, and the upgrade that its rows and those of the following journals need. */
 export interface LoadedCheckpoint extends Checkpoint, CheckpointHead {
   readonly upgrade: Upgrade;
 }
 
-interface Options extends CheckpointOptions {
+interface CheckpointFileOptions extends CheckpointOptions {
   readonly disk: Disk;
   readonly path: string;
   readonly collections: readonly Collection[];
-  /** Asked before each piece; throws when the file is no longer wanted, and nothing is left of it. */
+  /** Called before each piece. Throws when the file is no longer wanted; the unfinished file is then removed. */
   readonly mayGoOn?: () => void;
-  /** Waits until everything that the text could hold is durable in the journal, and this file may take its place. */
-  readonly durable?: () => Promise<void>;
+  /**
+   * Waits until everything that the text may contain is durable in the journal, so that this file may replace the old
+   * one.
+   */
+  readonly waitUntilDurable?: () => Promise<void>;
 }
 
 /**
- * The checkpoint file behind lowdb's port: one JSON document, one row per line, read and written in slices. Its last
- * member is a checksum of all bytes before that line, so that no damage goes unseen.
+ * The checkpoint file: one JSON document, one row per line, read and written in slices. Its last member is a checksum
+ * of all bytes before that line, which detects any damage.
  */
 export class CheckpointFile implements Adapter<Checkpoint> {
-  readonly #options: Options;
+  readonly #options: CheckpointFileOptions;
   /** True once the new file has replaced the old one. */
   renamed = false;
-  /** Bytes of the document last read or written. */
+  /** Size of the document that was last read or written. */
   size = 0;
 
-  constructor(options: Options) {
+  constructor(options: CheckpointFileOptions) {
     this.#options = options;
   }
 
@@ -68,32 +71,32 @@ export class CheckpointFile implements Adapter<Checkpoint> {
   }
 
   /**
-   * Feeds the file to a reader; when it fails with StateFormatError, the reader holds the rows before the damage. An
-   * invalid row is damage unless the checksum shows that it was written so.
+   * Feeds the file to a reader. If it fails with StateFormatError, the reader holds the rows before the damage. An
+   * invalid row is damage unless the checksum matches.
    */
   async readInto(reader: DocumentReader): Promise<void> {
-    await readChecksummedInto(reader, this.#blocks());
+    await readChecksummedInto(reader, this.#readBlocks());
   }
 
-  async *#blocks(): AsyncGenerator<Buffer, void> {
+  async *#readBlocks(): AsyncGenerator<Buffer, void> {
     for await (const { bytes } of readLines(this.#options.disk, this.#options.path)) {
       this.size += bytes.byteLength;
       yield bytes;
     }
   }
 
-  /** Puts a new file instead of the old one, durably. */
+  /** Durably replaces the old file with a new one. */
   async write({ generation, state }: Checkpoint): Promise<void> {
     const { disk, path } = this.#options;
     this.renamed = false;
     const onPlaced = () => {
       this.renamed = true;
     };
-    await writeFileAtomic(path, this.#pieces(state, generation), { disk, onPlaced });
+    await writeFileAtomic(path, this.#createPieces(state, generation), { disk, onPlaced });
   }
 
-  /** The document, piece by piece; the next one is asked for when the one before is written. */
-  async *#pieces(state: State, generation: number): AsyncGenerator<Uint8Array, void> {
+  /** The document in pieces. Each piece is requested after the previous one is written. */
+  async *#createPieces(state: State, generation: number): AsyncGenerator<Uint8Array, void> {
     let length = 0;
     for await (const piece of formatCheckpoint(state, generation, this.#options)) {
       this.#options.mayGoOn?.();
@@ -101,28 +104,28 @@ export class CheckpointFile implements Adapter<Checkpoint> {
       yield piece;
     }
     this.size = length;
-    await this.#options.durable?.();
+    await this.#options.waitUntilDurable?.();
   }
 }
 
-/** Metadata of a checkpoint, and how its picture is taken. */
+/** Metadata of a checkpoint, and the way to take its snapshot. */
 export interface CheckpointOptions {
-  /** Called in the first step of the writing: the document contains everything that was committed before. */
+  /** Called in the first step of writing. The document contains everything that was committed before. */
   readonly begin?: () => void;
-  /** Position of the journals at that time; the default is the beginning. */
+  /** Position of the journals at that time (default: the beginning). */
   readonly position?: () => LogPosition;
-  /** Whether the document says that no journal follows it. */
+  /** Whether the document records that no journal follows it. */
   readonly closed?: boolean;
-  /** After which line this state was; omitted: nothing led to it. */
+  /** The line after which this state existed. Omitted if the state has no history. */
   readonly past?: () => LogPosition | undefined;
   readonly moment?: () => Moment;
-  /** Takes the picture at a moment when no transaction is open. */
+  /** Takes the snapshot while no transaction is open. */
   readonly step?: <T>(work: () => T) => Promise<T>;
 }
 
 /**
- * A state of one moment as a sealed document, piece by piece; each ends within a line. `generation`: the first journal that
- * is not in it.
+ * Creates a consistent snapshot as a checksummed document, in pieces that each end within a line. `generation` is the
+ * first journal that it does not contain.
  */
 export async function* formatCheckpoint(
   state: State,
@@ -132,7 +135,7 @@ export async function* formatCheckpoint(
   const step = options.step ?? (async (work) => work());
   const contents = await step(() => {
     options.begin?.();
-    return { now: consistentSnapshot(state), head: headFor(generation, options) };
+    return { now: consistentSnapshot(state), head: createHead(generation, options) };
   });
   let checksum = 0;
   const covered = (text: string): Buffer => {
@@ -141,7 +144,7 @@ export async function* formatCheckpoint(
     return bytes;
   };
   try {
-    const slices = documentSlices(contents.now, contents.head);
+    const slices = createDocumentSlices(contents.now, contents.head);
     const first = covered(slices.next().value ?? "");
     yield options.closed ? withClosedMark(first) : first;
     for (const slice of slices) yield covered(slice);
@@ -149,10 +152,13 @@ export async function* formatCheckpoint(
     contents.now.end();
   }
   yield covered(",\n");
-  yield covered(lastMember(checksum));
+  yield covered(formatLastMember(checksum));
 }
 
-function headFor(generation: number, { position, past, moment }: CheckpointOptions): Readonly<Record<string, unknown>> {
+function createHead(
+  generation: number,
+  { position, past, moment }: CheckpointOptions,
+): Readonly<Record<string, unknown>> {
   const { number: transaction, checksum } = position?.() ?? startPosition;
   const { number, checksum: chain } = past?.() ?? {};
   return {
@@ -172,20 +178,20 @@ const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown().option
 export interface CheckpointHead {
   /** Generation of the first journal that it does not contain. */
   readonly generation: number;
-  /** Whether it holds everything, so that no journal need follow it. */
+  /** Whether it is complete, so that no journal has to follow it. */
   readonly closed: boolean;
-  /** Up to which line of the journals it holds everything. */
+  /** The last journal line that it contains. */
   readonly position: LogPosition;
   /**
-   * The line after which this state was: its position, unless it replaced another state. Undefined if nothing led to
-   * it.
+   * The line after which this state existed: its position, unless it replaced another state. Undefined if the state has
+   * no history.
    */
   readonly past: LogPosition | undefined;
-  /** When it was written. */
+  /** The time at which it was written. */
   readonly moment: Moment;
 }
 
-/** Fails with StateFormatError if a member is missing or of another kind. */
+/** Fails with StateFormatError if a member is missing or has the wrong type. */
 export function parseCheckpointHead(members: Readonly<Record<string, unknown>>): CheckpointHead {
   const { generation, closed, transaction, chain, past, moment } = members;
   if (closed !== 0 && closed !== 1) throw new StateFormatError('"closed" is neither 0 nor 1');
@@ -203,7 +209,7 @@ export function parseCheckpointHead(members: Readonly<Record<string, unknown>>):
 /** Number of bytes of a checkpoint that are read for its metadata. */
 export const maxHeadLength = 64 * 1024;
 
-/** The metadata in the first lines of a checkpoint, without reading the rest; undefined if it is not one. */
+/** Reads the metadata in the first lines of a checkpoint. Undefined if the file is not a checkpoint. */
 export function findCheckpointHead(firstBlock: string): CheckpointHead | undefined {
   const members = firstBlock.slice(0, firstBlock.indexOf(',\n"sequences": '));
   try {

@@ -8,11 +8,11 @@ import { documentEnd, formatVersion } from "./document.ts";
 import { DocumentReader } from "./document-reader.ts";
 
 /*
- * A checksummed document is one as the store exports it, and its last member is a checksum of all bytes before that
- * line: no damage goes unseen, and if the checksum fits, an invalid row is not damage.
+ * A checksummed document is an exported document whose last member is a checksum of all bytes before that line. The
+ * checksum detects any damage. If it matches, an invalid row is not damage.
  */
 
-/** Seals what `export` gives. */
+/** Adds the checksum to an exported document. */
 export async function* addChecksum(pieces: AsyncIterable<string>): AsyncGenerator<Buffer, void> {
   let checksum = 0;
   let last: string | undefined;
@@ -26,12 +26,12 @@ export async function* addChecksum(pieces: AsyncIterable<string>): AsyncGenerato
   }
   if (last !== documentEnd) throw new Error("Only a complete document can be checksummed");
   const comma = Buffer.from(",\n");
-  yield Buffer.concat([comma, Buffer.from(lastMember(crc32(comma, checksum)))]);
+  yield Buffer.concat([comma, Buffer.from(formatLastMember(crc32(comma, checksum)))]);
 }
 
 /**
- * Feeds a sealed document to a reader, block by block; each ends at the end of a line. When it fails with StateFormatError,
- * the reader holds what was good.
+ * Feeds a checksummed document to a reader in blocks that end at the end of a line. If it fails with StateFormatError,
+ * the reader holds the valid part.
  */
 export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncIterable<Buffer>): Promise<void> {
   const checksum = new DocumentChecksum();
@@ -57,14 +57,14 @@ export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncI
   }
 }
 
-/** A sealed document, whole. Fails with StateFormatError, which says in which line. */
+/** Reads a complete checksummed document. Fails with StateFormatError, which names the line. */
 export async function readChecksummed(
   blocks: AsyncIterable<Uint8Array>,
   collections: readonly Collection[],
 ): Promise<{ readonly head: DocumentHead; readonly state: State }> {
   const reader = new DocumentReader(collections, { isSealed: true });
   try {
-    await readChecksummedInto(reader, buffers(blocks));
+    await readChecksummedInto(reader, toBuffers(blocks));
   } catch (cause) {
     if (!(cause instanceof StateFormatError)) throw cause;
     const { message, repairable } = cause;
@@ -73,28 +73,27 @@ export async function readChecksummed(
   return { head: reader.head, state: reader.state };
 }
 
-async function* buffers(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
+async function* toBuffers(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
   for await (const block of blocks) yield Buffer.isBuffer(block) ? block : Buffer.from(block);
 }
 
 /**
- * The last member of a checkpoint is a checksum of all bytes before that line. One byte is taken for a 0 whatever it
- * is: the one that says whether the state was closed, which is changed in place. One byte is written whole or not at
- * all.
+ * The last member of a checkpoint is a checksum of all bytes before that line. The byte that records whether the state
+ * was closed counts as 0, because it is changed in place. A write of one byte is atomic.
  */
 const opening = `{\n"svc_state": ${formatVersion},\n"closed": `;
 const closedAt = Buffer.byteLength(opening);
 const zero = "0".charCodeAt(0);
-const closedMark = (isClosed: boolean): Buffer => Buffer.from(isClosed ? "1" : "0");
+const toClosedMark = (isClosed: boolean): Buffer => Buffer.from(isClosed ? "1" : "0");
 
-export const lastMember = (checksum: number): string => `"checksum": "crc32:${toHex(checksum)}"${documentEnd}`;
-const lastMemberLength = lastMember(0).length;
+export const formatLastMember = (checksum: number): string => `"checksum": "crc32:${toHex(checksum)}"${documentEnd}`;
+const lastMemberLength = formatLastMember(0).length;
 
-/** Reads the bytes of a checkpoint, block by block, and verifies the checksum at their end. */
+/** Reads the bytes of a checkpoint in blocks and verifies the checksum at the end. */
 class DocumentChecksum {
   #value = 0;
   #started = false;
-  /** The last bytes so far: they may be those of the last member. */
+  /** The last bytes so far, which may belong to the last member. */
   #end: Buffer = Buffer.alloc(0);
 
   add(block: Buffer): void {
@@ -107,24 +106,25 @@ class DocumentChecksum {
   }
 
   get fits(): boolean {
-    return this.#end.toString("latin1") === lastMember(this.#value);
+    return this.#end.toString("latin1") === formatLastMember(this.#value);
   }
 }
 
-/** The first bytes of a checkpoint, made to say that the state is closed. */
+/** The first bytes of a checkpoint, marked as closed. */
 export function withClosedMark(first: Buffer): Buffer {
   const marked = Buffer.from(first);
-  closedMark(true).copy(marked, closedAt);
+  toClosedMark(true).copy(marked, closedAt);
   return marked;
 }
 
 /**
- * Reports in the checkpoint, durably, whether the state is closed: then it holds everything, and no journal follows it.
+ * Durably marks in the checkpoint whether the state is closed. A closed checkpoint is complete and no journal follows
+ * it.
  */
 export async function markClosed(disk: Disk, path: string, isClosed: boolean): Promise<void> {
   const file = await disk.open(path, "write");
   try {
-    await file.write(closedMark(isClosed), closedAt);
+    await file.write(toClosedMark(isClosed), closedAt);
     await file.datasync();
   } finally {
     await file.close();

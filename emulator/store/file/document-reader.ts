@@ -1,7 +1,7 @@
 import { svcVersion } from "../../../src/base/version.ts";
 import type { MappingTable } from "../live/mapping-table.ts";
 import { State } from "../live/state.ts";
-import { currentVersions, SchemaMismatchError, Upgrade } from "../live/versions.ts";
+import { createCurrentUpgrade, SchemaMismatchError, Upgrade } from "../live/versions.ts";
 import { type Collection, StateFormatError } from "../port.ts";
 import { addOwnRow, addRow, addSequence, parseVersions, requireFormat, requireObject } from "./document.ts";
 
@@ -17,66 +17,69 @@ type Section =
   | { readonly mapping: MappingTable };
 
 /**
- * Reads what `documentSlices` wrote, whole lines at a time, without ever holding the document as one string. It reads
- * the document by its lines: one row per line, tables closed by a line that begins with a bracket. On anything else it
- * fails with StateFormatError, `line` is its line, and `state` holds everything before it.
+ * Reads a document by whole lines without ever holding it as one string. It expects one row per line, and tables that
+ * end with a line that starts with a bracket. On anything else it fails with StateFormatError: `line` is the line of
+ * the error, and `state` holds everything before it.
  */
 export class DocumentReader {
   readonly state: State;
   /** The members before the sections, such as the format and the generation. */
   readonly head: Record<string, unknown> = Object.create(null);
-  /** The line that is read next, from 1. */
+  /** The number of the next line, from 1. */
   line = 1;
   #section: Section = "start";
   #upgrade: Upgrade | undefined;
-  /** The svc that wrote it, as far as that can be seen before the form of the head is known. */
+  /** The version of svc that wrote the document, as far as it is known before the head is parsed. */
   #writer: string | undefined;
 
   readonly #isSealed: boolean;
 
-  /** `isSealed`: a checksum proves that it is as it was written, so that rows of this very version need no check. */
+  /** `isSealed`: a checksum proves that the document is unchanged, so rows of the current version need no check. */
   constructor(collections: readonly Collection[], { isSealed = false } = {}) {
     this.state = new State(collections);
     this.#isSealed = isSealed;
   }
 
-  /** From the versions that the head names; also for data that is read after the document. */
+  /** The upgrade from the versions that the head names. It also applies to data that is read after the document. */
   get upgrade(): Upgrade {
-    return this.#upgrade ?? currentVersions(this.state.collections);
+    return this.#upgrade ?? createCurrentUpgrade(this.state.collections);
   }
 
-  /** True once the sections are closed: the rest is the container's. */
+  /** True after the sections are closed. The rest belongs to the container. */
   get ended(): boolean {
     return this.#section === "end";
   }
 
-  /** Takes whole lines. Returns how many characters it took: fewer than all when the document has ended in them. */
+  /**
+   * Reads whole lines. Returns the number of characters that it used, which is less than all if the document ends in
+   * them.
+   */
   feed(text: string): number {
     let at = 0;
     if (this.#section === "start") this.#writer = /^"written_by": "(.+)"/m.exec(text.slice(0, 4_096))?.[1];
     while (at < text.length && this.#section !== "end") {
-      if (typeof this.#section === "object") at = this.#table(text, at, this.#section);
-      else at = this.#single(text, at, this.#section);
+      if (typeof this.#section === "object") at = this.#readTable(text, at, this.#section);
+      else at = this.#readSingle(text, at, this.#section);
     }
     return at;
   }
 
-  #table(text: string, at: number, table: Exclude<Section, string>): number {
+  #readTable(text: string, at: number, table: Exclude<Section, string>): number {
     const close = "rows" in table ? "]" : "}";
     if (text.startsWith(close, at)) {
       this.#section = "rows" in table ? "rows" : "mappings";
       this.line += 1;
-      return lineEnd(text, at);
+      return findLineEnd(text, at);
     }
     const found = text.indexOf(`\n${close}`, at);
     const end = found === -1 ? text.length : found + 1;
     const body = text.slice(at, end);
-    if ("rows" in table) this.#rows(body, table.rows);
-    else this.#owners(body, table.mapping);
+    if ("rows" in table) this.#readRows(body, table.rows);
+    else this.#readOwners(body, table.mapping);
     return end;
   }
 
-  #rows(body: string, collection: string): void {
+  #readRows(body: string, collection: string): void {
     const upgrade = this.upgrade;
     const isOwn = this.#isSealed && this.#writer === svcVersion && !upgrade.needed;
     for (const row of this.#parse(body, (lines) => `[${lines}]`)) {
@@ -86,9 +89,9 @@ export class DocumentReader {
     }
   }
 
-  #owners(body: string, table: MappingTable): void {
-    // A key and its value are separated by `":"`, which cannot be in a key: a quote in a key follows a backslash. So
-    // the lines become one flat list of strings, which the engine parses several times faster than an object.
+  #readOwners(body: string, table: MappingTable): void {
+    // A key and its value are separated by `":"`, which cannot occur in a key, because a quote in a key follows a
+    // backslash. So the lines become one flat list of strings, which parses faster than an object.
     const pairs = this.#parse(body, (lines) => `[${lines.replaceAll('":"', '","')}]`);
     if (pairs.length % 2 === 1 || !pairs.every((part) => typeof part === "string")) {
       throw new StateFormatError("an identifier has no cluster");
@@ -98,24 +101,24 @@ export class DocumentReader {
   }
 
   /**
-   * Parses lines in one go; when that fails, one by one, so that `line` is right and the valid ones are handed over.
+   * Parses lines together. If that fails, parses them one by one, so that `line` is right and the valid ones are kept.
    */
   #parse(body: string, wrap: (lines: string) => string): unknown[] {
     try {
-      return JSON.parse(wrap(withoutComma(body)));
+      return JSON.parse(wrap(stripComma(body)));
     } catch (cause) {
       const lines = body.split("\n").filter((line) => line !== "");
-      if (lines.length <= 1) throw damaged(cause);
+      if (lines.length <= 1) throw createDamageError(cause);
       for (const line of lines) {
         // The recursion ends at single lines; one of them throws.
-        if (typeof this.#section === "object") this.#table(`${line}\n`, 0, this.#section);
+        if (typeof this.#section === "object") this.#readTable(`${line}\n`, 0, this.#section);
       }
       throw new StateFormatError("these lines do not belong together", { cause });
     }
   }
 
-  #single(text: string, at: number, section: Exclude<Section, object>): number {
-    const end = lineEnd(text, at);
+  #readSingle(text: string, at: number, section: Exclude<Section, object>): number {
+    const end = findLineEnd(text, at);
     this.#take(text.slice(at, end).trimEnd(), section);
     this.line += 1;
     return end;
@@ -131,34 +134,34 @@ export class DocumentReader {
       return;
     }
     const [, quoted, value] = /^("(?:[^"\\]|\\.)*"): (.+?),?$/.exec(line) ?? [];
-    if (quoted === undefined || value === undefined) throw damaged();
-    this.#member(String(parsed(quoted)), value, section);
+    if (quoted === undefined || value === undefined) throw createDamageError();
+    this.#readMember(String(parseJson(quoted)), value, section);
   }
 
-  #member(name: string, value: string, section: Exclude<Section, object>): void {
+  #readMember(name: string, value: string, section: Exclude<Section, object>): void {
     if (section === "version" && name === "svc_state") {
-      this.head[name] = parsed(value);
+      this.head[name] = parseJson(value);
       requireFormat(this.head[name], this.#writer);
       this.#section = "head";
     } else if (section === "head" && name === "sequences") {
       this.#endHead();
-      for (const [sequence, last] of Object.entries(requireObject(parsed(value), "The value"))) {
+      for (const [sequence, last] of Object.entries(requireObject(parseJson(value), "The value"))) {
         addSequence(this.state, sequence, last);
       }
       this.#section = "sections";
     } else if (section === "head" && !Object.hasOwn(this.head, name)) {
-      this.head[name] = parsed(value);
+      this.head[name] = parseJson(value);
     } else if (section === "sections" && value === "{" && (name === "rows" || name === "mappings")) {
       this.#section = name;
     } else if (section === "rows" && value === "[") {
-      if (!this.state.rows.has(name)) throw unknown("collection", name);
+      if (!this.state.rows.has(name)) throw createUnknownError("collection", name);
       this.#section = { rows: name };
     } else if (section === "mappings" && value === "{") {
       const mapping = this.state.mappings.get(name);
-      if (mapping === undefined) throw unknown("mapping table", name);
+      if (mapping === undefined) throw createUnknownError("mapping table", name);
       this.#section = { mapping };
     } else {
-      throw damaged();
+      throw createDamageError();
     }
   }
 
@@ -168,25 +171,25 @@ export class DocumentReader {
   }
 }
 
-const damaged = (cause?: unknown): StateFormatError => new StateFormatError("the line is damaged", { cause });
+const createDamageError = (cause?: unknown): StateFormatError => new StateFormatError("the line is damaged", { cause });
 
-const unknown = (what: string, name: string): SchemaMismatchError =>
+const createUnknownError = (what: string, name: string): SchemaMismatchError =>
   new SchemaMismatchError(`this version of svc has no ${what} ${name}`);
 
-function lineEnd(text: string, at: number): number {
+function findLineEnd(text: string, at: number): number {
   const newline = text.indexOf("\n", at);
   return newline === -1 ? text.length : newline + 1;
 }
 
-function withoutComma(lines: string): string {
+function stripComma(lines: string): string {
   const end = lines.endsWith("\n") ? lines.length - 1 : lines.length;
   return lines.slice(0, lines.charAt(end - 1) === "," ? end - 1 : end);
 }
 
-function parsed(json: string): unknown {
+function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (cause) {
-    throw damaged(cause);
+    throw createDamageError(cause);
   }
 }

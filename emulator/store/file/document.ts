@@ -3,21 +3,21 @@ import type { Disk } from "../../../src/files/disk.ts";
 import { type Contents, sliceRows } from "../live/compaction.ts";
 import type { RowTable } from "../live/row-table.ts";
 import { State } from "../live/state.ts";
-import { SchemaMismatchError, Upgrade, type Versions, versionsOf } from "../live/versions.ts";
+import { listVersions, SchemaMismatchError, Upgrade, type Versions } from "../live/versions.ts";
 import { type Collection, StateFormatError } from "../port.ts";
 
 type Head = Readonly<Record<string, unknown>>;
 
 /**
- * Contents as the text of one JSON document, one row per line, in slices of a few thousand rows. `head` adds members
+ * Formats contents as one JSON document with one row per line, in slices of a few thousand rows. `head` adds members
  * after the first.
  */
-export function* documentSlices(contents: Contents, head: Head = {}): Generator<string, void> {
+export function* createDocumentSlices(contents: Contents, head: Head = {}): Generator<string, void> {
   const all = {
     svc_state: formatVersion,
     ...head,
     written_by: svcVersion,
-    collections: versionsOf(contents.collections),
+    collections: listVersions(contents.collections),
   };
   const members = Object.entries(all).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)},\n`);
   yield `{\n${members.join("")}`;
@@ -25,7 +25,7 @@ export function* documentSlices(contents: Contents, head: Head = {}): Generator<
   let separator = "\n";
   for (const [name, slices] of contents.rows) {
     yield `${separator}${JSON.stringify(name)}: [`;
-    yield* rowSlices(slices);
+    yield* createRowSlices(slices);
     yield "\n]";
     separator = ",\n";
   }
@@ -33,17 +33,17 @@ export function* documentSlices(contents: Contents, head: Head = {}): Generator<
   separator = "\n";
   for (const [name, owners] of contents.mappings) {
     yield `${separator}${JSON.stringify(name)}: {`;
-    yield* mappingSlices(owners);
+    yield* createMappingSlices(owners);
     yield "\n}";
     separator = ",\n";
   }
   yield "\n}";
 }
 
-/** Closes what `documentSlices` opened. */
+/** Closes the sections that `createDocumentSlices` opened. */
 export const documentEnd = "\n}\n";
 
-function* rowSlices(slices: Iterable<readonly object[]>): Generator<string, void> {
+function* createRowSlices(slices: Iterable<readonly object[]>): Generator<string, void> {
   let separator = "\n";
   for (const rows of slices) {
     yield separator + rows.map((row) => JSON.stringify(row)).join(",\n");
@@ -51,7 +51,9 @@ function* rowSlices(slices: Iterable<readonly object[]>): Generator<string, void
   }
 }
 
-function* mappingSlices(owners: Iterable<readonly [identifier: string, cluster: string]>): Generator<string, void> {
+function* createMappingSlices(
+  owners: Iterable<readonly [identifier: string, cluster: string]>,
+): Generator<string, void> {
   let separator = "\n";
   let lines: string[] = [];
   for (const [identifier, cluster] of owners) {
@@ -64,7 +66,7 @@ function* mappingSlices(owners: Iterable<readonly [identifier: string, cluster: 
   if (lines.length > 0) yield separator + lines.join(",\n");
 }
 
-/** A state from a parsed document. Fails with StateFormatError. */
+/** Creates a state from a parsed document. Fails with StateFormatError. */
 export function parseState(document: unknown, collections: readonly Collection[]): State {
   const state = new State(collections);
   const members = requireObject(document, "The document");
@@ -85,14 +87,14 @@ export function parseState(document: unknown, collections: readonly Collection[]
     }
   }
   for (const table of state.rows.values()) {
-    goOnBehind(state, table);
+    raiseSequences(state, table);
     checkReferences(state, table);
   }
   return state;
 }
 
-/** A user who edited the document may have forgotten its sequences: the next number would be that of another row. */
-function goOnBehind(state: State, table: RowTable): void {
+/** A user who edited the document may have forgotten its sequences, and the next number could be taken. */
+function raiseSequences(state: State, table: RowTable): void {
   for (const [sequence, numbersIn] of Object.entries(table.declaration.numbers ?? {})) {
     let last = state.sequences.get(sequence) ?? 0;
     for (const row of table.list({})) last = Math.max(last, ...[numbersIn(row as never)].flat());
@@ -100,7 +102,7 @@ function goOnBehind(state: State, table: RowTable): void {
   }
 }
 
-/** Fails with StateFormatError if a row that another one needs is not there. */
+/** Fails with StateFormatError if a row refers to a missing row. */
 function checkReferences(state: State, table: RowTable): void {
   const { name, key, refersTo } = table.declaration;
   if (refersTo === undefined) return;
@@ -112,10 +114,10 @@ function checkReferences(state: State, table: RowTable): void {
   }
 }
 
-/** The largest number that anything may have: this many more can be counted exactly behind it. */
+/** The largest allowed number. As many numbers again can be counted exactly after it. */
 const maxNumber = 2 ** 52;
 
-/** The member "collections" of a head. Fails with StateFormatError. */
+/** Parses the member "collections" of a head. Fails with StateFormatError. */
 export function parseVersions(value: unknown): Versions {
   const versions = requireObject(value, '"collections"');
   for (const [name, version] of Object.entries(versions)) {
@@ -124,15 +126,15 @@ export function parseVersions(value: unknown): Versions {
   return versions as Versions;
 }
 
-/** As `addRow`, for a row that this very version of svc has written: it is not validated again. */
+/** Like `addRow`, for a row that the same version of svc has written, without validation. */
 export function addOwnRow(state: State, collection: string, row: unknown, where: string): void {
-  const table = tableOf(state, collection, where);
+  const table = findTable(state, collection, where);
   try {
     if (table.put(row as object).before === undefined) return;
   } catch (cause) {
     throw new SchemaMismatchError(`${where} is not a row of ${collection}`, cause);
   }
-  mismatch(`${where} has the key of another row of ${collection}`);
+  throwMismatch(`${where} has the key of another row of ${collection}`);
 }
 
 export function addSequence(state: State, name: string, last: unknown): void {
@@ -144,31 +146,33 @@ export function addSequence(state: State, name: string, last: unknown): void {
 export function addRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): void {
   const valid = validateRow(state, upgrade, collection, row, where);
   const { before, key } = state.rows.get(collection)!.put(valid);
-  if (before !== undefined) mismatch(`${where} has the key of another row of ${collection}, ${key}`);
+  if (before !== undefined) throwMismatch(`${where} has the key of another row of ${collection}, ${key}`);
 }
 
 /**
- * A row that comes from outside, of today's version and validated. `where` names it in the message. Fails with SchemaMismatchError.
+ * Adds a row from outside, which is upgraded and validated. `where` names it in the message. Fails with
+ * SchemaMismatchError.
  */
 export function validateRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): object {
-  const table = tableOf(state, collection, where);
-  const parsed = table.declaration.schema.safeParse(upgrade.row(collection, row));
+  const table = findTable(state, collection, where);
+  const parsed = table.declaration.schema.safeParse(upgrade.upgradeRow(collection, row));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  return mismatch(`${where} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`);
+  return throwMismatch(`${where} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`);
 }
 
-const tableOf = (state: State, collection: string, where: string) =>
-  state.rows.get(collection) ?? mismatch(`this version of svc has no collection ${collection} (${where})`);
+const findTable = (state: State, collection: string, where: string) =>
+  state.rows.get(collection) ?? throwMismatch(`this version of svc has no collection ${collection} (${where})`);
 
 function addMapping(state: State, collection: string, identifier: string, cluster: unknown): void {
-  const table = state.mappings.get(collection) ?? mismatch(`this version of svc has no mapping table ${collection}`);
+  const table =
+    state.mappings.get(collection) ?? throwMismatch(`this version of svc has no mapping table ${collection}`);
   if (typeof cluster !== "string")
     refuse(`"mappings"."${collection}" maps "${identifier}" to something other than a string`);
   table.set(identifier, cluster);
 }
 
-/** The members of an object. Fails with StateFormatError, which calls it `where`. */
+/** The members of an object. Fails with StateFormatError; `where` names the object in the message. */
 export function requireObject(value: unknown, where: string): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) refuse(`${where} is not an object`);
   return value as Readonly<Record<string, unknown>>;
@@ -178,14 +182,17 @@ function refuse(message: string): never {
   throw new StateFormatError(message);
 }
 
-function mismatch(message: string): never {
+function throwMismatch(message: string): never {
   throw new SchemaMismatchError(message);
 }
 
-/** The form of checkpoints, journals and exported documents. Rows have versions of their own. */
+/** The format of checkpoints, journals and exported documents. Rows have versions of their own. */
 export const formatVersion = 1;
 
-/** Fails with StateFormatError for a format that this svc cannot read. `by` is the svc that wrote it, where it says so. */
+/**
+ * Fails with StateFormatError for a format that this svc cannot read. `by` is the version of svc that wrote it, if
+ * known.
+ */
 export function requireFormat(found: unknown, by?: string): void {
   if (found === formatVersion) return;
   const writer = by === undefined ? "another version of svc" : `svc ${by}`;
@@ -193,25 +200,27 @@ export function requireFormat(found: unknown, by?: string): void {
   throw new StateFormatError(message, { repairable: false });
 }
 
-/** How every state begins, in whatever form it is stored. */
+/** The beginning of every stored state. */
 const beginningOfAny = /^\s*\{\s*"svc_state":/;
 
-/** The beginning of an exported document: it lacks the journal fields of a state file. */
+/** The beginning of an exported document, which lacks the journal fields of a state file. */
 const beginning = /^\s*\{\s*"svc_state":\s*\d+,\s*"written_by":/;
 
-/** How a snapshot begins. */
+/** The beginning of a snapshot. */
 const beginningOfSnapshot = /^\s*\{\s*"svc_state":\s*\d+,\s*"snapshot":\s*\{/;
 
-/** Whether a file holds an exported state, by its first bytes; false if it cannot be read. */
-export const isExported = (disk: Disk, path: string): Promise<boolean> => begins(disk, path, beginning);
+/** Whether a file holds an exported state, by its first bytes. False if it cannot be read. */
+export const isExported = (disk: Disk, path: string): Promise<boolean> => matchesBeginning(disk, path, beginning);
 
-/** Whether a file holds a snapshot, in the same way. */
-export const isSnapshot = (disk: Disk, path: string): Promise<boolean> => begins(disk, path, beginningOfSnapshot);
+/** Whether a file holds a snapshot, by its first bytes. False if it cannot be read. */
+export const isSnapshot = (disk: Disk, path: string): Promise<boolean> =>
+  matchesBeginning(disk, path, beginningOfSnapshot);
 
-/** Whether a file can be one of ours, damaged or not, in the same way; true if it cannot be read. */
-export const isState = (disk: Disk, path: string): Promise<boolean> => begins(disk, path, beginningOfAny, true);
+/** Whether a file can be a state file, damaged or not, by its first bytes. True if it cannot be read. */
+export const isState = (disk: Disk, path: string): Promise<boolean> =>
+  matchesBeginning(disk, path, beginningOfAny, true);
 
-async function begins(disk: Disk, path: string, how: RegExp, unread = false): Promise<boolean> {
+async function matchesBeginning(disk: Disk, path: string, how: RegExp, unread = false): Promise<boolean> {
   const file = await disk.open(path, "read").catch(() => undefined);
   if (!file) return unread;
   try {

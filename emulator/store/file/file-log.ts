@@ -19,37 +19,37 @@ import {
 } from "../port.ts";
 import { type Checkpoint, CheckpointFile } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
-import { commitLine, type HistoryFiles } from "./history-files.ts";
-import { createJournal, journalPath } from "./journal.ts";
+import { formatCommitLine, type HistoryFiles } from "./history-files.ts";
+import { createJournal, getJournalPath } from "./journal.ts";
 import { probeWritable } from "./recovery.ts";
-import { fileSegments, StoredHistory } from "./stored-history.ts";
+import { listFileSegments, StoredHistory } from "./stored-history.ts";
 import { FileIdentityWatch } from "./stored-state.ts";
 
-interface Options {
+interface FileLogOptions {
   readonly disk: Disk;
   readonly path: string;
   readonly collections: readonly Collection[];
-  /** The journal that is written to: where its good lines end, and what they end with. */
+  /** The current journal: the end of its valid lines, and the position of the last one. */
   readonly journal: { readonly file: DiskFile; readonly length: number; readonly position: LogPosition };
   readonly generation: number;
-  /** The last generation that a file was ever made for. */
+  /** The last generation that a file was ever created for. */
   readonly newest: number;
-  /** Earlier journals that the checkpoint does not hold, and their bytes. */
+  /** Earlier journals that the checkpoint does not contain, and their size. */
   readonly behind: readonly number[];
   readonly behindBytes: number;
   readonly baseBytes: number;
   /** The generation that follows the checkpoint. */
   readonly baseGeneration: number;
-  /** Former files, and files to come. */
+  /** The files of the history. */
   readonly files: HistoryFiles;
   /** Fields of each line in addition to its changes. */
   readonly moment: () => Moment;
   readonly wall: WallClock;
-  /** Whether this process still has the state for itself. */
+  /** Whether this process still owns the state. */
   readonly isHeld: () => Promise<boolean>;
-  /** The journal is compacted when it is longer than this and than the checkpoint. */
+  /** The journal is compacted when it is larger than this limit and than the checkpoint. */
   readonly compactAfterBytes: number;
-  /** Called when a compaction fails, when writing fails, and when it works again. */
+  /** Called when a compaction fails, when writing fails, and when writing works again. */
   readonly report: (message: string) => void;
 }
 
@@ -62,18 +62,18 @@ interface NextJournal {
 type Inspect = <T>(work: (state: State) => T) => Promise<T>;
 
 /**
- * On close, a larger state retains its journals, which the next start reads: a process that has to end may have less
- * time than a checkpoint takes, and be cut off with half of one.
+ * On close, a larger state retains its journals for the next start. A process that has to end may not have the time to
+ * write a checkpoint.
  */
 const maxBytesAtClose = 16 * 2 ** 20;
 
-/** Base and journals on disk: appends, compacts by generations, replaces the whole. */
+/** Checkpoint and journals on disk. It appends, compacts by generations, and replaces the whole state. */
 export class FileLog implements CommitLog {
-  readonly #options: Options;
+  readonly #options: FileLogOptions;
   readonly #journal: AppendLog<StoreFailedError>;
   #inspect: Inspect = () => Promise.reject(new Error("not attached"));
   #generation: number;
-  /** The last generation that a file was made for. */
+  /** The last generation that a file was created for. */
   #newest: number;
   #behind: number[];
   #behindBytes: number;
@@ -82,34 +82,34 @@ export class FileLog implements CommitLog {
   readonly history: History | undefined;
   #emptyLength = 0;
   readonly #compaction: Compaction;
-  /** Changes of the current checkpoint: one at a time. */
+  /** Serializes changes of the current checkpoint. */
   readonly #renaming = new Mutex();
-  #failed: () => void = () => {};
+  #onFailure: () => void = () => {};
   readonly #own = new FileIdentityWatch();
-  /** Set while its files are gone, or others have their names. */
+  /** Set while its files are missing or their names belong to other files. */
   #isDisturbed = false;
-  /** Set while the journal is not as long as what was written. */
+  /** Set while the journal is shorter or longer than what was written. */
   #isCut = false;
 
-  constructor(options: Options & { readonly emptyLength: number }) {
+  constructor(options: FileLogOptions & { readonly emptyLength: number }) {
     this.#options = options;
     this.#journal = new AppendLog({
       ...options.journal,
       path: options.path,
-      failure: (reason, cause) =>
+      createError: (reason, cause) =>
         cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause }),
       verify: (file, length) => this.#verify(file, length),
       onFailure: (failure) => {
         const next = failure instanceof StoreChangedError ? "" : ". Writing resumes when the disk accepts data again";
         options.report(`${failure.message}. Pending changes fail, and reads continue${next}`);
-        this.#failed();
+        this.#onFailure();
       },
     });
     this.#compaction = new Compaction({
       name: options.path,
       compactAfterBytes: options.compactAfterBytes,
       write: (mayGoOn) => this.#compact(mayGoOn),
-      failure: () => this.failure,
+      getFailure: () => this.failure,
       report: options.report,
     });
     this.#generation = options.generation;
@@ -122,15 +122,15 @@ export class FileLog implements CommitLog {
       this.history = new StoredHistory({
         ...options,
         place: () => this.#journal.position,
-        flushed: () => this.#journal.waitUntilDurable(),
-        segments: () => fileSegments(options),
-        undisturbed: (work) => this.#renaming.runExclusive(work),
+        waitUntilFlushed: () => this.#journal.waitUntilDurable(),
+        listSegments: () => listFileSegments(options),
+        withCheckpointsLocked: (work) => this.#renaming.runExclusive(work),
       });
     }
     this.#emptyLength = options.emptyLength;
   }
 
-  /** Sets how to read the state while no transaction is open; call it before anything else. */
+  /** Sets how to read the state while no transaction is open. Must be called first. */
   attach(inspect: Inspect): void {
     this.#inspect = inspect;
   }
@@ -140,15 +140,15 @@ export class FileLog implements CommitLog {
   }
 
   onFailure(failed: () => void): void {
-    this.#failed = failed;
+    this.#onFailure = failed;
   }
 
-  flushed(): Promise<void> {
+  waitUntilFlushed(): Promise<void> {
     return this.#journal.waitUntilDurable();
   }
 
   append(changes: readonly Change[], cause: string | undefined): Promise<void> {
-    const durable = this.#journal.append(commitLine(changes, cause, this.#options.moment()));
+    const durable = this.#journal.append(formatCommitLine(changes, cause, this.#options.moment()));
     this.#compaction.consider(this.#behindBytes + this.#journal.length, this.#baseBytes);
     return durable;
   }
@@ -165,15 +165,15 @@ export class FileLog implements CommitLog {
       await this.#archivePrevious(generation.number, adapter.size);
     } catch (cause) {
       if (this.failure) throw this.failure;
-      const reason = `${this.#options.path} cannot be replaced: ${describeFsError(cause) ?? messageOf(cause)}`;
-      // With the new file in place, but perhaps not durably, no later line would fit both pictures.
+      const reason = `${this.#options.path} cannot be replaced: ${describeFsError(cause) ?? formatMessage(cause)}`;
+      // The new file is in place but perhaps not durable, so no later line would fit both the old and the new state.
       throw adapter.renamed ? this.#journal.fail(reason, cause) : new FileWriteError(reason, { cause });
     } finally {
       leave();
     }
   }
 
-  /** Fails if a file of the state was removed or replaced: writes would be lost, or end up in another file. */
+  /** Fails if a file of the state was removed or replaced: writes would be lost, or would go to another file. */
   async check(): Promise<void> {
     if (this.failure) return;
     const leave = await this.#renaming.acquire();
@@ -189,12 +189,12 @@ export class FileLog implements CommitLog {
   }
 
   /**
-   * Makes the log write again after a failure; `state` is the durable state, and does not change meanwhile. If only a
-   * write failed, the journal continues behind its last durable line. Otherwise a new checkpoint replaces everything:
-   * the contents of a file after a failed fdatasync are uncertain, those of the memory are certain.
+   * Resumes writing after a failure; `state` is the durable state and does not change meanwhile. If only a write
+   * failed, the journal continues after its last durable line. Otherwise a new checkpoint replaces everything, because
+   * the contents of a file are uncertain after a failed fdatasync.
    */
   async retryWrite(state: State): Promise<boolean> {
-    await this.#compaction.ended();
+    await this.#compaction.waitForEnd();
     const isAnew = this.#isDisturbed;
     try {
       if (isAnew) {
@@ -206,8 +206,8 @@ export class FileLog implements CommitLog {
         this.#isCut = false;
       } else if (this.#journal.intact) {
         await probeWritable(this.#options.disk, this.#options.path);
-        // A journal that is cut back must not grow by that.
-        if ((await this.#journalSize()) < this.#journal.length) {
+        // A journal that is truncated must not grow by that.
+        if ((await this.#readJournalSize()) < this.#journal.length) {
           this.#isDisturbed = true;
           this.#isCut = true;
           return false;
@@ -226,7 +226,7 @@ export class FileLog implements CommitLog {
 
   async close(): Promise<void> {
     this.#compaction.overtake();
-    await this.#compaction.ended();
+    await this.#compaction.waitForEnd();
     await this.#journal.waitUntilDurable().catch(() => {});
     const bytes = this.#baseBytes + this.#behindBytes + this.#journal.length;
     if (!this.failure && !this.#clean && bytes <= maxBytesAtClose) await this.#compaction.run();
@@ -236,13 +236,13 @@ export class FileLog implements CommitLog {
     const { disk, path } = this.#options;
     try {
       await markClosed(disk, path, true);
-      await disk.remove(journalPath(path, this.#generation));
+      await disk.remove(getJournalPath(path, this.#generation));
     } catch (cause) {
-      this.#options.report(`${path} could not be marked as closed. Its journal remains: ${messageOf(cause)}`);
+      this.#options.report(`${path} could not be marked as closed. Its journal remains: ${formatMessage(cause)}`);
     }
   }
 
-  /** Whether the checkpoint holds everything. */
+  /** Whether the checkpoint is complete. */
   get #clean(): boolean {
     return this.#behind.length === 0 && this.#journal.length <= this.#emptyLength;
   }
@@ -250,10 +250,10 @@ export class FileLog implements CommitLog {
   async #checkTampering(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
     const { path, isHeld } = this.#options;
     if (!(await isHeld())) return { reason: `Another emulator has opened the state ${path}`, isGone: false };
-    const journals = [...this.#behind, this.#generation].map((one) => [`journal.${one}`, journalPath(path, one)]);
+    const journals = [...this.#behind, this.#generation].map((one) => [`journal.${one}`, getJournalPath(path, one)]);
     const base = `base.${this.#baseGeneration}`;
     const found = await this.#own.check({ [base]: path, ...Object.fromEntries(journals) }, base);
-    if (!found && this.#isCut && (await this.#journalSize()) !== this.#journal.length)
+    if (!found && this.#isCut && (await this.#readJournalSize()) !== this.#journal.length)
       return { reason: this.#cutReason, isGone: false };
     if (!found) return undefined;
     const { isGone } = found;
@@ -261,7 +261,7 @@ export class FileLog implements CommitLog {
     return { reason: `${found.path} ${reason}`, isGone };
   }
 
-  /** A user who puts an older copy over the journal, or cuts it off, writes to the same file. */
+  /** A user who truncates the journal, or copies an older one over it, writes to the same file. */
   async #verify(file: DiskFile, length: number): Promise<void> {
     if ((await file.size()) === length) return;
     this.#isDisturbed = true;
@@ -269,8 +269,8 @@ export class FileLog implements CommitLog {
     throw new StoreChangedError(this.#cutReason);
   }
 
-  async #journalSize(): Promise<number> {
-    const journal = await this.#options.disk.open(journalPath(this.#options.path, this.#generation), "read");
+  async #readJournalSize(): Promise<number> {
+    const journal = await this.#options.disk.open(getJournalPath(this.#options.path, this.#generation), "read");
     try {
       return await journal.size();
     } finally {
@@ -280,7 +280,7 @@ export class FileLog implements CommitLog {
 
   get #cutReason(): string {
     return (
-      `${journalPath(this.#options.path, this.#generation)} was changed by another program: it lost lines, or an older ` +
+      `${getJournalPath(this.#options.path, this.#generation)} was changed by another program: it lost lines, or an older ` +
       "copy replaced it. Nothing is written to it. Move it away to restore it from memory, or stop the emulator to " +
       "continue with the file as it is"
     );
@@ -300,7 +300,7 @@ export class FileLog implements CommitLog {
         begun = true;
         this.#rotate(next);
       },
-      durable: async () => {
+      waitUntilDurable: async () => {
         leave = await this.#renaming.acquire();
         mayGoOn();
         await this.#journal.waitUntilDurable();
@@ -319,17 +319,18 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** A whole new checkpoint, and a journal that follows it. */
+  /** Writes a new checkpoint and a journal that follows it. */
   async #rewriteAll(state: State): Promise<void> {
     const leave = await this.#renaming.acquire();
-    // A file that no svc process has written is not retained.
-    const adapter = this.#createCheckpointFile(this.#isDisturbed ? { durable: async () => {} } : {});
+    // A file that svc did not write is not retained.
+    const adapter = this.#createCheckpointFile(this.#isDisturbed ? { waitUntilDurable: async () => {} } : {});
     try {
       const next = await this.#nextGeneration();
       try {
         await new Low<Checkpoint>(adapter, { generation: next.number, state }).write();
       } catch (cause) {
-        // Once it is in place it continues in that journal, even if it is not certain to stay there.
+        // Once the checkpoint is in place, writing continues in that journal, even if the checkpoint is not certain to
+        // stay.
         if (adapter.renamed) this.#behind.push(next.number);
         else await this.#discard(next);
         throw cause;
@@ -345,9 +346,15 @@ export class FileLog implements CommitLog {
   }
 
   #createCheckpointFile(more: Partial<ConstructorParameters<typeof CheckpointFile>[0]> = {}): CheckpointFile {
-    const position = () => this.#journal.position;
-    const durable = () => this.#options.files.retainCheckpoint(this.#baseGeneration);
-    return new CheckpointFile({ ...this.#options, position, past: position, durable, ...more });
+    const getPosition = () => this.#journal.position;
+    const waitUntilDurable = () => this.#options.files.retainCheckpoint(this.#baseGeneration);
+    return new CheckpointFile({
+      ...this.#options,
+      position: getPosition,
+      past: getPosition,
+      waitUntilDurable,
+      ...more,
+    });
   }
 
   async #nextGeneration(): Promise<NextJournal> {
@@ -358,7 +365,7 @@ export class FileLog implements CommitLog {
   }
 
   #rotate(next: NextJournal): void {
-    // Its last line: with it, a next journal that is missing is known to be missing.
+    // The last line names the next journal, so that a missing journal is detected.
     void this.#journal.append(JSON.stringify({ next: next.number })).catch(() => {});
     this.#behind.push(this.#generation);
     this.#behindBytes += this.#journal.length;
@@ -369,16 +376,16 @@ export class FileLog implements CommitLog {
 
   async #discard(next: NextJournal): Promise<void> {
     await next.file.close().catch(() => {});
-    await this.#options.disk.remove(journalPath(this.#options.path, next.number)).catch(() => {});
+    await this.#options.disk.remove(getJournalPath(this.#options.path, next.number)).catch(() => {});
   }
 
-  /** The journals that the new checkpoint holds go to what was left before, or away. */
+  /** Moves the journals that the new checkpoint contains to the history, or removes them. */
   async #archivePrevious(baseGeneration: number, baseBytes: number): Promise<void> {
     const { files } = this.#options;
     this.#baseGeneration = baseGeneration;
     this.#baseBytes = baseBytes;
     this.#behindBytes = 0;
-    // Files that come back after a crash are removed at the next start.
+    // Files that reappear after a crash are removed at the next start.
     for (const generation of this.#behind.splice(0)) await files.retainJournal(generation);
     await files.trim();
   }
@@ -386,4 +393,4 @@ export class FileLog implements CommitLog {
 
 const writtenAnew = "was removed. It is rewritten from memory. Snapshots, uploads and history next to it are lost";
 
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+const formatMessage = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

@@ -5,7 +5,7 @@ import { lookupTable } from "../../../src/base/object.ts";
 import {
   type Disk,
   type DiskFile,
-  fsErrorReason,
+  getFsErrorReason,
   isFsError,
   openFilesRemedies,
   systemDisk,
@@ -31,22 +31,21 @@ import { createJournal, type JournalContent } from "./journal.ts";
 import { NotAStateFileError, type RecoveredState, recover } from "./recovery.ts";
 
 export interface FileStoreOptions {
-  /** The state file, such as `.svc/emulator.json`; its folder is made when missing. */
+  /** The state file, such as `.svc/emulator.json`. Its folder is created if it is missing. */
   readonly path: string;
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
   readonly disk?: Disk;
-  /** The journal is compacted when it is longer than this and than the checkpoint. */
+  /** The journal is compacted when it is larger than this limit and than the checkpoint. */
   readonly compactAfterBytes?: number;
-  /** Limit of the stored history of the present state; omitted: none is stored. */
+  /** Size limit of the history. Without it, no history is stored. */
   readonly historyBytes?: number | undefined;
   /** Metadata of each commit. */
   readonly moment?: () => Moment;
-  /** Whether this process still has the state for itself; omitted: it has. */
+  /** Whether this process still owns the state (default: true). */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
   /**
-   * Called with messages for the user: skipped data at the start, a disk that rejects writes, and that it accepts them
-   * again.
+   * Called with messages for the user: data that is skipped at the start, failed writes, and writes that work again.
    */
   readonly report?: (message: string) => void;
 }
@@ -54,8 +53,8 @@ export interface FileStoreOptions {
 const compactAfterBytes = 64 * 1024 * 1024;
 
 /**
- * Opens the state in a file, or begins one. Fails with StateFormatError when a file is damaged or of another version;
- * nothing is changed then. Call it only while holding the run file: two stores on one file destroy it.
+ * Opens the state in a file, or creates one. Fails with StateFormatError if a file is damaged or has another version,
+ * and then changes nothing. Call it only while holding the run file: two stores on one file would destroy it.
  */
 export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   const { path, collections, wall } = options;
@@ -67,7 +66,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   if (torn?.torn) report(await saveTornTail(disk, torn.path, torn.length));
   const files = await HistoryFiles.open({ disk, path, limit: options.historyBytes ?? 0, report });
   const base = await baseToFollow(disk, options, recovered, files);
-  // The newest first, each for good: a journal that comes back after a crash would miss the one before it.
+  // The newest go first: a journal that reappears after a crash would miss the one before it.
   for (const leftover of [...recovered.leftovers].reverse()) {
     await disk.remove(leftover);
     await disk.syncFolder(dirname(path));
@@ -76,7 +75,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   for (const generation of behind) await files.retainJournal(generation);
   if (behind.length > 0) await files.trim();
   const current = await openJournal(disk, path, base, recovered);
-  // From here on a journal follows it, and is missed when it is gone.
+  // From here on a journal follows the checkpoint, and a missing journal is an error.
   if (base.closed) await markClosed(disk, path, false).catch((cause) => closeAndThrow(current.journal.file, cause));
   const log = new FileLog({
     disk,
@@ -102,16 +101,16 @@ interface JournalStatus {
   readonly closed: boolean;
   readonly size: number;
   readonly position: LogPosition;
-  /** Journals that the journal to come continues from. */
+  /** The journals that the next journal continues. */
   readonly journals: readonly JournalContent[];
-  /** Generations that are now in the checkpoint, and lead back to the one before it. */
+  /** Generations that the checkpoint now contains, and that lead back to the previous checkpoint. */
   readonly behind: readonly number[];
 }
 
 /**
- * The existing checkpoint; or a new one, at the first start (with it, a journal without a state file is known to be
- * damage) and if rows are of an earlier version: later writes are in the present form. Rows of another version stay as
- * history, which names its version.
+ * Returns the existing checkpoint, or writes a new one. A first start needs one, so that a journal without a state file
+ * is recognized as damage. Rows of an earlier version need one too, because later writes have the present form. The old
+ * rows stay in the history, which names their version.
  */
 async function baseToFollow(
   disk: Disk,
@@ -130,7 +129,7 @@ async function baseToFollow(
   return { generation, closed: true, size: adapter.size, position, journals: [], behind };
 }
 
-/** Goes on with the last journal, cut back to its last good line; else with an empty one. */
+/** Continues the last journal, truncated to its last valid line, or creates an empty one. */
 async function openJournal(
   disk: Disk,
   path: string,
@@ -218,14 +217,17 @@ const remedies = lookupTable<string>({
   EIO: "Check the disk, or choose a file on another disk with the option file.",
 });
 
-/** Throws an error of the file system at a start, or what the store made of one, as StateAccessError; any other as it is. */
+/**
+ * Throws a file system error at a start, or the error that the store made of it, as StateAccessError. Throws any other
+ * error unchanged.
+ */
 export function explainUnusable(path: string, error: unknown): never {
   const cause = error instanceof StoreFailedError ? (error.cause ?? error) : error;
   const { code = "", path: at } = cause as NodeJS.ErrnoException;
   const remedy = remedies[code];
   if (remedy === undefined) throw error;
-  // Its folder cannot be created, since a file has that name.
-  const why = isFsError(cause) ? fsErrorReason(cause) : "its folder is a file";
+  // Its folder cannot be created because a file has that name.
+  const why = isFsError(cause) ? getFsErrorReason(cause) : "its folder is a file";
   const where = at === undefined || at === path ? "" : ` (${code} at ${at})`;
   throw new StateAccessError(`The state ${path} cannot be opened: ${why}${where}. ${remedy}`, { cause });
 }

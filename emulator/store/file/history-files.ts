@@ -3,16 +3,16 @@ import type { Disk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folders.ts";
 import type { Change } from "../live/state.ts";
 import type { Commit, Moment } from "../port.ts";
-import { journalPath } from "./journal.ts";
+import { getJournalPath } from "./journal.ts";
 
-/** The folder next to a state in which its history lies. */
-export const historyFolder = (statePath: string): string => `${statePath}.history`;
+/** The folder next to a state that holds its history. */
+export const getHistoryFolder = (statePath: string): string => `${statePath}.history`;
 
-interface Options {
+interface HistoryOptions {
   readonly disk: Disk;
   /** The state's file. */
   readonly path: string;
-  /** This many bytes are stored at most; 0: nothing. */
+  /** The maximum size in bytes; 0 stores no history. */
   readonly limit: number;
   readonly report: (message: string) => void;
 }
@@ -26,23 +26,23 @@ interface Segment {
 const fileName = /^(base|journal)\.(\d+)$/;
 
 /**
- * The former files of a state: checkpoints (`base.7`: the one that generation 7 followed) and journals (`journal.7`).
- * The newest are retained up to a limit in bytes; a journal without its checkpoint is useless. Errors here never
- * prevent a write: without history, a rewind reaches less far back.
+ * The former files of a state: checkpoints (`base.7` precedes generation 7) and journals (`journal.7`). The newest are
+ * retained up to a limit in bytes. A journal without its checkpoint is useless. Errors here never prevent a write; a
+ * rewind then reaches less far back.
  */
 export class HistoryFiles {
   readonly folder: string;
-  readonly #options: Options;
-  /** Bytes by name. */
+  readonly #options: HistoryOptions;
+  /** Size in bytes by name. */
   readonly #sizes = new Map<string, number>();
 
-  private constructor(options: Options) {
+  private constructor(options: HistoryOptions) {
     this.#options = options;
-    this.folder = historyFolder(options.path);
+    this.folder = getHistoryFolder(options.path);
   }
 
-  /** Lists the files, and removes those over the limit. */
-  static async open(options: Options): Promise<HistoryFiles> {
+  /** Lists the files and removes those over the limit. */
+  static async open(options: HistoryOptions): Promise<HistoryFiles> {
     const files = new HistoryFiles(options);
     const names = await options.disk.list(files.folder).catch(() => []);
     for (const name of names) if (fileName.test(name)) await files.#measure(name);
@@ -54,60 +54,60 @@ export class HistoryFiles {
     return this.#options.limit;
   }
 
-  checkpointPath(generation: number): string {
+  getCheckpointPath(generation: number): string {
     return join(this.folder, `base.${generation}`);
   }
 
-  journalPath(generation: number): string {
+  getJournalPath(generation: number): string {
     return join(this.folder, `journal.${generation}`);
   }
 
-  /** The files, oldest first. */
+  /** All files, oldest first. */
   get segments(): readonly Segment[] {
-    const of = (kind: string) =>
+    const listGenerations = (kind: string) =>
       [...this.#sizes.keys()].flatMap((name) => {
         const [, found, generation] = fileName.exec(name) ?? [];
         return found === kind ? Number(generation) : [];
       });
-    const bases = of("base").sort((a, b) => a - b);
-    const journals = of("journal").sort((a, b) => a - b);
+    const bases = listGenerations("base").sort((a, b) => a - b);
+    const journals = listGenerations("journal").sort((a, b) => a - b);
     return bases.map((base, i) => {
       const end = bases[i + 1] ?? Number.POSITIVE_INFINITY;
       return { base, journals: journals.filter((each) => each >= base && each < end) };
     });
   }
 
-  /** Returns the state's file, which another one is to replace, a second name that stays. */
+  /** Gives the state file a second name, under which it stays after it is replaced. */
   retainCheckpoint(generation: number): Promise<void> {
     return this.#try(async ({ disk, path }) => {
       await makeFolderDurably(disk, this.folder);
-      await disk.remove(this.checkpointPath(generation));
-      await disk.link(path, this.checkpointPath(generation));
+      await disk.remove(this.getCheckpointPath(generation));
+      await disk.link(path, this.getCheckpointPath(generation));
       await disk.syncFolder(this.folder);
       await this.#measure(`base.${generation}`);
     });
   }
 
-  /** Nothing of it leads to the present state any more. */
+  /** Clears the history, because it no longer leads to the present state. */
   async clear(): Promise<void> {
     for (const name of [...this.#sizes.keys()]) await this.#remove(name);
   }
 
-  /** Takes a journal that the state's file holds, or removes it. */
+  /** Moves a journal that the checkpoint contains into the history, or removes it. */
   async retainJournal(generation: number): Promise<void> {
     const { disk, path } = this.#options;
-    const journal = journalPath(path, generation);
+    const journal = getJournalPath(path, generation);
     const isWanted = this.segments.some(({ base }) => base <= generation);
     if (isWanted) {
       await this.#try(async () => {
-        await disk.rename(journal, this.journalPath(generation));
+        await disk.rename(journal, this.getJournalPath(generation));
         await this.#measure(`journal.${generation}`);
       });
     }
     await disk.remove(journal).catch(() => {});
   }
 
-  /** Removes the oldest until what stays is within the limit. */
+  /** Removes the oldest files until the rest is within the limit. */
   async trim(): Promise<void> {
     await this.#try(async ({ disk, path }) => {
       await this.#prune();
@@ -118,11 +118,11 @@ export class HistoryFiles {
 
   async #prune(): Promise<void> {
     const segments = [...this.segments];
-    const known = new Set(segments.flatMap(({ base, journals }) => namesOf(base, journals)));
+    const known = new Set(segments.flatMap(({ base, journals }) => listNames(base, journals)));
     for (const name of [...this.#sizes.keys()]) if (!known.has(name)) await this.#remove(name);
     let bytes = [...this.#sizes.values()].reduce((sum, size) => sum + size, 0);
     for (let oldest = segments.shift(); oldest && bytes > this.limit; oldest = segments.shift()) {
-      for (const name of namesOf(oldest.base, oldest.journals)) {
+      for (const name of listNames(oldest.base, oldest.journals)) {
         bytes -= this.#sizes.get(name) ?? 0;
         await this.#remove(name);
       }
@@ -143,7 +143,7 @@ export class HistoryFiles {
     }
   }
 
-  async #try(work: (options: Options) => Promise<void>): Promise<void> {
+  async #try(work: (options: HistoryOptions) => Promise<void>): Promise<void> {
     if (this.limit === 0) return;
     try {
       await work(this.#options);
@@ -153,26 +153,26 @@ export class HistoryFiles {
   }
 }
 
-const namesOf = (base: number, journals: readonly number[]): string[] => [
+const listNames = (base: number, journals: readonly number[]): string[] => [
   `base.${base}`,
   ...journals.map((journal) => `journal.${journal}`),
 ];
 
 /*
- * A line of a journal: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes come last, so that the fields
- * before them can be read without them.
+ * A line of a journal: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes come last, so that the other
+ * fields can be read without them.
  */
 
 const changesAt = ',"changes":[';
 
-export function commitLine(changes: readonly Change[], cause: string | undefined, { at, ids }: Moment): string {
-  // Put together of strings: there is one for each commit, and an object for it would be felt there.
+export function formatCommitLine(changes: readonly Change[], cause: string | undefined, { at, ids }: Moment): string {
+  // Concatenated from strings, because an object per commit is slower.
   const why = cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`;
   const drawn = ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`;
   return `{"at":${at ?? null}${why}${drawn},"changes":${JSON.stringify(changes)}}`;
 }
 
-/** The fields of a line in addition to its changes; undefined if it has none. */
+/** Parses the fields of a line that precede its changes. Undefined if it has none. */
 export function parseCommitLine(json: string): Omit<Commit, "number"> | undefined {
   const end = json.indexOf(changesAt);
   if (end === -1 || !json.startsWith('{"at":')) return undefined;

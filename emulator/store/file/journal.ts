@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import { tryParseJson } from "../../../src/base/object.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import type { Disk, DiskFile } from "../../../src/files/disk.ts";
-import { firstLine, type LogPosition } from "../../../src/files/log-line.ts";
+import { formatFirstLine, type LogPosition } from "../../../src/files/log-line.ts";
 import { type LogEnd, readLog } from "../../../src/files/read-log.ts";
 import { type Change, parseChanges, type State } from "../live/state.ts";
 import { SchemaMismatchError, type Upgrade } from "../live/versions.ts";
@@ -11,8 +11,8 @@ import type { CheckpointHead } from "./checkpoint-file.ts";
 import { formatVersion, requireFormat, validateRow } from "./document.ts";
 
 /**
- * The first line of a journal. `after` is the generation whose lines come before its own. The versions of its rows are
- * those of the checkpoint that it follows: a state of other versions gets a new checkpoint before anything is written.
+ * The first line of a journal. `after` is the generation whose lines precede its own. Its rows have the versions of its
+ * checkpoint; a state with other versions gets a new checkpoint before anything is written.
  */
 interface Header {
   readonly svc_journal: number;
@@ -21,10 +21,10 @@ interface Header {
   readonly after: number;
 }
 
-export const journalPath = (statePath: string, generation: number): string => `${statePath}.journal.${generation}`;
+export const getJournalPath = (statePath: string, generation: number): string => `${statePath}.journal.${generation}`;
 
-/** The generations of the journals that lie next to a state file, ascending. */
-export async function journalGenerations(disk: Disk, statePath: string): Promise<number[]> {
+/** Lists the generations of the journals next to a state file, in ascending order. */
+export async function listJournalGenerations(disk: Disk, statePath: string): Promise<number[]> {
   const prefix = `${basename(statePath)}.journal.`;
   const names = await disk.list(dirname(statePath));
   return names
@@ -33,16 +33,16 @@ export async function journalGenerations(disk: Disk, statePath: string): Promise
     .sort((a, b) => a - b);
 }
 
-/** Creates an empty journal, durably; the file is open for writing at `length`. */
+/** Durably creates an empty journal. The file is open for writing at `length`. */
 export async function createJournal(
   disk: Disk,
   statePath: string,
   generation: number,
   after: number,
 ): Promise<{ readonly file: DiskFile; readonly length: number }> {
-  const path = journalPath(statePath, generation);
+  const path = getJournalPath(statePath, generation);
   const header: Header = { svc_journal: formatVersion, written_by: svcVersion, generation, after };
-  const bytes = firstLine(JSON.stringify(header));
+  const bytes = formatFirstLine(JSON.stringify(header));
   const file = await disk.create(path);
   try {
     await file.write(bytes, 0);
@@ -57,49 +57,49 @@ export async function createJournal(
 }
 
 /*
- * If the last group of a journal is lost as a whole, its own file does not show it, and neither does a last journal
- * that was cut at the end of a line. Other files do: the next journal continues with the next number; a journal that
- * continues in another one says so in its last line; the checkpoint says whether a journal follows it.
+ * If the last group of a journal is lost completely, its own file does not show it, nor does a last journal that was
+ * truncated at the end of a line. Other files do: the next journal continues with the next number, a journal that
+ * continues in another one names it in its last line, and the checkpoint records whether a journal follows it.
  */
 
 /** Contents of a journal. */
 export interface JournalContent extends Omit<LogEnd, "damage"> {
   readonly path: string;
-  /** Undefined when not even the first line was written whole. */
+  /** Undefined if the first line is incomplete. */
   readonly header: Header | undefined;
-  /** Transactions in it. */
+  /** The number of transactions. */
   readonly transactions: number;
-  /** The generation in which it says that it continues. */
+  /** The generation that continues it, as its last line states. */
   readonly next: number | undefined;
 }
 
-/** Receivers of the contents of a journal, in order. Both may reject with StateFormatError. */
+/** Visits the contents of a journal, in order. Both methods may reject with StateFormatError. */
 interface JournalVisitor {
-  /** Returns the position that the first line has to follow; undefined when any will do. */
+  /** Returns the position that the first line has to follow. Undefined allows any position. */
   begin(header: Header): LogPosition | undefined;
-  /** `number`: of the line. */
+  /** `number` is the number of the line. */
   take(changes: readonly Change[], number: number): void;
 }
 
-/** Reads a journal. Damage fails with StateFormatError, which names file and line. */
+/** Reads a journal. If it is damaged, fails with StateFormatError, which names file and line. */
 async function readJournal(disk: Disk, path: string, taker: JournalVisitor): Promise<JournalContent> {
   let lines = 0;
   let header: Header | undefined;
   let transactions = 0;
   let next: number | undefined;
   const read = readLog(disk, path, {
-    first(json) {
+    visitFirst(json) {
       lines = 1;
-      header = headerOf(json);
+      header = parseHeader(json);
       return taker.begin(header);
     },
-    line(json, place) {
+    visitLine(json, place) {
       lines += 1;
       if (next !== undefined) throw new StateFormatError("it is after the last line of the journal");
       const value = tryParseJson(json);
       next = nextIn(value);
       if (next !== undefined) return;
-      const changes = parseChanges(changesIn(value));
+      const changes = parseChanges(getChanges(value));
       if (changes === undefined) throw new StateFormatError("the line does not contain changes");
       taker.take(changes, place.number);
       transactions += 1;
@@ -114,7 +114,7 @@ async function readJournal(disk: Disk, path: string, taker: JournalVisitor): Pro
   return { path, header, transactions, next, ...end };
 }
 
-function headerOf(json: string): Header {
+function parseHeader(json: string): Header {
   const header = tryParseJson(json) as Partial<Header> | null | undefined;
   if (header?.svc_journal === undefined) throw new StateFormatError("this is not the first line of a journal");
   requireFormat(header.svc_journal, header.written_by);
@@ -130,18 +130,18 @@ function nextIn(value: unknown): number | undefined {
   return Number.isSafeInteger(next) ? (next as number) : undefined;
 }
 
-const changesIn = (value: unknown): unknown => (value as { changes?: unknown } | null)?.changes;
+const getChanges = (value: unknown): unknown => (value as { changes?: unknown } | null)?.changes;
 
 /** The position from which the journals continue; undefined if there is no checkpoint. */
 type JournalStart = (Pick<CheckpointHead, "generation"> & { readonly position: LogPosition | undefined }) | undefined;
 
 /** Applies journals to the state of a checkpoint, oldest first. */
 export class Replay {
-  /** Journals that were read to their end. */
+  /** Journals that were read completely. */
   readonly journals: JournalContent[] = [];
-  /** Applied so far, also of a journal that turned out to be damaged. */
+  /** The number of applied transactions, including those of a damaged journal. */
   transactions = 0;
-  /** The end of the chain so far; undefined if its beginning is unknown. */
+  /** The end of the chain so far. Undefined if its beginning is unknown. */
   position: LogPosition | undefined;
   readonly #disk: Disk;
   readonly #state: State;
@@ -150,10 +150,10 @@ export class Replay {
   readonly #last: number;
   readonly #isOwn: boolean;
   #isTrusted = false;
-  /** Generations whose lines, and all before them, are applied. */
+  /** Generations whose lines are applied, together with all before them. */
   readonly #reached = new Set<number>();
 
-  /** `last`: the number of the last line that is wanted. `isOwn`: rows of this very version are not looked at again. */
+  /** `last` is the number of the last line to apply. `isOwn` skips the validation of rows of the current version. */
   constructor(
     disk: Disk,
     state: State,
@@ -171,7 +171,7 @@ export class Replay {
   }
 
   /**
-   * Reads and applies one more journal. Fails with StateFormatError, which names file and line; changes before that
+   * Reads and applies the next journal. Fails with StateFormatError, which names file and line. Changes before that
    * line stay.
    */
   async add(path: string): Promise<void> {
@@ -205,14 +205,14 @@ export class Replay {
 }
 
 /**
- * Applies what a line holds, all or none; rows come from outside, so they are validated first, unless they are trusted.
+ * Applies all changes of a line or none. Rows come from outside, so they are validated first unless they are trusted.
  * Fails with SchemaMismatchError.
  */
 export function applyChecked(state: State, changes: readonly Change[], upgrade: Upgrade, isTrusted = false): void {
-  for (const change of changes.map((each) => checked(state, each, upgrade, isTrusted))) state.apply(change);
+  for (const change of changes.map((each) => checkChange(state, each, upgrade, isTrusted))) state.apply(change);
 }
 
-function checked(state: State, change: Change, upgrade: Upgrade, isTrusted: boolean): Change {
+function checkChange(state: State, change: Change, upgrade: Upgrade, isTrusted: boolean): Change {
   const [kind, collection] = change;
   if (kind === "put" && isTrusted && state.rows.has(collection)) return change;
   if (kind === "put") return ["put", collection, validateRow(state, upgrade, collection, change[2], "The row")];

@@ -1,37 +1,43 @@
 import { basename, dirname, join } from "node:path";
-import { isTemporaryName, temporaryName } from "../../../src/files/atomic-write.ts";
+import { createTemporaryName, isTemporaryName } from "../../../src/files/atomic-write.ts";
 import type { Disk } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { State } from "../live/state.ts";
-import { currentVersions } from "../live/versions.ts";
+import { createCurrentUpgrade } from "../live/versions.ts";
 import { type Collection, StateFormatError } from "../port.ts";
 import { CheckpointFile, type CheckpointHead, type LoadedCheckpoint } from "./checkpoint-file.ts";
 import { isState } from "./document.ts";
-import { type JournalContent, journalGenerations, journalPath, Replay } from "./journal.ts";
+import { getJournalPath, type JournalContent, listJournalGenerations, Replay } from "./journal.ts";
 
-/** Contents of the files of a state, and the steps before it may be written to. */
+/** Contents of the files of a state, and the repairs that they need before the next write. */
 export interface RecoveredState {
   readonly state: State;
-  /** Undefined when there is no base yet. */
+  /** Undefined if there is no checkpoint yet. */
   readonly base: (Pick<LoadedCheckpoint, "generation" | "closed"> & { readonly size: number }) | undefined;
-  /** Whether rows in the files are of an earlier version. */
+  /** Whether rows in the files have an earlier version. */
   readonly outdated: boolean;
-  /** The end of the chain of the journals; undefined if there is no checkpoint yet. */
+  /** The end of the journal chain. Undefined if there is no checkpoint yet. */
   readonly position: LogPosition | undefined;
-  /** Journals that the checkpoint does not contain, in the order of their replay; the next write follows the last. */
+  /**
+   * Journals that the checkpoint does not contain, in the order of their replay. The next write follows the last one.
+   */
   readonly journals: readonly JournalContent[];
-  /** Files that hold nothing any more: unfinished checkpoints, empty journals. */
+  /** Obsolete files: unfinished checkpoints and empty journals. */
   readonly leftovers: readonly string[];
-  /** Generations of journals that the checkpoint holds. */
+  /** Generations of journals that the checkpoint contains. */
   readonly behind: readonly number[];
-  /** The last generation that there is a file of. */
+  /** The last generation that has a file. */
   readonly newest: number;
 }
 
-/** Reads base and journals, and changes nothing. Fails with StateFormatError on damage, and with NotAStateFileError. */
+/**
+ * Reads checkpoint and journals without changing anything. Fails with StateFormatError on damage, and with
+ * NotAStateFileError.
+ */
 export async function recover(disk: Disk, path: string, collections: readonly Collection[]): Promise<RecoveredState> {
-  const generations = await journalGenerations(disk, path);
-  // With a journal next to it, it is ours, whatever became of its first line. Without, nothing of it could be stored.
+  const generations = await listJournalGenerations(disk, path);
+  // A file with a journal next to it is a state file, even if its first line is damaged. Without a journal, it cannot
+  // hold a state.
   if (generations.length === 0 && !(await isState(disk, path))) throw new NotAStateFileError(path);
   const names = await disk.list(dirname(path));
   const leftovers = names
@@ -40,11 +46,11 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   const file = new CheckpointFile({ disk, path, collections });
   const base = (await file.read()) ?? undefined;
   const state = base?.state ?? new State(collections);
-  const upgrade = base?.upgrade ?? currentVersions(collections);
+  const upgrade = base?.upgrade ?? createCurrentUpgrade(collections);
   const replay = new Replay(disk, state, upgrade, base);
   const behind: number[] = [];
   for (const generation of generations) {
-    const journal = journalPath(path, generation);
+    const journal = getJournalPath(path, generation);
     if (base && generation < base.generation) behind.push(generation);
     else await replay.add(journal);
   }
@@ -65,7 +71,7 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   };
 }
 
-/** A user's file that is not the state of an emulator: nothing of it is touched. */
+/** The file is not the state of an emulator. It belongs to the user and is not changed. */
 export class NotAStateFileError extends StateFormatError {
   constructor(path: string) {
     super(`${path} is not an emulator state file`, { repairable: false });
@@ -73,9 +79,8 @@ export class NotAStateFileError extends StateFormatError {
 }
 
 /**
- * The generations that must be there, since they were made durable before anything named them: the checkpoint's own
- * unless it was closed, and those in which another one continues. Fails with StateFormatError when one is not there, or
- * empty.
+ * The generations that must exist because they were durable before anything named them: that of the checkpoint unless
+ * it was closed, and those in which another one continues. Fails with StateFormatError if one is missing or empty.
  */
 export function requireSuccessorJournals(
   path: string,
@@ -87,17 +92,17 @@ export function requireSuccessorJournals(
   const due = [...(base.closed === false ? [[base.generation, path] as const] : []), ...named];
   for (const [generation, by] of due) {
     if (begun.has(generation)) continue;
-    throw new StateFormatError(`${journalPath(path, generation)} is missing or empty, but ${by} continues in it`);
+    throw new StateFormatError(`${getJournalPath(path, generation)} is missing or empty, but ${by} continues in it`);
   }
   return new Set(due.map(([generation]) => generation));
 }
 
-/** Larger than any one line of usual size, so that the next write does not use up the free space. */
+/** Larger than a usual line, so that the next write does not use up the free space. */
 const bytesToTry = 256 * 1024;
 
-/** Writes a file next to the state, durably, and removes it. Fails with the system's error. */
+/** Durably writes a file next to the state and removes it. Fails with the system's error. */
 export async function probeWritable(disk: Disk, path: string): Promise<void> {
-  const temporary = temporaryName(path);
+  const temporary = createTemporaryName(path);
   const file = await disk.create(temporary);
   try {
     await file.write(new Uint8Array(bytesToTry), 0);

@@ -8,13 +8,14 @@ import { type Collection, StateFormatError } from "../port.ts";
 import { CheckpointFile, parseCheckpointHead } from "./checkpoint-file.ts";
 
 import { DocumentReader } from "./document-reader.ts";
-import { journalGenerations, journalPath, Replay } from "./journal.ts";
+import { getJournalPath, listJournalGenerations, Replay } from "./journal.ts";
 import { recover, requireSuccessorJournals } from "./recovery.ts";
 
 /**
- * Retains everything before the damage: of the state file the rows up to the damaged line, of the journals the
- * transactions up to the damaged one. Damaged files and journals after them are moved aside, never deleted. Call it
- * only while holding the run file. Fails with StateFormatError if there is no state file, or one of another version.
+ * Retains everything before the damage: the rows up to the damaged line of the state file, and the transactions up to
+ * the damaged line of a journal. Damaged files and journals after them are moved aside, never deleted. Call it only
+ * while holding the run file. Fails with StateFormatError if there is no state file, or if its version is not
+ * supported.
  */
 export async function repairFile(options: {
   readonly path: string;
@@ -29,26 +30,26 @@ export async function repairFile(options: {
   if (unharmed) {
     if (!unharmed.base) throw new StateFormatError(`File ${path} not found`, { repairable: false });
     const transactions = unharmed.journals.reduce((sum, journal) => sum + journal.transactions, 0);
-    const kept = { ...sizeOf(unharmed.state), transactions };
+    const kept = { ...countEntries(unharmed.state), transactions };
     return { repaired: false, damage: [], kept, dropped: [], aside: [] };
   }
 
   const found = await salvage(disk, path, collections);
-  const generations = await journalGenerations(disk, path);
+  const generations = await listJournalGenerations(disk, path);
   const aside: string[] = [];
-  // A second name first and the new file after it: whatever happens in between, the damaged bytes are still there.
-  for (const file of found.setAside) aside.push(await secondName(disk, file));
-  // A crash may preserve a later rename and lose an earlier name of the same folder.
+  // The second name comes before the new file, so that the damaged bytes always exist.
+  for (const file of found.setAside) aside.push(await findUnusedName(disk, file));
+  // A crash may preserve a later rename and lose an earlier one in the same folder.
   await disk.syncFolder(dirname(path));
   const generation = Math.max(found.generation, ...generations) + 1;
-  const position = () => found.position ?? startPosition;
-  await new CheckpointFile({ disk, path, collections, position, closed: true }).write({
+  const getPosition = () => found.position ?? startPosition;
+  await new CheckpointFile({ disk, path, collections, position: getPosition, closed: true }).write({
     generation,
     state: found.state,
   });
-  for (const old of generations) await disk.remove(journalPath(path, old));
+  for (const old of generations) await disk.remove(getJournalPath(path, old));
   await disk.syncFolder(dirname(path));
-  const kept = { ...sizeOf(found.state), transactions: found.transactions };
+  const kept = { ...countEntries(found.state), transactions: found.transactions };
   return { repaired: true, damage: found.damage, kept, dropped: found.dropped, aside };
 }
 
@@ -65,11 +66,11 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
     damage.push(`${path}, line ${reader.line}: ${cause.message}`);
     setAside.push(path);
   }
-  const generations = await journalGenerations(disk, path);
-  const head = headAsFarAsKnown(reader, generations[0] ?? 1);
+  const generations = await listJournalGenerations(disk, path);
+  const head = createKnownHead(reader, generations[0] ?? 1);
   const { generation } = head;
   const replay = new Replay(disk, reader.state, reader.upgrade, head);
-  const journals = generations.filter((each) => each >= generation).map((each) => journalPath(path, each));
+  const journals = generations.filter((each) => each >= generation).map((each) => getJournalPath(path, each));
   while (journals.length > 0) {
     const journal = journals.shift()!;
     try {
@@ -94,11 +95,8 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
   return { state: reader.state, generation, transactions, position, damage, dropped, setAside };
 }
 
-/**
- * For a checkpoint that may be damaged at that position: then its journals are read from the oldest on, wherever they
- * begin.
- */
-function headAsFarAsKnown(reader: DocumentReader, oldest: number) {
+/** For a checkpoint that may be damaged before its position. Its journals are then read from the oldest on. */
+function createKnownHead(reader: DocumentReader, oldest: number) {
   try {
     return parseCheckpointHead(reader.head);
   } catch {
@@ -106,13 +104,13 @@ function headAsFarAsKnown(reader: DocumentReader, oldest: number) {
   }
 }
 
-async function secondName(disk: Disk, file: string): Promise<string> {
+async function findUnusedName(disk: Disk, file: string): Promise<string> {
   const second = await freeName(disk, file, "damaged");
   await disk.link(file, second);
   return second;
 }
 
-function sizeOf(state: State): { rows: number; mappings: number } {
+function countEntries(state: State): { rows: number; mappings: number } {
   let rows = 0;
   for (const table of state.rows.values()) rows += table.size;
   let mappings = 0;

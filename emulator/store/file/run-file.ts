@@ -5,10 +5,12 @@ import { resolveRealPath } from "../../../src/files/folders.ts";
 import { acquireLock, isLockConflict, type Lock, type LockConflict } from "../../../src/files/lock.ts";
 import { makeFolder } from "../../../src/files/make-folder.ts";
 
-/** A running emulator's description of itself, next to its state. It holds the control token: mode 0600. */
+/**
+ * A running emulator's description of itself, next to its state. It contains the control token, so its mode is 0600.
+ */
 export interface RunFile {
   readonly pid: number;
-  /** New at each start; `GET ready` answers it too, so that another program on the same port is not taken for it. */
+  /** New at each start. `GET ready` returns it too, so that another program on the same port is recognized. */
   readonly instance_id: string;
   readonly router_url: string;
   readonly control_url: string;
@@ -16,18 +18,18 @@ export interface RunFile {
   readonly token: string;
 }
 
-/** The state, or the requested run file, is in use by a process that lives or may live. */
+/** A process that is or may be running uses the state, or the requested run file. */
 export class StateLockedError extends Error {
   override readonly name = "StateLockedError";
   readonly pid: number;
 
   constructor(path: string, held: LockConflict) {
-    super(wordsFor(path, held));
+    super(formatConflict(path, held));
     this.pid = held.holder.pid;
   }
 }
 
-function wordsFor(path: string, { holder, life }: LockConflict): string {
+function formatConflict(path: string, { holder, life }: LockConflict): string {
   const { pid, machine, since } = holder;
   const url = typeof holder.router_url === "string" ? holder.router_url : undefined;
   if (life === "elsewhere") {
@@ -41,50 +43,50 @@ function wordsFor(path: string, { holder, life }: LockConflict): string {
     return `"svc emulator repair" is running on this state (${path}: pid ${pid}). Wait until it ends.`;
   return (
     `An emulator is already running on this state (${path}: pid ${pid}, ${url}). ` +
-    `Use it, stop it with "svc emulator stop${stateBeside(path)}", or choose another file with the option file.`
+    `Use it, stop it with "svc emulator stop${findStatePath(path)}", or choose another file with the option file.`
   );
 }
 
-/** Names the state whose run file it is: without it, `stop` would mean the one of the folder. */
-function stateBeside(path: string): string {
+/** Names the state of the run file, because `stop` would otherwise stop the emulator of the folder. */
+function findStatePath(path: string): string {
   const state = path.replace(/\.run$/, "");
   return state !== path && existsSync(state) ? ` --file ${state}` : "";
 }
 
 export interface ClaimedRunFile {
-  /** Adds the addresses of the clusters, which are known only once the state is open. */
+  /** Adds the addresses of the clusters, which are known only after the state is open. */
   update(more: Pick<RunFile, "clusters"> & Partial<Pick<RunFile, "token">>): Promise<void>;
-  /** Whether they are still held; removed ones are written again. */
+  /** Whether the run files are still held. Removed ones are written again. */
   ensureHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
 
 interface Claim {
   /**
-   * Run files to hold: that of the state, which is the lock on it, and another one if requested. It has the same
-   * contents, and has an owner as well.
+   * The run files to hold: that of the state, which is its lock, and another one if requested. Both have the same
+   * contents, and each has an owner.
    */
   readonly paths: readonly string[];
-  /** Contents to publish; undefined for a repair, during which the process cannot be asked. */
+  /** Contents to publish. Undefined for a repair, because a repair accepts no requests. */
   readonly run: RunFile | undefined;
   readonly wall: WallClock;
 }
 
 /**
- * The run files to hold: that of the state, by its real path, for there is one writer whatever name it calls the state
- * by; and a further one where it is wanted.
+ * The run files to hold. The one of the state is found by its real path, because a state has one writer whatever name
+ * is used for it. The other one is optional.
  */
 export async function listRunFilePaths(realState: string | undefined, further: string | undefined): Promise<string[]> {
   const paths = realState === undefined ? [] : [`${realState}.run`];
-  // Its last part is not followed: a link is rejected, and not replaced.
+  // The last part is not followed: a link is rejected, not replaced.
   if (further !== undefined) paths.push(join(await resolveRealPath(dirname(further)), basename(further)));
   return paths;
 }
 
 /**
- * Takes the run files. One that was left behind by a process that is gone is taken over. Fails with StateLockedError, or
- * with NotALockFileError over a file that svc did not write. Nothing of the state may be touched before this resolves;
- * `release` comes after the store is closed.
+ * Acquires the run files and takes over one that an ended process left behind. Fails with StateLockedError, or with
+ * NotALockFileError for a file that svc did not write. Do not touch the state before this resolves. Call `release`
+ * after the store is closed.
  */
 export async function claimRunFile({ paths, run, wall }: Claim): Promise<ClaimedRunFile> {
   const locks: Lock[] = [];

@@ -16,14 +16,14 @@ import { type CheckpointHead, findCheckpointHead, maxHeadLength } from "./checkp
 import { readChecksummedInto } from "./checksummed-document.ts";
 import { DocumentReader } from "./document-reader.ts";
 import { type HistoryFiles, parseCommitLine } from "./history-files.ts";
-import { journalGenerations, journalPath, Replay } from "./journal.ts";
+import { getJournalPath, listJournalGenerations, Replay } from "./journal.ts";
 
 /** A checkpoint with the lines that follow it, up to the next checkpoint. */
 export interface Segment {
   readonly head: CheckpointHead;
-  /** The checkpoint, block by block; each ends at the end of a line. */
-  base(): AsyncIterable<Buffer>;
-  /** Shows the lines that follow the checkpoint, up to where they end, are damaged, or `take` returns false. */
+  /** The checkpoint in blocks that end at the end of a line. */
+  readBase(): AsyncIterable<Buffer>;
+  /** Reads the lines that follow the checkpoint, up to their end or damage, or until `take` returns false. */
   lines(take: LineHandler): Promise<void>;
   /** Applies the lines up to that number to the state of the checkpoint. Fails with StateFormatError. */
   replay(reader: DocumentReader, last: number): Promise<void>;
@@ -31,28 +31,27 @@ export interface Segment {
 
 export type LineHandler = (json: string, place: LogPosition) => boolean;
 
-interface Options {
+interface StoredHistoryOptions {
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
   readonly place: () => LogPosition;
-  /** Resolves once all that was committed can be read again. */
-  readonly flushed: () => Promise<void>;
-  /** All that are stored, oldest first; the last one is that of the present checkpoint. */
-  readonly segments: () => Promise<Segment[]>;
+  /** Resolves when everything that was committed can be read back. */
+  readonly waitUntilFlushed: () => Promise<void>;
+  /** All stored segments, oldest first. The last one belongs to the present checkpoint. */
+  readonly listSegments: () => Promise<Segment[]>;
   /** Runs work while no checkpoint is replaced or removed. */
-  readonly undisturbed: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly withCheckpointsLocked: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /**
- * The history of a state: its checkpoints and the lines between them. They are in the order in which they were written;
- * a checkpoint names the line after which its state was. After a restore, that is an earlier line, or none: so the way
- * back leads from the present checkpoint over that line to the checkpoint before it, past everything that belongs to
- * replaced states.
+ * The history of a state: its checkpoints and the lines between them, in the order in which they were written. A
+ * checkpoint names the line after which its state existed. After a restore, that is an earlier line, or none. So the
+ * way back leads from the present checkpoint through that line to the previous checkpoint, and skips replaced states.
  */
 export class StoredHistory implements History {
-  readonly #options: Options;
+  readonly #options: StoredHistoryOptions;
 
-  constructor(options: Options) {
+  constructor(options: StoredHistoryOptions) {
     this.#options = options;
   }
 
@@ -62,17 +61,17 @@ export class StoredHistory implements History {
   }
 
   visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined> {
-    return this.#options.undisturbed(async () => {
-      // Before the wait: of the lines that come meanwhile some cannot be read yet.
+    return this.#options.withCheckpointsLocked(async () => {
+      // Read before the wait, because some lines that are added meanwhile cannot be read yet.
       const present = this.place();
-      await this.#options.flushed();
-      const segments = await this.#options.segments();
+      await this.#options.waitUntilFlushed();
+      const segments = await this.#options.listSegments();
       let end: LogPosition | undefined = present;
       let reach: HistoryStart | undefined;
       for (let segment = segments.pop(); segment && end; segment = segments.pop()) {
         const { position, past, moment } = segment.head;
         if (position.number > end.number) continue;
-        const commits = await commitsUpTo(segment, end);
+        const commits = await readCommitsUpTo(segment, end);
         if (!commits) break;
         for (const commit of commits.reverse()) if (!visit(commit)) return undefined;
         reach = { ...moment, number: position.number };
@@ -82,15 +81,15 @@ export class StoredHistory implements History {
     });
   }
 
-  stateAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }> {
-    return this.#options.undisturbed(async () => {
-      const { collections, wall, flushed, segments } = this.#options;
-      await flushed();
-      const segment = (await segments()).findLast(({ head }) => head.position.number <= number);
+  restoreAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }> {
+    return this.#options.withCheckpointsLocked(async () => {
+      const { collections, wall, waitUntilFlushed, listSegments } = this.#options;
+      await waitUntilFlushed();
+      const segment = (await listSegments()).findLast(({ head }) => head.position.number <= number);
       if (!segment) throw new StateFormatError("That point is no longer in the history");
       try {
         const reader = new DocumentReader(collections, { isSealed: true });
-        await readChecksummedInto(reader, segment.base());
+        await readChecksummedInto(reader, segment.readBase());
         const past = await placeOf(segment, number);
         if (past === undefined) throw new StateFormatError("lines are missing");
         await segment.replay(reader, number);
@@ -103,7 +102,7 @@ export class StoredHistory implements History {
   }
 }
 
-/** Position of the line of that number, or of the checkpoint; undefined if the lines before it are not complete. */
+/** Position of the line with that number, or of the checkpoint. Undefined if lines before it are missing. */
 async function placeOf({ head: { position }, lines }: Segment, number: number): Promise<LogPosition | undefined> {
   if (position.number === number) return position;
   let found: LogPosition | undefined;
@@ -114,10 +113,8 @@ async function placeOf({ head: { position }, lines }: Segment, number: number): 
   return found;
 }
 
-/**
- * The commits of a segment up to a line, oldest first; undefined if that line is not in it, or one before it is gone.
- */
-async function commitsUpTo({ head, lines }: Segment, end: LogPosition): Promise<Commit[] | undefined> {
+/** Reads the commits of a segment up to a line, oldest first. Undefined if that line, or one before it, is missing. */
+async function readCommitsUpTo({ head, lines }: Segment, end: LogPosition): Promise<Commit[] | undefined> {
   const commits: Commit[] = [];
   let last = head.position;
   if (last.number < end.number) {
@@ -138,21 +135,21 @@ interface StateFiles {
   readonly files: HistoryFiles;
 }
 
-/** Files of the history of a state, oldest first; the last one is that of the present checkpoint. */
-export async function fileSegments({ disk, path, files }: StateFiles): Promise<Segment[]> {
-  const own = await headAt(disk, path);
-  const generations = (await journalGenerations(disk, path)).filter((each) => each >= (own?.generation ?? 0));
+/** Lists the history of a state, oldest first. The last segment belongs to the present checkpoint. */
+export async function listFileSegments({ disk, path, files }: StateFiles): Promise<Segment[]> {
+  const own = await readHead(disk, path);
+  const generations = (await listJournalGenerations(disk, path)).filter((each) => each >= (own?.generation ?? 0));
   const kept = await Promise.all(
     files.segments.map(async ({ base, journals }) => {
-      const head = await headAt(disk, files.checkpointPath(base));
-      // The file of the present one is a second name of it, left by a replacement that failed.
+      const head = await readHead(disk, files.getCheckpointPath(base));
+      // The file may be a second name of the present checkpoint, which a failed replacement left behind.
       if (!head || head.generation === own?.generation) return [];
-      const paths = journals.map((each) => files.journalPath(each));
-      return [segmentOf(disk, { path: files.checkpointPath(base), head, journals: paths })];
+      const paths = journals.map((each) => files.getJournalPath(each));
+      return [createSegment(disk, { path: files.getCheckpointPath(base), head, journals: paths })];
     }),
   );
-  const journals = generations.map((each) => journalPath(path, each));
-  return [...kept.flat(), ...(own ? [segmentOf(disk, { path, head: own, journals })] : [])];
+  const journals = generations.map((each) => getJournalPath(path, each));
+  return [...kept.flat(), ...(own ? [createSegment(disk, { path, head: own, journals })] : [])];
 }
 
 interface SegmentFiles {
@@ -161,13 +158,13 @@ interface SegmentFiles {
   readonly journals: readonly string[];
 }
 
-const segmentOf = (disk: Disk, { path, head, journals }: SegmentFiles): Segment => ({
+const createSegment = (disk: Disk, { path, head, journals }: SegmentFiles): Segment => ({
   head,
-  async *base() {
+  async *readBase() {
     try {
       for await (const { bytes } of readLines(disk, path)) yield bytes;
     } catch (cause) {
-      throw gone(cause);
+      throw toMissingError(cause);
     }
   },
   async lines(take) {
@@ -175,8 +172,8 @@ const segmentOf = (disk: Disk, { path, head, journals }: SegmentFiles): Segment 
     try {
       for (const journal of journals) {
         const { damage } = await readLog(disk, journal, {
-          first: () => position,
-          line(json, place) {
+          visitFirst: () => position,
+          visitLine(json, place) {
             if (!take(json, place)) throw new Enough();
             position = place;
           },
@@ -192,12 +189,12 @@ const segmentOf = (disk: Disk, { path, head, journals }: SegmentFiles): Segment 
     try {
       for (const journal of journals) if (replay.position!.number < last) await replay.add(journal);
     } catch (cause) {
-      throw gone(cause);
+      throw toMissingError(cause);
     }
   },
 });
 
-async function headAt(disk: Disk, path: string): Promise<CheckpointHead | undefined> {
+async function readHead(disk: Disk, path: string): Promise<CheckpointHead | undefined> {
   try {
     for await (const { bytes } of readLines(disk, path))
       return findCheckpointHead(bytes.toString("utf8", 0, maxHeadLength));
@@ -207,8 +204,8 @@ async function headAt(disk: Disk, path: string): Promise<CheckpointHead | undefi
   return undefined;
 }
 
-const gone = (cause: unknown): unknown =>
+const toMissingError = (cause: unknown): unknown =>
   isMissing(cause) ? new StateFormatError((cause as Error).message, { cause }) : cause;
 
-/** The reader of a file needs nothing more of it. */
+/** Thrown to stop reading when nothing more is needed. */
 class Enough extends Error {}

@@ -17,8 +17,8 @@ interface ReadOptions {
 }
 
 /**
- * A state from a file of any kind that holds one, which stays as it is: a snapshot, the state of an emulator with its
- * journals, or an exported state. Fails with StateFormatError, which names the file, and with StateAccessError.
+ * Loads a state from any kind of file that holds one, without changing it: a snapshot, the state of an emulator with
+ * its journals, or an exported state. Fails with StateFormatError, which names the file, and with StateAccessError.
  */
 export async function readStoredState({
   path,
@@ -26,19 +26,19 @@ export async function readStoredState({
   wall,
   disk = systemDisk,
 }: ReadOptions): Promise<LoadedState> {
-  const empty = () => new LiveStore({ state: new State(collections), wall });
+  const createStore = () => new LiveStore({ state: new State(collections), wall });
   try {
-    const first = await firstBlock(disk, path);
+    const first = await readFirstBlock(disk, path);
     if (await isExported(disk, path)) {
-      const store = empty();
-      await store.replace(parsed(await readFile(path, "utf8")));
+      const store = createStore();
+      await store.replace(parseJson(await readFile(path, "utf8")));
       return { head: {}, store };
     }
     if (!/^\{\n"svc_state": \d+,\n/.test(first)) throw new StateFormatError("it is not an emulator state file");
     if (!/^"snapshot": /m.test(first)) {
       return { head: {}, store: new LiveStore({ state: await readUnmoved(disk, path, collections), wall }) };
     }
-    return await empty().load(blocksOf(disk, path));
+    return await createStore().load(readBlocks(disk, path));
   } catch (cause) {
     if (isMissing(cause)) throw new StateFormatError(`File ${path} not found`, { cause, repairable: false });
     const { code, message } = cause as NodeJS.ErrnoException;
@@ -50,11 +50,11 @@ export async function readStoredState({
   }
 }
 
-/** How often a state is read whose files another process changes meanwhile. */
+/** How often a state is read if another process changes its files meanwhile. */
 const attempts = 3;
 
 /**
- * The durable part of a state that an emulator may be writing to: files that disappear while they are read are read
+ * Reads the durable part of a state that a running emulator may be writing. If files disappear meanwhile, it reads
  * again.
  */
 async function readUnmoved(disk: Disk, path: string, collections: readonly Collection[], attempt = 1): Promise<State> {
@@ -66,16 +66,16 @@ async function readUnmoved(disk: Disk, path: string, collections: readonly Colle
   }
 }
 
-async function firstBlock(disk: Disk, path: string): Promise<string> {
+async function readFirstBlock(disk: Disk, path: string): Promise<string> {
   for await (const { bytes } of readLines(disk, path)) return bytes.toString("utf8", 0, 8_192);
   return "";
 }
 
-async function* blocksOf(disk: Disk, path: string): AsyncGenerator<Uint8Array, void> {
+async function* readBlocks(disk: Disk, path: string): AsyncGenerator<Uint8Array, void> {
   for await (const { bytes } of readLines(disk, path)) yield bytes;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -84,8 +84,8 @@ function parsed(text: string): unknown {
 }
 
 /**
- * The path under which a state is stored, whatever links lead to it. Fails with StateAccessError if a pipe or a device
- * has the name, which a repair would move aside.
+ * The path under which a state is stored, with links resolved. Fails with StateAccessError if it is a pipe or a device,
+ * which a repair would move aside.
  */
 export async function resolveStatePath(path: string): Promise<string> {
   const real = await resolveRealPath(path);
@@ -98,24 +98,24 @@ export async function resolveStatePath(path: string): Promise<string> {
   return real;
 }
 
-/** Reports changes to files that one process alone writes: they are gone, or others have their names. */
+/** The files of a running emulator are missing, or other files have their names. */
 interface FileTampering {
   readonly path: string;
   readonly isGone: boolean;
 }
 
-/** The identity of the files of a state on the disk, so that their removal or replacement is noticed. */
+/** Remembers the identity of the files of a state on the disk, to detect that one was removed or replaced. */
 export class FileIdentityWatch {
   #known = new Map<string, string>();
 
   /**
-   * Checks all of them, each by a unique name; a file that is checked for the first time is ours. The file called
-   * `unchanging` is compared by its time and size as well: a copy that is written over it keeps its inode.
+   * Checks all files by their names. A file that is checked for the first time is accepted. The file named `unchanging`
+   * is also compared by time and size, because a copy that is written over it keeps its inode.
    */
   async check(files: Readonly<Record<string, string>>, unchanging: string): Promise<FileTampering | undefined> {
     const found = new Map<string, string>();
     for (const [name, path] of Object.entries(files)) {
-      const identity = await identityOf(path, name === unchanging);
+      const identity = await readIdentity(path, name === unchanging);
       if (identity === undefined) return { path, isGone: true };
       if (identity !== (this.#known.get(name) ?? identity)) return { path, isGone: false };
       found.set(name, identity);
@@ -125,7 +125,7 @@ export class FileIdentityWatch {
   }
 }
 
-async function identityOf(path: string, isUnchanging: boolean): Promise<string | undefined> {
+async function readIdentity(path: string, isUnchanging: boolean): Promise<string | undefined> {
   try {
     const { dev, ino, size, mtimeMs } = await lstat(path);
     return isUnchanging ? `${dev}:${ino}:${size}:${mtimeMs}` : `${dev}:${ino}`;

@@ -7,67 +7,67 @@ import type { Change, State } from "./state.ts";
 /** Makes committed changes durable. */
 export interface CommitLog {
   /**
-   * Takes changes in the order of their commits, and the id of their cause, if they have one. Resolves once they, and
-   * all before them, are durable.
+   * Appends changes in the order of their commits, with the id of their cause if there is one. Resolves when they and
+   * all before them are durable.
    */
   append(changes: readonly Change[], cause: string | undefined): Promise<void>;
-  /** Resolves once everything that was appended until now is durable. */
-  flushed(): Promise<void>;
+  /** Resolves when everything that was appended so far is durable. */
+  waitUntilFlushed(): Promise<void>;
   /**
-   * Makes a whole new state durable, instead of the old one. Called while nothing else is continuing. `past`: after
-   * which of its lines the new state was; `moment`: when, if that is not now.
+   * Durably replaces the whole state. Called while nothing else is running. `past` is the line after which the new
+   * state existed; `moment` is its time, if that is not now.
    */
   replace(state: State, past: LogPosition | undefined, moment?: Moment): Promise<void>;
-  /** History of the present state; undefined if none is stored. */
+  /** History of the present state. Undefined if none is stored. */
   readonly history?: History | undefined;
-  /** Why nothing can be written; undefined while all is well. */
+  /** Why writes are impossible. Undefined while they work. */
   readonly failure: StoreFailedError | undefined;
-  /** Sets the listener that is notified of a failure at once, before the callers whose changes are lost. */
+  /** Sets the listener for failures. It is called before the callers whose changes are lost. */
   onFailure(failed: () => void): void;
-  /** Tries to write again after a failure. `state` is without what was lost, and nothing changes it meanwhile. */
+  /** Tries to resume writing after a failure. `state` lacks the lost changes and does not change meanwhile. */
   retryWrite(state: State): Promise<boolean>;
-  /** Looks whether its files are still there, and fails where they are not; undefined if it has none. */
+  /** Checks whether the files still exist and fails if they do not. Undefined if the log has no files. */
   readonly check?: () => Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * How long a store that cannot write waits before it tries again, wall-clock time: twice as long each time, up to the
+ * The delays before a store tries to write again, in wall-clock milliseconds. Each is twice the previous one, up to the
  * last.
  */
 export const writeRetryBackoffMs = { first: 500, last: 8_000 } as const;
 
-interface Options {
+interface CommitsOptions {
   readonly log: CommitLog;
   readonly wall: WallClock;
-  /** The state as it is then. */
+  /** The current state. */
   readonly state: () => State;
   /** Runs work while no transaction and no read is open. */
-  readonly alone: (work: () => void) => Promise<void>;
+  readonly runExclusive: (work: () => void) => Promise<void>;
   /** Called when writing works again. */
-  readonly mended: () => void;
+  readonly onRecovery: () => void;
 }
 
-/** Transactions on their way to the disk. When it fails, those are taken back, and it is tried until it writes again. */
+/** Transactions that are being written to the disk. If a write fails, they are rolled back, and writes are retried. */
 export class Commits {
   readonly #log: CommitLog;
   readonly #wall: WallClock;
-  /** Committed in memory, not yet durable, oldest first. */
+  /** Committed in memory and not yet durable, oldest first. */
   readonly #unsure: LiveTransaction[] = [];
   #takenBack: Promise<void> | undefined;
   #mending: Promise<void> | undefined;
   readonly #closing = new AbortController();
 
-  constructor({ log, wall, state, alone, mended }: Options) {
+  constructor({ log, wall, state, runExclusive, onRecovery }: CommitsOptions) {
     this.#log = log;
     this.#wall = wall;
     log.onFailure(() => {
-      this.#takenBack = alone(() => this.#rollBackAll());
-      this.#mending = this.#retryUntilWritable(this.#takenBack, state, mended);
+      this.#takenBack = runExclusive(() => this.#rollBackAll());
+      this.#mending = this.#retryUntilWritable(this.#takenBack, state, onRecovery);
     });
   }
 
-  /** @throws {StoreFailedError} while nothing can be written. */
+  /** @throws {StoreFailedError} while writes are impossible. */
   requireWritable(): void {
     const { failure } = this.#log;
     if (failure instanceof StoreChangedError) throw failure;
@@ -78,26 +78,26 @@ export class Commits {
     return this.#log.failure === undefined;
   }
 
-  /** Resolves once the transaction is durable; rejects once it, and all that waits, is taken back. */
+  /** Resolves when the transaction is durable. Rejects when it is rolled back. */
   add(tx: LiveTransaction): Promise<void> {
     const { changes } = tx;
-    // Data that it has read may still be on its way to the disk.
+    // Data that it has read may not be durable yet.
     if (changes.length === 0) return this.flushed();
     this.#unsure.push(tx);
     return this.#confirm(tx, this.#log.append(changes, tx.cause?.id));
   }
 
-  /** Resolves once all that was added is durable; rejects once it is taken back. */
+  /** Resolves when everything that was added is durable. Rejects when it is rolled back. */
   async flushed(): Promise<void> {
     try {
-      await this.#log.flushed();
+      await this.#log.waitUntilFlushed();
     } catch (cause) {
       await this.#takenBack;
       throw cause;
     }
   }
 
-  /** Makes a whole new state durable. Called while no transaction is open. */
+  /** Durably replaces the whole state. Called while no transaction is open. */
   replace(state: State, past: LogPosition | undefined, moment?: Moment): Promise<void> {
     return this.#log.replace(state, past, moment);
   }
@@ -125,7 +125,7 @@ export class Commits {
       await this.#takenBack;
       throw cause;
     }
-    // And so are all before it.
+    // All transactions before it are durable too.
     this.#unsure.splice(0, this.#unsure.indexOf(tx) + 1);
   }
 
@@ -137,7 +137,7 @@ export class Commits {
     await takenBack;
     const { first, last } = writeRetryBackoffMs;
     for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
-      // Also if it has begun to close meanwhile: its data may be stored nowhere else.
+      // Also while the store is closing, because its data may be stored nowhere else.
       if (await this.#log.retryWrite(state())) return mended();
       if (this.#closing.signal.aborted) return;
       await this.#wall.sleep(delay, this.#closing.signal);
@@ -147,9 +147,8 @@ export class Commits {
 }
 
 /**
- * Ends what stays open too long, with one pending sleep at a time instead of a timer per transaction, which would be
- * felt on every write. The sleep outlives what it was begun for, and a store that stood next to may be let go unclosed:
- * no process is to wait for that.
+ * Ends work that stays open too long. It uses one pending sleep instead of a timer per transaction, which would slow
+ * every write. The sleep may outlive its transaction, and no process waits for it.
  */
 export class Watchdog {
   readonly #wall: WallClock;
@@ -163,13 +162,13 @@ export class Watchdog {
     this.#limitMs = limitMs;
   }
 
-  /** Calls `expire` once, when `release` does not come within the limit. */
+  /** Calls `expire` once if `release` is not called within the limit. */
   guard(expire: () => void): void {
     this.#current = { since: this.#wall.monotonicNow(), expire };
     if (!this.#sleeping) void this.#watch();
   }
 
-  /** The same, but existing guards stay. */
+  /** Like `guard`, but existing guards stay. */
   guardUnlessGuarded(expire: () => void): void {
     if (this.#current === undefined) this.guard(expire);
   }

@@ -1,43 +1,43 @@
 import type { Collection, ConsistentContents, StoreFailedError } from "../port.ts";
 import type { State } from "./state.ts";
 
-/** A compaction is no longer wanted. */
+/** The compaction is no longer wanted. */
 class OvertakenError extends Error {}
 
-interface Options {
-  /** Description of the compacted data, for people. */
+interface CompactionOptions {
+  /** Description of the data, for messages. */
   readonly name: string;
-  /** The journal is compacted when it is longer than this and than the checkpoint. */
+  /** The journal is compacted when it is larger than this limit and than the checkpoint. */
   readonly compactAfterBytes: number;
-  /** Writes a checkpoint while transactions continue. `mayGoOn` throws once that is no longer wanted. */
+  /** Writes a checkpoint while transactions continue. `mayGoOn` throws when the checkpoint is no longer wanted. */
   readonly write: (mayGoOn: () => void) => Promise<void>;
-  /** Why nothing can be written. */
-  readonly failure: () => StoreFailedError | undefined;
+  /** Why writes are impossible. */
+  readonly getFailure: () => StoreFailedError | undefined;
   readonly report: (message: string) => void;
 }
 
 /**
- * When a log writes a checkpoint instead of its journal: one at a time, and after each that fails only when there is
- * more.
+ * Decides when a log writes a checkpoint to replace its journal. One compaction runs at a time; after a failure, the
+ * next one waits for more data.
  */
 export class Compaction {
-  readonly #options: Options;
+  readonly #options: CompactionOptions;
   #failed = 0;
   #running: Promise<void> | undefined;
   /** Raised by each `overtake`. */
   #era = 0;
 
-  constructor(options: Options) {
+  constructor(options: CompactionOptions) {
     this.#options = options;
   }
 
-  /** Begins one where it is time. */
+  /** Starts a compaction if it is due. */
   consider(journalBytes: number, baseBytes: number): void {
     const limit = Math.max(this.#options.compactAfterBytes, baseBytes) * (1 + this.#failed);
     if (journalBytes > limit) void this.run();
   }
 
-  /** Resolves also when the checkpoint could not be written; that is reported. */
+  /** Resolves even if the checkpoint could not be written; that failure is reported. */
   run(): Promise<void> {
     this.#running ??= this.#write().then(
       () => {
@@ -47,20 +47,20 @@ export class Compaction {
       (cause) => {
         this.#running = undefined;
         this.#failed += 1;
-        const { name, failure, report } = this.#options;
-        if (cause instanceof OvertakenError || failure()) return;
+        const { name, getFailure, report } = this.#options;
+        if (cause instanceof OvertakenError || getFailure()) return;
         report(`${name} could not be compacted. Its journal remains: ${(cause as Error).message}`);
       },
     );
     return this.#running;
   }
 
-  /** Resolves once none is under way. */
-  async ended(): Promise<void> {
+  /** Resolves when no compaction is running. */
+  async waitForEnd(): Promise<void> {
     await this.#running;
   }
 
-  /** Another state replaces this one, or the log is closed: a running compaction gives up. */
+  /** Ends a running compaction, because another state replaces this one or the log is closed. */
   overtake(): void {
     this.#era += 1;
   }
@@ -73,24 +73,24 @@ export class Compaction {
   }
 }
 
-/** How many rows are written down at a time. */
+/** The number of rows per slice. */
 export const sliceRows = 4_000;
 
-/** Contents of a state, to be written piece by piece; read once. */
+/** Contents of a state, to be written in slices and read once. */
 export interface Contents extends Omit<ConsistentContents, "end"> {
   readonly collections: readonly Collection[];
 }
 
 /**
- * Contents of the present state, however it is written to until `end`. Rows are frozen, so a list of them is enough; of
- * mappings, the former values of those that change meanwhile are retained.
+ * A consistent snapshot of the state, unaffected by writes until `end`. Rows are frozen, so a list of references is
+ * enough. For mappings, the old values of changed entries are retained.
  */
 export function consistentSnapshot(state: State): Contents & ConsistentContents {
   const pictures = [...state.mappings].map(([name, table]) => [name, table.takeSnapshot()] as const);
   return {
     collections: state.collections,
     sequences: new Map(state.sequences),
-    rows: new Map([...state.rows].map(([name, table]) => [name, slicesOf(table.list({}))])),
+    rows: new Map([...state.rows].map(([name, table]) => [name, createSlices(table.list({}))])),
     mappings: new Map(pictures.map(([name, { entries }]) => [name, entries])),
     end() {
       for (const [, picture] of pictures) picture.end();
@@ -98,6 +98,6 @@ export function consistentSnapshot(state: State): Contents & ConsistentContents 
   };
 }
 
-function* slicesOf(rows: readonly object[]): Generator<readonly object[], void> {
+function* createSlices(rows: readonly object[]): Generator<readonly object[], void> {
   for (let at = 0; at < rows.length; at += sliceRows) yield rows.slice(at, at + sliceRows);
 }

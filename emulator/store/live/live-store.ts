@@ -3,7 +3,7 @@ import { EmulatorBugError } from "../../../src/base/errors.ts";
 import { nextTurn } from "../../../src/base/timing.ts";
 import type { Cause } from "../cause.ts";
 import { readChecksummed } from "../file/checksummed-document.ts";
-import { documentEnd, documentSlices, parseState } from "../file/document.ts";
+import { createDocumentSlices, documentEnd, parseState } from "../file/document.ts";
 import {
   type AnyRows,
   type Collection,
@@ -26,13 +26,13 @@ import { ReadWriteLock } from "./read-write-lock.ts";
 import { State } from "./state.ts";
 
 /**
- * A transaction open for longer than this, wall-clock time, is rolled back: one at a time can be open (DECISIONS.md,
- * E5).
+ * A transaction that is open for longer than this wall-clock time is rolled back, because only one can be open
+ * (DECISIONS.md, E5).
  */
 export const transactionLimitMs = 2_000;
 const limit = `${transactionLimitMs / 1_000} s`;
 
-/** The text of a piece of an export after which it makes way for others. */
+/** The number of characters of an export after which other work gets a turn. */
 const busyLength = 10_000;
 
 interface RowWatcher {
@@ -40,17 +40,20 @@ interface RowWatcher {
   readonly changed: (changes: readonly RowChange[] | undefined) => void;
 }
 
-/** The store in memory: rows, mappings, transactions with undo. What survives a crash is the concern of its commits. */
+/** The store in memory: rows, mappings, and transactions with undo. Its commits make it durable. */
 export class LiveStore implements Store {
   #state: State;
-  /** Undefined if nothing is to survive. */
+  /** Undefined if the store is not durable. */
   readonly #commits: Commits | undefined;
   readonly #gate = new ReadWriteLock();
   readonly #wall: WallClock;
   readonly #watchdog: Watchdog;
   /** Raised whenever another state replaces this one. */
   #epoch = 0;
-  /** Whose work is being called, until its first await: an AsyncLocalStorage, which sees further, slows every await. */
+  /**
+   * The work that is being called, until its first await. An AsyncLocalStorage would cover more, but it slows every
+   * await.
+   */
   #calling: LiveView | undefined;
   readonly #watchers = new Map<string, Set<(onlyDeleted: boolean) => void>>();
   readonly #rowWatchers = new Set<RowWatcher>();
@@ -59,10 +62,10 @@ export class LiveStore implements Store {
   constructor({ state, wall, log }: { readonly state: State; readonly wall: WallClock; readonly log?: CommitLog }) {
     this.#state = state;
     this.#wall = wall;
-    const alone = (work: () => void) => this.alone(work);
+    const runExclusive = (work: () => void) => this.runExclusive(work);
     // Rejected and waiting callers check again.
-    const mended = () => this.#notifyWatchers();
-    this.#commits = log && new Commits({ log, wall, state: () => this.#state, alone, mended });
+    const onRecovery = () => this.#notifyWatchers();
+    this.#commits = log && new Commits({ log, wall, state: () => this.#state, runExclusive, onRecovery });
     this.#watchdog = new Watchdog(wall, transactionLimitMs);
   }
 
@@ -79,7 +82,7 @@ export class LiveStore implements Store {
   }
 
   async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
-    // Inside a transaction its own picture is the only one there is: waiting for the gate would be forever.
+    // Inside a transaction, waiting for the lock would be a deadlock.
     if (this.#calling instanceof LiveTransaction) return work(this.#calling);
     if (!this.#gate.tryAcquireShared()) await this.#gate.acquireShared();
     const view = new LiveView(this.#state);
@@ -118,13 +121,13 @@ export class LiveStore implements Store {
     if (durable) await durable;
     this.#notifyWatchers(tx);
     for (const { collections, changed } of this.#rowWatchers) {
-      const changes = tx.rowsIn(collections);
+      const changes = tx.listRowChanges(collections);
       if (changes.length > 0) changed(changes);
     }
     return result;
   }
 
-  async durable(): Promise<void> {
+  async waitUntilDurable(): Promise<void> {
     if (this.#closed) throw new StoreFailedError("The store is closed");
     await this.#commits?.flushed();
   }
@@ -135,7 +138,7 @@ export class LiveStore implements Store {
       watchers = new Set();
       this.#watchers.set(collection.name, watchers);
     }
-    // A wrapper of its own, so that the same function may watch twice and end once.
+    // A new wrapper, so that the same function can watch twice and end once.
     const watcher = (onlyDeleted: boolean) => changed(onlyDeleted);
     watchers.add(watcher);
     return () => void watchers.delete(watcher);
@@ -149,14 +152,14 @@ export class LiveStore implements Store {
 
   async *export(head?: () => DocumentHead): AsyncGenerator<string, void> {
     const [contents, members] = await this.read(() => [consistentSnapshot(this.#state), head?.()] as const);
-    yield* documentOf(contents, members);
+    yield* createDocument(contents, members);
   }
 
-  contents(): Promise<ConsistentContents> {
+  readContents(): Promise<ConsistentContents> {
     return this.read(() => consistentSnapshot(this.#state));
   }
 
-  beside(): LiveStore {
+  createEmptyStore(): LiveStore {
     return new LiveStore({ state: new State(this.#state.collections), wall: this.#wall });
   }
 
@@ -175,7 +178,7 @@ export class LiveStore implements Store {
       async () => {
         if (!(next instanceof LiveStore))
           throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
-        await keep?.(documentOf(consistentSnapshot(this.#state), head?.()));
+        await keep?.(createDocument(consistentSnapshot(this.#state), head?.()));
         return next.#state;
       },
       { swapped: tookOver, ...of },
@@ -195,7 +198,7 @@ export class LiveStore implements Store {
     });
   }
 
-  /** Runs work on the state itself while no transaction is open; for the log's own upkeep. */
+  /** Runs work on the state while no transaction is open, for maintenance of the log. */
   async inspect<T>(work: (state: State) => T): Promise<T> {
     if (!this.#gate.tryAcquireShared()) await this.#gate.acquireShared();
     try {
@@ -205,8 +208,8 @@ export class LiveStore implements Store {
     }
   }
 
-  /** Runs work on the state while it is neither read nor written; for copies that follow it. */
-  async alone(work: () => void): Promise<void> {
+  /** Runs work on the state while it is neither read nor written, for copies that follow it. */
+  async runExclusive(work: () => void): Promise<void> {
     await this.#gate.acquireExclusive();
     try {
       work();
@@ -221,14 +224,14 @@ export class LiveStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Earlier callers are let through; #enterAlone rejects new ones.
+    // Waits for earlier callers; #enterAlone rejects new ones.
     await this.#gate.acquireExclusive();
     this.#gate.releaseExclusive();
     this.#watchdog.stop();
     await this.#commits?.close();
   }
 
-  /** Undefined: it is inside already. A promise for nothing would be felt on every write, here as in #runLimited. */
+  /** Returns undefined if the caller already has the lock, to save a promise on every write, as in #runLimited. */
   #acquireExclusive(name: string): Promise<void> | undefined {
     if (this.#calling) {
       const within = this.#calling instanceof LiveTransaction ? `transaction ${this.#calling.operation}` : "a read";
@@ -242,7 +245,7 @@ export class LiveStore implements Store {
   }
 
   async #waitForLock(name: string): Promise<void> {
-    // Readers leave at once, unless one waits for this very transaction.
+    // Readers leave at once, unless one waits for this transaction.
     if (this.#gate.isShared) this.#watchdog.guardUnlessGuarded(() => this.#gate.cancelWaiting());
     if (!(await this.#gate.acquireExclusive(false))) {
       throw new EmulatorBugError(
@@ -261,7 +264,7 @@ export class LiveStore implements Store {
     }
   }
 
-  /** Work that is done at once cannot take too long. */
+  /** Synchronous work cannot exceed the limit. */
   #runLimited<T>(tx: LiveTransaction, work: (tx: Transaction) => Promise<T> | T): Promise<T> | T {
     const working = this.#call(tx, work);
     if (!(working instanceof Promise)) return working;
@@ -273,7 +276,7 @@ export class LiveStore implements Store {
         reject(new EmulatorBugError(message, { operation: tx.operation }));
       });
       const end = (settle: () => void) => {
-        // The present watch is another one.
+        // The current watch belongs to another transaction.
         if (isLate) return;
         this.#watchdog.release();
         settle();
@@ -314,7 +317,7 @@ export class LiveStore implements Store {
     for (const { changed } of this.#rowWatchers) changed(undefined);
   }
 
-  /** Without a transaction everything may have changed. */
+  /** Without a transaction, everything may have changed. */
   #notifyWatchers(tx?: LiveTransaction): void {
     for (const [collection, watchers] of this.#watchers) {
       if (tx && !tx.touches(collection)) continue;
@@ -324,15 +327,15 @@ export class LiveStore implements Store {
   }
 }
 
-/** The document of contents, which are ended with it. */
-async function* documentOf(
+/** Creates the document of contents and ends them with it. */
+async function* createDocument(
   contents: ReturnType<typeof consistentSnapshot>,
   head: DocumentHead | undefined,
 ): AsyncGenerator<string, void> {
   try {
-    for (const piece of documentSlices(contents, head)) {
+    for (const piece of createDocumentSlices(contents, head)) {
       yield piece;
-      // A reader that reads as fast as it can yields to others.
+      // A reader that does not pause must let other work run.
       if (piece.length > busyLength) await nextTurn();
     }
     yield documentEnd;

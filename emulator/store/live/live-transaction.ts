@@ -1,18 +1,17 @@
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import type { Cause, CauseRow } from "../cause.ts";
-import { causes, causesEvictedAtOnce, maxCauses } from "../causes.ts";
+import { causeEvictionBatch, causes, maxCauses } from "../causes.ts";
 import type { AnyRows, Collection, Mapping, RowChange, RowKey, Rows, Slice, Transaction, View } from "../port.ts";
 import type { Owners } from "./mapping-table.ts";
 import type { StoredRow } from "./row-table.ts";
 import type { Change, State } from "./state.ts";
 
 /**
- * The value before a change: for a put the row that it replaced, for a delete the deleted row, for a mapping the former
- * owners.
+ * The value before a change: the replaced row for a put, the deleted row for a delete, the former owners for a mapping.
  */
 type PreviousValue = object | undefined;
 
-/** Reads the state in memory for as long as its `read` or `transaction` is open. */
+/** Reads the state in memory while its `read` or `transaction` is open. */
 export class LiveView implements View {
   readonly #state: State;
   #open = true;
@@ -22,7 +21,7 @@ export class LiveView implements View {
   }
 
   get<Row extends object>(from: Rows<Row>, key: RowKey): Promise<Row | undefined> {
-    return Promise.resolve(this.state.tableOf(from as AnyRows).get(key) as Row | undefined);
+    return Promise.resolve(this.state.getTable(from as AnyRows).get(key) as Row | undefined);
   }
 
   getAll<Row extends object, Thing>(
@@ -30,28 +29,28 @@ export class LiveView implements View {
     things: readonly Thing[],
     keyOf: (thing: Thing) => RowKey | undefined,
   ): Promise<(Row | undefined)[]> {
-    const table = this.state.tableOf(from as AnyRows);
-    const rowOf = (thing: Thing) => {
+    const table = this.state.getTable(from as AnyRows);
+    const findRow = (thing: Thing) => {
       const key = keyOf(thing);
       return key === undefined ? undefined : (table.get(key) as Row | undefined);
     };
-    return Promise.resolve(things.map(rowOf));
+    return Promise.resolve(things.map(findRow));
   }
 
   list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice: Slice<Index> = {}): Promise<Row[]> {
-    return Promise.resolve(this.state.tableOf(from as AnyRows).list(slice) as Row[]);
+    return Promise.resolve(this.state.getTable(from as AnyRows).list(slice) as Row[]);
   }
 
   count<Row extends object, Index extends string>(from: Rows<Row, Index>, slice: Slice<Index> = {}): Promise<number> {
-    return Promise.resolve(this.state.tableOf(from as AnyRows).count(slice));
+    return Promise.resolve(this.state.getTable(from as AnyRows).count(slice));
   }
 
   lookup(from: Mapping, identifier: string): Promise<string | undefined> {
-    return Promise.resolve(this.state.mappingOf(from).lookup(identifier));
+    return Promise.resolve(this.state.getMapping(from).lookup(identifier));
   }
 
   size(from: Mapping): Promise<number> {
-    return Promise.resolve(this.state.mappingOf(from).size);
+    return Promise.resolve(this.state.getMapping(from).size);
   }
 
   /** True until `end`. */
@@ -59,7 +58,7 @@ export class LiveView implements View {
     return this.#open;
   }
 
-  /** From here on every use fails: work that was not awaited would see or write half a picture. */
+  /** From here on every use fails: work that was not awaited would see or write an inconsistent state. */
   end(): void {
     this.#open = false;
   }
@@ -70,15 +69,15 @@ export class LiveView implements View {
   }
 }
 
-/** Writes in place, and remembers how to take it back. */
+/** Writes in place and remembers how to undo it. */
 export class LiveTransaction extends LiveView implements Transaction {
   readonly operation: string;
-  /** It is here, too, because a rollback happens after its end. */
+  /** Held here too, because a rollback happens after the end. */
   readonly #within: State;
   readonly #changes: Change[] = [];
-  /** Data of each change, for its rollback: a function per change would be held until all is durable. */
+  /** Data of each change for a rollback. A function per change would be held until the change is durable. */
   readonly #found: PreviousValue[] = [];
-  /** The last number that each sequence had given out before. */
+  /** The previous last number of each sequence. */
   readonly #sequencesBefore = new Map<string, number | undefined>();
   #cause: Cause | undefined;
 
@@ -94,10 +93,10 @@ export class LiveTransaction extends LiveView implements Transaction {
   }
 
   getSync<Row extends object>(from: Rows<Row>, key: RowKey): Row | undefined {
-    return this.state.tableOf(from as AnyRows).get(key) as Row | undefined;
+    return this.state.getTable(from as AnyRows).get(key) as Row | undefined;
   }
 
-  async because<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T> {
+  async withCause<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T> {
     const whole = this.#cause;
     const before = this.#changes.length;
     this.#cause = cause;
@@ -110,38 +109,38 @@ export class LiveTransaction extends LiveView implements Transaction {
     }
   }
 
-  /** Writes down why it is made, where something was changed. */
+  /** Records the cause if something was changed. */
   recordCause(): void {
-    if (this.#cause?.row && this.#changes.length > 0) this.#record(this.#cause);
+    if (this.#cause?.createRow && this.#changes.length > 0) this.#record(this.#cause);
   }
 
   put<Row extends object>(into: Rows<Row>, row: Row): void {
-    const { before } = this.state.tableOf(into as AnyRows).put(row);
-    this.#did(["put", into.name, row], before);
+    const { before } = this.state.getTable(into as AnyRows).put(row);
+    this.#recordChange(["put", into.name, row], before);
   }
 
   delete<Row extends object>(from: Rows<Row>, key: RowKey): void {
-    const entry = this.state.tableOf(from as AnyRows).delete(key);
-    if (entry) this.#did(["delete", from.name, key], entry);
+    const entry = this.state.getTable(from as AnyRows).delete(key);
+    if (entry) this.#recordChange(["delete", from.name, key], entry);
   }
 
   map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number } {
-    const before = this.state.mappingOf(into).map(cluster, identifiers);
+    const before = this.state.getMapping(into).map(cluster, identifiers);
     let added = 0;
     let moved = 0;
     for (const owner of before) {
       if (owner === undefined) added += 1;
       else if (owner !== cluster) moved += 1;
     }
-    if (added + moved > 0) this.#did(["map", into.name, cluster, identifiers], before);
+    if (added + moved > 0) this.#recordChange(["map", into.name, cluster, identifiers], before);
     return { moved };
   }
 
   unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number } {
-    const before = this.state.mappingOf(from).unmap(cluster, identifiers);
+    const before = this.state.getMapping(from).unmap(cluster, identifiers);
     let removed = 0;
     for (const owner of before) if (owner !== undefined) removed += 1;
-    if (removed > 0) this.#did(["unmap", from.name, cluster, identifiers], before);
+    if (removed > 0) this.#recordChange(["unmap", from.name, cluster, identifiers], before);
     return { removed };
   }
 
@@ -154,7 +153,7 @@ export class LiveTransaction extends LiveView implements Transaction {
     return number;
   }
 
-  /** The changes, in order, for the journal; of a sequence only its last value. */
+  /** The changes in order, for the journal. Of a sequence, only the last value is listed. */
   get changes(): readonly Change[] {
     if (this.#sequencesBefore.size === 0) return this.#changes;
     const reached = [...this.#sequencesBefore.keys()].map(
@@ -167,13 +166,13 @@ export class LiveTransaction extends LiveView implements Transaction {
     return this.#changes.some(([, changed]) => changed === collection);
   }
 
-  /** Whether it does nothing else to a collection than to delete rows. */
+  /** Whether it only deletes rows from a collection. */
   onlyDeletesFrom(collection: Collection["name"]): boolean {
     return this.#changes.every(([kind, changed]) => kind === "delete" || changed !== collection);
   }
 
-  /** Its changes to the rows of these collections, in order. */
-  rowsIn(collections: ReadonlySet<string>): RowChange[] {
+  /** Lists its changes to the rows of these collections, in order. */
+  listRowChanges(collections: ReadonlySet<string>): RowChange[] {
     return this.#changes.flatMap((change, i) => {
       const [kind, collection, done] = change;
       const found = this.#found[i];
@@ -183,7 +182,7 @@ export class LiveTransaction extends LiveView implements Transaction {
     });
   }
 
-  /** Takes everything back, newest first. */
+  /** Undoes everything, newest first. */
   rollBack(): void {
     for (let last = this.#changes.pop(); last; last = this.#changes.pop()) this.#undo(last, this.#found.pop());
     const { sequences } = this.#within;
@@ -194,20 +193,20 @@ export class LiveTransaction extends LiveView implements Transaction {
     this.#sequencesBefore.clear();
   }
 
-  /** The cause's row, written now if it is not there. */
+  /** Writes the row of the cause if it does not exist yet. */
   #record(cause: Cause): CauseRow | undefined {
-    const table = this.state.tableOf(causes as AnyRows);
+    const table = this.state.getTable(causes as AnyRows);
     const known = table.get(cause.id) as CauseRow | undefined;
-    if (known || !cause.row) return known;
-    const row = cause.row(cause.before && this.#record(cause.before));
+    if (known || !cause.createRow) return known;
+    const row = cause.createRow(cause.before && this.#record(cause.before));
     this.put(causes, row);
     if (table.size > maxCauses) {
-      for (const { id } of table.list({ limit: causesEvictedAtOnce }) as CauseRow[]) this.delete(causes, id);
+      for (const { id } of table.list({ limit: causeEvictionBatch }) as CauseRow[]) this.delete(causes, id);
     }
     return row;
   }
 
-  #did(change: Change, found: PreviousValue): void {
+  #recordChange(change: Change, found: PreviousValue): void {
     this.#changes.push(change);
     this.#found.push(found);
   }

@@ -3,13 +3,13 @@ import type { Mapping } from "../port.ts";
 /** The former owners of `identifiers`, in the same order. */
 export type Owners = readonly (string | undefined)[];
 
-/** A mapping whose value is undefined has been removed; only layers above the first hold such. */
+/** An undefined value marks a removed mapping. Only layers above the first have such values. */
 type Layer = Map<string, string | undefined>;
 
 /**
- * Identifiers and the clusters that own them. While a snapshot is open, the layers that it reads are left alone:
- * changes are written to a new layer above them, which the end of the last snapshot merges. So a snapshot costs the
- * space of the changes meanwhile, not a copy of everything.
+ * Identifiers and the clusters that own them. While a snapshot is open, the layers that it reads do not change: changes
+ * go to a new layer above them, which is merged when the last snapshot ends. So a snapshot takes space for the changes
+ * only, not for a copy of everything.
  */
 export class MappingTable {
   readonly declaration: Mapping;
@@ -51,7 +51,7 @@ export class MappingTable {
     else newest!.set(identifier, undefined);
   }
 
-  /** Many at once, for the start: identifier, cluster, identifier, cluster, … */
+  /** Maps many identifiers, for the start: identifier, cluster, identifier, cluster, … */
   load(pairs: readonly string[]): void {
     for (let i = 0; i < pairs.length; i += 2) this.set(pairs[i]!, pairs[i + 1]!);
   }
@@ -60,7 +60,7 @@ export class MappingTable {
     return identifiers.map((identifier) => this.set(identifier, cluster));
   }
 
-  /** Removes those that belong to the cluster; an `undefined` in the result means that one was left alone. */
+  /** Removes the identifiers that belong to the cluster. In the result, `undefined` marks one that was not removed. */
   unmap(cluster: string, identifiers: readonly string[]): Owners {
     return identifiers.map((identifier) => {
       if (this.lookup(identifier) !== cluster) return undefined;
@@ -71,7 +71,7 @@ export class MappingTable {
 
   /** Reverts a `map`. */
   undoMap(identifiers: readonly string[], before: Owners): void {
-    // From the end: an identifier that is in the list twice gets its oldest owner back.
+    // From the end, so that an identifier that occurs twice in the list gets its oldest owner back.
     for (let i = identifiers.length - 1; i >= 0; i -= 1) {
       const owner = before[i];
       if (owner === undefined) this.#delete(identifiers[i]!);
@@ -86,7 +86,7 @@ export class MappingTable {
     }
   }
 
-  /** The entries as they are now, whatever is written to the table until `end`. */
+  /** The entries at this moment, unaffected by writes until `end`. */
   takeSnapshot(): { readonly entries: Generator<[identifier: string, cluster: string], void>; end(): void } {
     const layers = [...this.#layers];
     this.#layers.push(new Map());
@@ -112,7 +112,7 @@ export class MappingTable {
   }
 }
 
-/** For an identifier that several layers hold, the value of the newest, at its first position. */
+/** For an identifier in several layers, yields the value of the newest at its first position. */
 function* readLayers(layers: readonly Layer[]): Generator<[identifier: string, cluster: string], void> {
   for (const [i, layer] of layers.entries()) {
     const older = layers.slice(0, i);

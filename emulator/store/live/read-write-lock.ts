@@ -1,6 +1,6 @@
 /**
- * Lets many readers in, or one writer. A reader waits only while a writer is inside, so a read inside a read never
- * waits for itself; writers enter in the order in which they came.
+ * Admits many readers or one writer. A reader waits only while a writer is inside, so a read inside a read never waits
+ * for itself. Writers enter in order of arrival.
  */
 export class ReadWriteLock {
   #readers = 0;
@@ -13,7 +13,7 @@ export class ReadWriteLock {
     return this.#readers > 0;
   }
 
-  /** Enters as a reader if nothing is in the way. */
+  /** Enters as a reader if no writer is inside. */
   tryAcquireShared(): boolean {
     if (this.#writing) return false;
     this.#readers += 1;
@@ -21,23 +21,26 @@ export class ReadWriteLock {
   }
 
   async acquireShared(): Promise<void> {
-    // The caller that opens the gate counts the reader in, so that no writer slips between.
+    // The caller that opens the lock counts the reader, so that no writer can enter in between.
     if (!this.tryAcquireShared()) await new Promise<void>((enter) => this.#waitingReaders.push(enter));
   }
 
   releaseShared(): void {
     this.#readers -= 1;
-    if (this.#readers === 0) this.#letWriterIn();
+    if (this.#readers === 0) this.#admitWriter();
   }
 
-  /** Enters as the writer if nothing is in the way. */
+  /** Enters as the writer if the lock is free. */
   tryAcquireExclusive(): boolean {
     if (this.#writing || this.#readers > 0 || this.#waitingWriters.length > 0) return false;
     this.#writing = true;
     return true;
   }
 
-  /** Resolves with true once the writer is inside; with false when it was sent away, which a patient one never is. */
+  /**
+   * Resolves with true when the writer is inside, and with false when it was rejected. A patient writer is never
+   * rejected.
+   */
   async acquireExclusive(patient = true): Promise<boolean> {
     return this.tryAcquireExclusive() || new Promise((enter) => this.#waitingWriters.push({ enter, patient }));
   }
@@ -55,11 +58,11 @@ export class ReadWriteLock {
       this.#readers += this.#waitingReaders.length;
       for (const enter of this.#waitingReaders.splice(0)) enter();
     } else {
-      this.#letWriterIn();
+      this.#admitWriter();
     }
   }
 
-  #letWriterIn(): void {
+  #admitWriter(): void {
     const next = this.#waitingWriters.shift();
     if (next === undefined) return;
     this.#writing = true;
@@ -67,11 +70,11 @@ export class ReadWriteLock {
   }
 }
 
-/** One after the other, in order of arrival. */
+/** Runs holders one after the other, in order of arrival. */
 export class Mutex {
   #last: Promise<void> = Promise.resolve();
 
-  /** Resolves when it is the caller's turn, with what ends it. */
+  /** Resolves when the mutex is acquired, with a function that releases it. */
   async acquire(): Promise<() => void> {
     const before = this.#last;
     let leave = () => {};

@@ -4,7 +4,7 @@ import { memoize } from "../../../src/base/object.ts";
 import type { AnyRows, IndexValue, RowKey, Slice } from "../port.ts";
 import { SortedList } from "./sorted-list.ts";
 
-/** A row in its table. The ordinal is its place in the order of insertion, kept when the row is replaced. */
+/** A row in its table. The ordinal is its position in the order of insertion, which a replacement keeps. */
 export interface StoredRow {
   readonly ordinal: number;
   row: object;
@@ -12,7 +12,7 @@ export interface StoredRow {
 
 interface Index {
   readonly name: string;
-  readonly placed: (row: object) => IndexEntry;
+  readonly createEntry: (row: object) => IndexEntry;
   readonly list: SortedList<StoredRow>;
 }
 
@@ -22,7 +22,7 @@ type IndexEntry = IndexValue | readonly IndexValue[] | undefined;
 export class RowTable {
   readonly declaration: AnyRows;
   readonly #keyOf: (row: object) => RowKey;
-  /** Made for the first row: most collections of an emulator stay empty. */
+  /** Created with the first row, because most collections of an emulator stay empty. */
   #freeze: ((row: object) => void) | undefined;
   readonly #entries = new Map<RowKey, StoredRow>();
   readonly #insertion = new SortedList<StoredRow>();
@@ -34,7 +34,7 @@ export class RowTable {
     this.#keyOf = declaration.key as (row: object) => RowKey;
     this.#indexes = Object.entries(declaration.indexes).map(([name, placed]) => ({
       name,
-      placed: placed as Index["placed"],
+      createEntry: placed as Index["createEntry"],
       list: new SortedList(),
     }));
   }
@@ -47,7 +47,7 @@ export class RowTable {
     return this.#entries.get(key)?.row;
   }
 
-  /** Adds or replaces, and freezes. Returns the row that was there before. */
+  /** Adds or replaces a row and freezes it. Returns the previous row. */
   put(row: object): { readonly key: RowKey; readonly before: object | undefined } {
     this.#freeze ??= freezerOf(this.declaration.schema);
     this.#freeze(row);
@@ -59,9 +59,9 @@ export class RowTable {
       return { key, before: undefined };
     }
     const before = entry.row;
-    for (const { placed, list } of this.#indexes) {
-      const old = placed(before);
-      const now = placed(row);
+    for (const { createEntry, list } of this.#indexes) {
+      const old = createEntry(before);
+      const now = createEntry(row);
       if (old === now) continue;
       takeOut(list, old, entry);
       putIn(list, now, entry);
@@ -70,45 +70,45 @@ export class RowTable {
     return { key, before };
   }
 
-  /** Returns the entry that was there, for `restore`. */
+  /** Returns the previous entry, for `restore`. */
   delete(key: RowKey): StoredRow | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
     this.#insertion.remove(entry.ordinal, entry.ordinal);
-    for (const { placed, list } of this.#indexes) takeOut(list, placed(entry.row), entry);
+    for (const { createEntry, list } of this.#indexes) takeOut(list, createEntry(entry.row), entry);
     return entry;
   }
 
-  /** Takes out the row of that key, as if it had not been put. */
+  /** Removes the row of that key as if it had never been put. */
   remove(row: object): void {
     this.delete(this.#keyOf(row));
   }
 
-  /** Puts an entry at its own place in the order of insertion. Its key must be free. */
+  /** Puts an entry at its position in the order of insertion. Its key must be free. */
   restore(key: RowKey, entry: StoredRow): void {
     this.#entries.set(key, entry);
     this.#insertion.insert(entry.ordinal, entry);
-    for (const { placed, list } of this.#indexes) putIn(list, placed(entry.row), entry);
+    for (const { createEntry, list } of this.#indexes) putIn(list, createEntry(entry.row), entry);
   }
 
   list(slice: Slice<string>): object[] {
-    const [list, low, high] = this.#bounds(slice);
+    const [list, low, high] = this.#findBounds(slice);
     const offset = slice.offset ?? 0;
     const limit = slice.limit ?? Number.POSITIVE_INFINITY;
-    if (!slice.reverse) return list.slice(low + offset, Math.min(high, low + offset + limit)).map(rowOf);
+    if (!slice.reverse) return list.slice(low + offset, Math.min(high, low + offset + limit)).map(getRow);
     return list
       .slice(Math.max(low, high - offset - limit), high - offset)
       .reverse()
-      .map(rowOf);
+      .map(getRow);
   }
 
   count(slice: Slice<string>): number {
-    const [, low, high] = this.#bounds(slice);
+    const [, low, high] = this.#findBounds(slice);
     return Math.max(0, high - low);
   }
 
-  #bounds(slice: Slice<string>): [list: SortedList<StoredRow>, low: number, high: number] {
+  #findBounds(slice: Slice<string>): [list: SortedList<StoredRow>, low: number, high: number] {
     if (slice.by === undefined) return [this.#insertion, 0, this.#insertion.length];
     const list = this.#indexes.find(({ name }) => name === slice.by)?.list;
     if (list === undefined) throw new EmulatorBugError(`Collection ${this.declaration.name} has no index ${slice.by}`);
@@ -118,7 +118,7 @@ export class RowTable {
   }
 }
 
-const rowOf = (entry: StoredRow): object => entry.row;
+const getRow = (entry: StoredRow): object => entry.row;
 
 function putIn(list: SortedList<StoredRow>, placed: IndexEntry, entry: StoredRow): void {
   if (placed === undefined) return;
@@ -132,17 +132,17 @@ function takeOut(list: SortedList<StoredRow>, placed: IndexEntry, { ordinal }: S
   else for (const value of new Set(placed)) list.remove(value, ordinal);
 }
 
-/** Kinds of values that nothing can change. */
+/** Kinds of immutable values. */
 const unchangeable: ReadonlySet<string> = new Set(["string", "number", "boolean", "enum", "literal", "null"]);
 
 /**
- * Freezes the rows of a schema, which are handed out by reference: nothing in them may change. Only into fields that may
- * hold lists and objects it looks: to ask every field of every row is felt, and most rows have no such field.
+ * Freezes the rows of a schema, which are handed out by reference. It checks only the fields that may hold lists and
+ * objects, because most rows have no such field.
  */
-export const freezerOf = memoize(freezerFor);
+export const freezerOf = memoize(createFreezer);
 
-function freezerFor(schema: z.ZodType): (row: object) => void {
-  const nested = nestedFields(schema);
+function createFreezer(schema: z.ZodType): (row: object) => void {
+  const nested = listNestedFields(schema);
   if (nested === undefined) return freeze;
   return (row) => {
     Object.freeze(row);
@@ -150,15 +150,15 @@ function freezerFor(schema: z.ZodType): (row: object) => void {
   };
 }
 
-/** The fields that may hold lists and objects; undefined if the schema does not name all that there are. */
-function nestedFields(schema: z.ZodType): readonly string[] | undefined {
+/** The fields that may hold lists and objects. Undefined if the schema does not name all fields. */
+function listNestedFields(schema: z.ZodType): readonly string[] | undefined {
   if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return undefined;
-  return Object.keys(schema.shape).filter((name) => !unchangeable.has(kindOf(schema.shape[name])));
+  return Object.keys(schema.shape).filter((name) => !unchangeable.has(getKind(schema.shape[name])));
 }
 
-const kindOf = (field: z.ZodType): string =>
+const getKind = (field: z.ZodType): string =>
   field instanceof z.ZodNullable || field instanceof z.ZodOptional
-    ? kindOf(field.unwrap() as z.ZodType)
+    ? getKind(field.unwrap() as z.ZodType)
     : field.def.type;
 
 function freeze(value: object): void {

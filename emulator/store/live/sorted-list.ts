@@ -6,16 +6,16 @@ interface OrderedItem {
 }
 
 const max = 512;
-/** Positions this near the front are emptied from the front. */
+/** Items at positions below this are removed from the front. */
 const nearFront = 64;
-/** This many places at the front may stay empty. */
+/** The maximum number of empty positions at the front. */
 const emptyMax = 64;
 
-/** A few hundred items of a sorted list, and the values by which they are ordered. Never empty. */
+/** A few hundred items of a sorted list, with the values that order them. Never empty. */
 export class SortedBlock<Item extends OrderedItem> {
   readonly #values: IndexValue[];
   readonly #items: Item[];
-  /** Places at the front that are empty: the first to come are the first to leave a queue, and nothing has to move. */
+  /** Empty positions at the front. In a queue the first items leave first, and no item has to move. */
   #empty = 0;
 
   constructor(values: IndexValue[], items: Item[]) {
@@ -32,7 +32,7 @@ export class SortedBlock<Item extends OrderedItem> {
   }
 
   /** Whether its first item comes before (value, ordinal). */
-  beginsBefore(value: IndexValue, ordinal: number): boolean {
+  startsBefore(value: IndexValue, ordinal: number): boolean {
     return this.#isBefore(this.#empty, value, ordinal);
   }
 
@@ -75,7 +75,7 @@ export class SortedBlock<Item extends OrderedItem> {
       this.#items.splice(at, 1);
       return;
     }
-    // Faster here than copyWithin, which asks of each place whether there is one.
+    // A loop is faster here than copyWithin, which checks each position for a hole.
     for (let i = at; i > this.#empty; i -= 1) {
       this.#values[i] = this.#values[i - 1]!;
       this.#items[i] = this.#items[i - 1]!;
@@ -85,8 +85,8 @@ export class SortedBlock<Item extends OrderedItem> {
   }
 
   /**
-   * Halves it, or, if a growing value ends in it, cuts it there, so that its items stay at an end. Returns the second
-   * part.
+   * Splits the block in half. If a growing value ends in it, splits it there, so that its items stay at an end. Returns
+   * the second part.
    */
   split(place: number, value: IndexValue): SortedBlock<Item> {
     this.#dropEmpty();
@@ -95,15 +95,15 @@ export class SortedBlock<Item extends OrderedItem> {
     return new SortedBlock(this.#values.splice(at), this.#items.splice(at));
   }
 
-  /** Adds the items from one position (inclusive) to another (exclusive) to a list. */
+  /** Copies the items between two positions (the second exclusive) to a list. */
   copyTo(out: Item[], from: number, until: number): void {
     for (let i = this.#empty + from; i < this.#empty + until; i += 1) out.push(this.#items[i]!);
   }
 
   #isBefore(at: number, value: IndexValue, ordinal: number): boolean {
     const own = this.#values[at]!;
-    // Numbers and strings apart, though it reads the same: a comparison that has met both is a call, not an
-    // instruction.
+    // Numbers and strings have separate branches, although the code is the same: a comparison that has met both types
+    // is slower.
     if (typeof own === "number") return own === value ? this.#items[at]!.ordinal < ordinal : own < (value as number);
     return own === value ? this.#items[at]!.ordinal < ordinal : own < (value as string);
   }
@@ -117,13 +117,13 @@ export class SortedBlock<Item extends OrderedItem> {
 
 /**
  * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over the
- * blocks and one inside a block; positions of blocks are counted again only behind a change. By hand: pages need
- * positions, and no operation may touch every item.
+ * blocks and one inside a block. Positions of blocks are recounted only after a change. By hand: pages need positions,
+ * and no operation may touch every item.
  */
 export class SortedList<Item extends OrderedItem> {
   readonly #blocks: SortedBlock<Item>[] = [];
   #length = 0;
-  /** The position of each block's first item, for as many blocks as nothing has changed before them. */
+  /** The position of each block's first item, for the blocks before the first change. */
   readonly #starts: number[] = [0];
 
   get length(): number {
@@ -133,27 +133,27 @@ export class SortedList<Item extends OrderedItem> {
   insert(value: IndexValue, item: Item): void {
     this.#length += 1;
     const last = this.#blocks.length - 1;
-    // Ascending values are the usual case: no search.
+    // Ascending values are the usual case and need no search.
     if (last < 0 || this.#blocks[last]!.endsBefore(value, item.ordinal)) this.#append(last, value, item);
-    else this.#insertAt(this.#blockOf(value, item.ordinal), value, item);
+    else this.#insertAt(this.#findBlock(value, item.ordinal), value, item);
   }
 
   remove(value: IndexValue, ordinal: number): void {
-    const at = this.#blockOf(value, ordinal);
+    const at = this.#findBlock(value, ordinal);
     const block = this.#blocks[at];
     if (block === undefined) return;
     const place = block.findPosition(value, ordinal);
     if (!block.holds(place, value, ordinal)) return;
     this.#length -= 1;
-    this.#changed(at);
+    this.#invalidateStarts(at);
     if (block.length > 1) block.remove(place);
     else this.#blocks.splice(at, 1);
   }
 
-  /** How many items have a value below `value`, or, with `through`, not above it. */
+  /** Counts the items with a value below `value`. With `through`, includes equal ones. */
   rank(value: IndexValue, through = false): number {
     const ordinal = through ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
-    const at = this.#blockOf(value, ordinal);
+    const at = this.#findBlock(value, ordinal);
     const block = this.#blocks[at];
     if (block === undefined) return 0;
     return this.#startOf(at) + block.findPosition(value, ordinal);
@@ -165,7 +165,7 @@ export class SortedList<Item extends OrderedItem> {
     const from = Math.max(0, start);
     let left = Math.min(end, this.#length) - from;
     if (left <= 0) return out;
-    let at = this.#blockAt(from);
+    let at = this.#findBlockAt(from);
     for (let skip = from - this.#startOf(at); left > 0; skip = 0, at += 1) {
       const block = this.#blocks[at]!;
       const until = Math.min(block.length, skip + left);
@@ -182,13 +182,13 @@ export class SortedList<Item extends OrderedItem> {
     return this.#starts[at]!;
   }
 
-  /** The starts of the blocks after this one are not known any more. */
-  #changed(at: number): void {
+  /** Invalidates the positions of the blocks after this one. */
+  #invalidateStarts(at: number): void {
     if (this.#starts.length > at + 1) this.#starts.length = at + 1;
   }
 
   /** The block that holds the item at a position. */
-  #blockAt(position: number): number {
+  #findBlockAt(position: number): number {
     let low = 0;
     let high = this.#blocks.length;
     while (low < high) {
@@ -199,19 +199,19 @@ export class SortedList<Item extends OrderedItem> {
     return low - 1;
   }
 
-  /** The last block that begins at or before (value, ordinal); the first block when all begin after it. */
-  #blockOf(value: IndexValue, ordinal: number): number {
+  /** Finds the last block that starts at or before (value, ordinal), or the first block if all start after it. */
+  #findBlock(value: IndexValue, ordinal: number): number {
     let low = 0;
     let high = this.#blocks.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#blocks[middle]!.beginsBefore(value, ordinal + 1)) low = middle + 1;
+      if (this.#blocks[middle]!.startsBefore(value, ordinal + 1)) low = middle + 1;
       else high = middle;
     }
     return Math.max(0, low - 1);
   }
 
-  /** At the end of a block; when it is full, in a new one, for halves would stay half full for good. */
+  /** At the end of a full block a new one is started, because halves would stay half full. */
   #append(at: number, value: IndexValue, item: Item): void {
     const block = this.#blocks[at];
     if (block !== undefined && !block.isFull) block.append(value, item);
@@ -221,7 +221,7 @@ export class SortedList<Item extends OrderedItem> {
   #insertAt(at: number, value: IndexValue, item: Item): void {
     const block = this.#blocks[at]!;
     const place = block.findPosition(value, item.ordinal);
-    this.#changed(at);
+    this.#invalidateStarts(at);
     if (place === block.length) {
       this.#append(at, value, item);
     } else if (!block.isFull) {

@@ -5,8 +5,8 @@ import { RowTable } from "./row-table.ts";
 import { checkMigrations } from "./versions.ts";
 
 /**
- * One change of a transaction, with absolute values: a list of them, applied again to a state that already holds some
- * of it, ends in the same state. A line of the journal holds such a list.
+ * One change of a transaction, with absolute values. Applying a list of changes again to a state that already has some
+ * of them gives the same state. A line of the journal holds such a list.
  */
 export type Change =
   | readonly ["put", collection: string, row: object]
@@ -15,7 +15,7 @@ export type Change =
   | readonly ["unmap", collection: string, cluster: string, identifiers: readonly string[]]
   | readonly ["next", sequence: string, last: number];
 
-/** The changes of a line of the journal; undefined if it holds anything else. Their rows are not validated. */
+/** Parses the changes in a line of the journal. Undefined if the line holds anything else. Rows are not validated. */
 export const parseChanges = (line: unknown): readonly Change[] | undefined =>
   Array.isArray(line) && line.every(isChange) ? line : undefined;
 
@@ -57,11 +57,11 @@ export class State {
     }
   }
 
-  tableOf(collection: AnyRows): RowTable {
+  getTable(collection: AnyRows): RowTable {
     return this.rows.get(collection.name) ?? createUndeclaredError(collection.name);
   }
 
-  mappingOf(collection: Mapping): MappingTable {
+  getMapping(collection: Mapping): MappingTable {
     return this.mappings.get(collection.name) ?? createUndeclaredError(collection.name);
   }
 

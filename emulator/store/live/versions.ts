@@ -6,34 +6,34 @@ export type Versions = Readonly<Record<string, number>>;
 
 /** The version of svc that wrote a state, and the versions of its rows. */
 export interface StateOrigin {
-  /** The version of svc; undefined in a document that does not say. */
+  /** The version of svc. Undefined if the document does not name it. */
   readonly by: string | undefined;
   readonly versions: Versions;
 }
 
-export const versionOf = (collection: Collection): number =>
+export const getVersion = (collection: Collection): number =>
   collection.kind === "rows" ? (collection.version ?? 1) : 1;
 
-export const versionsOf = (collections: readonly Collection[]): Versions =>
-  Object.fromEntries(collections.map((collection) => [collection.name, versionOf(collection)]));
+export const listVersions = (collections: readonly Collection[]): Versions =>
+  Object.fromEntries(collections.map((collection) => [collection.name, getVersion(collection)]));
 
-/** Each version but the first needs the step that leads to it. */
+/** Each version except the first needs a migration. */
 export function checkMigrations(collection: Collection): void {
   const { migrate = [] } = collection.kind === "rows" ? collection : {};
-  const version = versionOf(collection);
+  const version = getVersion(collection);
   if (migrate.length === version - 1) return;
   throw new EmulatorBugError(
     `Collection ${collection.name} is of version ${version} and has ${migrate.length} migrations`,
   );
 }
 
-/** Makes rows that were written under earlier versions rows of today. */
+/** Upgrades rows of earlier versions to the current version. */
 export class Upgrade {
-  /** False: everything is of today's versions already. */
+  /** False if everything has the current version. */
   readonly needed: boolean;
   readonly #steps = new Map<string, readonly Migration[]>();
 
-  /** Fails with StateFormatError when a collection is of a newer version than this svc knows, or unknown to it. */
+  /** Fails with StateFormatError if a collection is unknown or newer than this svc supports. */
   constructor({ by, versions }: StateOrigin, collections: readonly Collection[]) {
     const writer = by === undefined ? "another version of svc" : `svc ${by}`;
     const refuse = (what: string): never => {
@@ -42,7 +42,7 @@ export class Upgrade {
     const known = new Map(collections.map((collection) => [collection.name, collection]));
     for (const [name, version] of Object.entries(versions)) {
       const collection = known.get(name) ?? refuse(`a collection ${name}, which this version of svc does not have`);
-      const own = versionOf(collection);
+      const own = getVersion(collection);
       if (version > own) refuse(`version ${version} of ${name}; this version of svc reads versions up to ${own}`);
     }
     for (const collection of collections) {
@@ -53,8 +53,8 @@ export class Upgrade {
     this.needed = this.#steps.size > 0;
   }
 
-  /** Anything that is no object is handed on as it is, for the schema to reject. */
-  row(collection: string, row: unknown): unknown {
+  /** A value that is not an object is returned unchanged, for the schema to reject. */
+  upgradeRow(collection: string, row: unknown): unknown {
     const steps = this.#steps.get(collection);
     if (steps === undefined || typeof row !== "object" || row === null) return row;
     try {
@@ -65,11 +65,14 @@ export class Upgrade {
   }
 }
 
-/** For a state whose rows are of today's versions. */
-export const currentVersions = (collections: readonly Collection[]): Upgrade =>
-  new Upgrade({ by: undefined, versions: versionsOf(collections) }, collections);
+/** For a state whose rows have the current versions. */
+export const createCurrentUpgrade = (collections: readonly Collection[]): Upgrade =>
+  new Upgrade({ by: undefined, versions: listVersions(collections) }, collections);
 
-/** A row that does not fit its collection. No damage where a checksum fits: then it is a bug, or a file that is not ours. */
+/**
+ * A row does not match its collection. If the checksum matches, this is not damage but a bug, or svc did not write the
+ * file.
+ */
 export class SchemaMismatchError extends StateFormatError {
   constructor(message: string, cause?: unknown) {
     super(message, { cause, repairable: false });

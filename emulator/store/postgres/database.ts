@@ -1,33 +1,32 @@
 import postgres from "postgres";
 import { formatPostgresUrl, parsePostgresUrl } from "../../../src/base/postgres-url.ts";
 
-/** Statements of one connection, or of several. */
+/** Runs statements on one connection or several. */
 export type Sql = postgres.Sql;
-/** Statements of one transaction. */
+/** Runs statements of one transaction. */
 export type Tx = postgres.TransactionSql;
 
-/** How long PostgreSQL may take to let us in. */
+/** The maximum time for a connection to PostgreSQL. */
 const connectTimeoutS = 5;
 
-/** How many connections there are next to the one for commits. */
+/** The number of connections in addition to the one for commits. */
 const poolSize = 3;
 
-/** How long statements of a client that is given up may take to end. */
+/** The maximum time for the statements of an abandoned client to end. */
 const endingS = 5;
 
 /**
- * Longer than any statement of ours takes: a lock on our tables that is held for longer makes commits fail, and they
- * continue later.
+ * Longer than any statement of the emulator. If our tables are locked for longer, commits fail and are retried later.
  */
 const lockTimeoutMs = 5_000;
 const statementTimeoutMs = 120_000;
 
 /**
- * A database, reached by one connection for commits, which holds the leader's lock, and by a few more for all else.
- * Connections are opened when they are needed, and again after they were lost.
+ * A database, reached by one connection for commits, which holds the leader's lock, and by a few others for everything
+ * else. Connections are opened on demand and reopened after they are lost.
  */
 export class Database {
-  /** For messages: without the password. */
+  /** For messages: the URL without the password. */
   readonly shown: string;
   readonly schema: string;
   readonly #url: string;
@@ -44,7 +43,7 @@ export class Database {
     this.#pool = this.#connect(poolSize);
   }
 
-  /** The one connection that commits: statements go there one after the other. */
+  /** The connection for commits. Its statements run one after the other. */
   get session(): Sql {
     return this.#session;
   }
@@ -54,12 +53,12 @@ export class Database {
     return this.#pool;
   }
 
-  /** Sets the listener for the end of the connection that commits. */
+  /** Sets the listener for the end of the commit connection. */
   onSessionEnd(ended: () => void): void {
     this.#onSessionEnd = ended;
   }
 
-  /** Ends all connections at once; pending requests fail. The next request connects again. */
+  /** Ends all connections immediately. Pending requests fail, and the next request connects again. */
   cut(): void {
     const [session, pool] = [this.#session, this.#pool];
     this.#session = this.#connect(1);
@@ -77,7 +76,7 @@ export class Database {
     } else if (ended === this.#pool) {
       this.#pool = this.#connect(poolSize);
     } else return;
-    // Others of its statements may still be under way.
+    // Other statements of the transaction may still be running.
     void ended.end({ timeout: endingS });
   }
 
@@ -89,20 +88,20 @@ export class Database {
   #connect(max: number): Sql {
     const { host, port, user, password, database, sslMode } = parsePostgresUrl(this.#url);
     const sql: Sql = postgres({
-      ...(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : oneHost(host)),
+      ...(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : toHostList(host)),
       port: [port] as unknown as number,
       ...(user !== undefined && { user }),
       ...(password !== undefined && { password }),
       ...(database !== undefined && { database }),
-      // The client treats "allow" as "require"; for libpq it includes connections without TLS.
+      // The client treats "allow" as "require", but for libpq it includes connections without TLS.
       ssl: ((sslMode === "allow" ? "prefer" : sslMode) as "require" | undefined) ?? false,
       max,
       max_lifetime: null,
       connect_timeout: connectTimeoutS,
-      // Nothing here is an array or a user-defined type.
+      // No column has an array type or a user-defined type.
       fetch_types: false,
       onnotice() {},
-      // Remains of a statement on a connection that ended would reach the next one: it gets a client of its own.
+      // A new client, because the remains of a statement on an ended connection would reach the next connection.
       onclose: () => this.#replace(sql),
       connection: {
         application_name: "svc",
@@ -116,5 +115,8 @@ export class Database {
   }
 }
 
-/** A list of one, which its types do not know: it cuts a string at colons, of which an IPv6 address has some. */
-const oneHost = (host: string) => ({ host: [host] as unknown as string });
+/**
+ * A list of one host, which the types do not declare. The client splits a string at colons, which an IPv6 address
+ * contains.
+ */
+const toHostList = (host: string) => ({ host: [host] as unknown as string });

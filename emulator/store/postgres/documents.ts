@@ -13,23 +13,23 @@ export type DocumentKind = "base" | "snapshot" | "blob";
 /** Bytes of a document per row. */
 const pieceBytes = 1 << 20;
 
-interface Writing {
+interface WriteOptions {
   readonly kind: DocumentKind;
-  /** Asked once all is written, with its own number; undefined: that is the name. */
+  /** Called after everything is written, with the generated id. Without it, the id is the name. */
   readonly name?: (own: string) => string;
-  /** Fields of a checkpoint: read once all is written. */
-  readonly base?: () => BasePlace;
+  /** Fields of a checkpoint, read after everything is written. */
+  readonly base?: () => CheckpointPosition;
 }
 
-/** Position of a checkpoint among others. */
-interface BasePlace {
-  /** The last line of the journal that is in it. */
+/** Position of a checkpoint in the list of checkpoints. */
+interface CheckpointPosition {
+  /** The last line of the journal that it contains. */
   readonly lastLine: number;
-  /** The checkpoint before it, and the bytes of the lines between; undefined: there is none. */
+  /** The previous checkpoint and the size of the lines in between. Undefined if there is none. */
   readonly before?: { readonly id: string; readonly followedBy: number } | undefined;
 }
 
-/** Documents in the database, each there as a whole or not at all. Only who leads makes or removes any. */
+/** Documents in the database, each visible completely or not at all. Only the leader writes or removes documents. */
 export class Documents {
   readonly #database: Database;
   readonly #leadership: Leadership;
@@ -40,12 +40,12 @@ export class Documents {
   }
 
   /**
-   * Resolves once it is durable and has replaced the document of that name. Each piece of a string ends at the end of a
-   * line.
+   * Resolves when the document is durable and has replaced the previous one of that name. Each piece of a string ends
+   * at the end of a line.
    */
   async write(
     pieces: AsyncIterable<Uint8Array>,
-    { kind, name = (own) => own, base = () => ({ lastLine: 0 }) }: Writing,
+    { kind, name = (own) => own, base = () => ({ lastLine: 0 }) }: WriteOptions,
   ): Promise<{ id: string; name: string; bytes: number }> {
     const [made] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
     const id = made!.id as string;
@@ -59,8 +59,8 @@ export class Documents {
       }
       const called = name(id);
       const { lastLine, before } = base();
-      // The replaced document is removed first; with a checkpoint, also those that were never published: they led to
-      // nothing.
+      // The replaced document is removed first. For a checkpoint, unpublished ones are removed too, because nothing
+      // refers to them.
       const [placed] = await this.#database.pool`
         with ${this.#leadership.mine},
         gone as (
@@ -82,24 +82,27 @@ export class Documents {
         )
         select (select count(*)::int from mine) as mine, (select count(*)::int from placed) as placed,
           (select count(*) from untold), (select count(*) from followed)`;
-      if (placed!.mine === 0) throw this.#leadership.fencedOff();
+      if (placed!.mine === 0) throw this.#leadership.createFencedError();
       if (placed!.placed === 0) throw new Error("it was removed during writing, or earlier lines are missing");
       return { id, name: called, bytes };
     } catch (cause) {
-      // An incomplete one is useless, and is removed at the next start at the latest.
+      // An incomplete document is useless. It is removed at the next start at the latest.
       void this.#database.pool`delete from documents where id = ${id} and not whole`.catch(() => {});
       throw cause;
     }
   }
 
-  /** `write` for data of others: errors of their pieces stay as they are, all others become the result of `failure`. */
+  /**
+   * Like `write`, for data from outside. Errors of the pieces stay unchanged; all others become the result of
+   * `failure`.
+   */
   async writeGiven(
     pieces: AsyncIterable<Uint8Array>,
-    writing: Writing,
+    writing: WriteOptions,
     failure: (cause: unknown) => StoreFailedError,
   ): Promise<void> {
     let broken: { readonly cause: unknown } | undefined;
-    async function* noting(): AsyncGenerator<Uint8Array, void> {
+    async function* observe(): AsyncGenerator<Uint8Array, void> {
       try {
         yield* pieces;
       } catch (cause) {
@@ -107,19 +110,19 @@ export class Documents {
         throw cause;
       }
     }
-    await this.write(noting(), writing).catch((cause) => {
+    await this.write(observe(), writing).catch((cause) => {
       throw broken ? broken.cause : failure(cause);
     });
   }
 
-  /** Its bytes. Fails if it is removed meanwhile. */
+  /** The bytes of a document. Fails if it is removed meanwhile. */
   read(id: string): AsyncIterable<Buffer> {
-    return documentBytes(this.#database.pool, id);
+    return readDocument(this.#database.pool, id);
   }
 
   /**
-   * Removes what comes before the present checkpoint, the oldest first, until no more than this many bytes of it are
-   * left: checkpoints, each with the lines that follow it. Lines without their base are worth nothing.
+   * Removes checkpoints and their lines before the present checkpoint, oldest first, until at most this many bytes are
+   * left. Lines without their checkpoint are useless.
    */
   async trim(present: string, limit: number): Promise<void> {
     await this.#database.pool`
@@ -143,8 +146,8 @@ export class Documents {
   }
 }
 
-/** The bytes of a document, which is complete. Fails if it is removed meanwhile. */
-export async function* documentBytes(sql: Sql | Tx, id: string): AsyncGenerator<Buffer, void> {
+/** The bytes of a complete document. Fails if it is removed meanwhile. */
+export async function* readDocument(sql: Sql | Tx, id: string): AsyncGenerator<Buffer, void> {
   const next = async (piece: number) => {
     const [row] = await sql`
       select lines, pieces.bytes, documents.bytes as expected from documents
@@ -159,7 +162,7 @@ export async function* documentBytes(sql: Sql | Tx, id: string): AsyncGenerator<
     const bytes = typeof row?.lines === "string" ? Buffer.from(row.lines) : (row?.bytes as Buffer | null | undefined);
     if (!bytes) break;
     left -= bytes.byteLength;
-    // Asked for before this one is looked at.
+    // Requested before this piece is processed.
     coming = next(piece + 1);
     coming.catch(() => {});
     yield bytes;
@@ -169,12 +172,12 @@ export async function* documentBytes(sql: Sql | Tx, id: string): AsyncGenerator<
 
 const newline = 0x0a;
 
-/** Puts bytes together until a piece is full; with `end`, each but the last ends with that byte. */
+/** Collects bytes into full pieces. With `end`, each piece except the last ends with that byte. */
 async function* gather(pieces: AsyncIterable<Uint8Array>, end?: number): AsyncGenerator<Buffer, void> {
   let waiting: Uint8Array[] = [];
   let length = 0;
   for await (const piece of pieces) {
-    // A copy: a stream may fill the same buffer again.
+    // Copied, because a stream may reuse its buffer.
     waiting.push(Uint8Array.from(piece));
     length += piece.byteLength;
     if (length < pieceBytes) continue;
@@ -192,36 +195,36 @@ async function* gather(pieces: AsyncIterable<Uint8Array>, end?: number): AsyncGe
   if (length > 0) yield Buffer.concat(waiting);
 }
 
-/** Contents of the database, and the steps before it may be written to. */
+/** Contents of the database, and the repairs that they need before the next write. */
 interface RecoveredDatabase {
   readonly state: State;
-  /** Its end in the journal, from which later lines continue. */
+  /** Its end in the journal, where later lines continue. */
   readonly lines: JournalLines;
-  /** Undefined if there is none yet. */
+  /** Undefined if there is no checkpoint yet. */
   readonly base: CheckpointDocument | undefined;
-  /** Whether there is none, or rows in it are of an earlier version. */
+  /** Whether a checkpoint is missing, or its rows have an earlier version. */
   readonly isOutdated: boolean;
 }
 
-/** A state that the journal builds on. */
+/** A checkpoint that the journal continues. */
 export interface CheckpointDocument {
   readonly id: string;
-  /** All checkpoints of one lineage are of one state, each with more of the journal in it. */
+  /** All checkpoints of one lineage belong to one state. Each one contains more of the journal. */
   readonly lineage: string;
   readonly bytes: number;
 }
 
-/** A checkpoint as its document says. */
+/** The metadata of a checkpoint, as its document states. */
 export function parseCheckpointDocument({ id, name, bytes }: Readonly<Record<string, unknown>>): CheckpointDocument {
   return { id: id as string, lineage: (name as string).split(".")[0]!, bytes: Number(bytes) };
 }
 
-/** The name of the document of a checkpoint that continues with a lineage. */
-export const checkpointName = (lineage: string, own: string): string => `${lineage}.${own}`;
+/** The document name of a checkpoint that continues a lineage. */
+export const toCheckpointName = (lineage: string, own: string): string => `${lineage}.${own}`;
 
 /**
- * Reads checkpoint and journal of the store of that name, and changes nothing. The checkpoint is not replaced
- * meanwhile: the reader leads, or reads as of one moment.
+ * Reads checkpoint and journal of the store with that name, without changes. The checkpoint is not replaced meanwhile,
+ * because the reader leads or reads one snapshot.
  */
 export async function recover(
   sql: Sql | Tx,
@@ -240,7 +243,7 @@ export async function recover(
   const base = parseCheckpointDocument(found);
   const reader = new DocumentReader(collections, { isSealed: true });
   try {
-    await readChecksummedInto(reader, documentBytes(sql, base.id));
+    await readChecksummedInto(reader, readDocument(sql, base.id));
     const { state, upgrade } = reader;
     const head = parseCheckpointHead(reader.head);
     const lines = new JournalLines({ state, upgrade, after: head.position, shown });

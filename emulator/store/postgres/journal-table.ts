@@ -9,20 +9,20 @@ import { StateFormatError, StoreChangedError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
-/** How many groups are read at a time. */
+/** The number of groups that are read at a time. */
 const groupsAtOnce = 64;
 
 const newline = "\n";
 
 /**
- * The journal as the file that `AppendLog` writes to. A group is one statement, which counts what it has written: nothing
- * when another process leads. So it is durable once it is written, and what was not counted is cut off by `Leadership.renew`.
+ * The journal as a file for `AppendLog`. A group is one statement that counts the written lines and writes nothing when
+ * another process leads. So it is durable after it is written, and `Leadership.renew` deletes lines without a response.
  */
 export class JournalTable implements DiskFile {
   readonly #database: Database;
   readonly #leadership: Leadership;
   readonly #now: () => number;
-  /** The number of the last line that is known to be there. */
+  /** The number of the last line that is known to be stored. */
   durable: number;
   waitingSince: number | undefined;
 
@@ -35,8 +35,8 @@ export class JournalTable implements DiskFile {
 
   async write(bytes: Buffer): Promise<void> {
     const lines = bytes.toString("utf8");
-    const first = numberAt(lines, 0);
-    const last = numberAt(lines, lines.lastIndexOf(newline, lines.length - 2) + 1);
+    const first = parseNumberAt(lines, 0);
+    const last = parseNumberAt(lines, lines.lastIndexOf(newline, lines.length - 2) + 1);
     this.waitingSince = this.#now();
     const { session, shown } = this.#database;
     try {
@@ -45,10 +45,10 @@ export class JournalTable implements DiskFile {
         written as (
           insert into journal (last, first, lines, written_by)
           select ${last}::bigint, ${first}::bigint, ${lines}::text, ${svcVersion} from mine
-          where ${lineExists(session, first - 1)} returning last
+          where ${createLineCheck(session, first - 1)} returning last
         )
         select (select count(*)::int from mine) as mine, (select count(*)::int from written) as written`;
-      if (done!.mine === 0) throw this.#leadership.fencedOff();
+      if (done!.mine === 0) throw this.#leadership.createFencedError();
       if (done!.written === 0) throw createLinesMissingError(shown);
       this.durable = last;
     } finally {
@@ -56,7 +56,7 @@ export class JournalTable implements DiskFile {
     }
   }
 
-  /** They came with the response, or will be cut off. */
+  /** Lines are durable with their response, or are deleted later. */
   async datasync(): Promise<void> {}
   async sync(): Promise<void> {}
   async truncate(): Promise<void> {}
@@ -71,8 +71,8 @@ export class JournalTable implements DiskFile {
   }
 }
 
-/** Whether a line is the last one of a group, or of a checkpoint. */
-export const lineExists = (sql: Sql, line: number): postgres.Fragment => sql`${line}::bigint = coalesce(
+/** Checks that a line is the last one of a group or of a checkpoint. */
+export const createLineCheck = (sql: Sql, line: number): postgres.Fragment => sql`${line}::bigint = coalesce(
   (select last from journal where last = ${line}),
   (select max(last_line) from documents where kind = 'base' and whole))`;
 
@@ -83,19 +83,19 @@ export const createLinesMissingError = (shown: string): StoreChangedError =>
       "memory: svc emulator state export",
   );
 
-const numberAt = (lines: string, at: number): number =>
+const parseNumberAt = (lines: string, at: number): number =>
   Number(/^[0-9a-f]{8} [0-9a-f]{8} (\d{1,15}) /.exec(lines.slice(at, at + 40))?.[1]);
 
 /** Result of one statement. */
 interface Group {
   readonly last: string;
   readonly lines: string;
-  /** The svc that wrote it; null: one that did not say. */
+  /** The version of svc that wrote it. Null if it is unknown. */
   readonly written_by: string | null;
 }
 
-/** All that are behind a line, in order. */
-async function* groupsBehind(sql: Sql | Tx, line: number): AsyncGenerator<Group, void> {
+/** Reads all groups after a line, in order. */
+async function* readGroupsAfter(sql: Sql | Tx, line: number): AsyncGenerator<Group, void> {
   for (let read = line; ; ) {
     const rows = await sql<Group[]>`
       select last, lines, written_by from journal where last > ${read} order by last limit ${groupsAtOnce}`;
@@ -105,8 +105,8 @@ async function* groupsBehind(sql: Sql | Tx, line: number): AsyncGenerator<Group,
   }
 }
 
-/** The lines of a group that are behind a place, as far as each follows the one before. */
-function linesOf(
+/** Parses the lines of a group after a position, as far as each follows the previous one. */
+function parseLines(
   group: string,
   after: LogPosition,
 ): { readonly lines: readonly ParsedLine[]; readonly isDamaged: boolean } {
@@ -117,7 +117,7 @@ function linesOf(
     const end = bytes.indexOf(newline, at);
     const line = parseLine(bytes.subarray(at, end === -1 ? bytes.byteLength : end));
     at = end === -1 ? bytes.byteLength : end + 1;
-    // A group may have begun before the checkpoint was written.
+    // A group may have started before the checkpoint was written.
     if (line && line.number <= number) continue;
     if (!line || line.number !== number + 1 || line.before !== checksum) return { lines, isDamaged: true };
     lines.push(line);
@@ -126,11 +126,11 @@ function linesOf(
   return { lines, isDamaged: false };
 }
 
-/** The lines behind a place, group by group, as far as each follows the one before. */
-export async function* journalLines(sql: Sql | Tx, after: LogPosition): AsyncGenerator<readonly ParsedLine[], void> {
+/** Reads the lines after a position, group by group, as far as each follows the previous one. */
+export async function* readJournal(sql: Sql | Tx, after: LogPosition): AsyncGenerator<readonly ParsedLine[], void> {
   let position = after;
-  for await (const group of groupsBehind(sql, after.number)) {
-    const { lines, isDamaged } = linesOf(group.lines, position);
+  for await (const group of readGroupsAfter(sql, after.number)) {
+    const { lines, isDamaged } = parseLines(group.lines, position);
     yield lines;
     if (isDamaged) return;
     position = lines.at(-1) ?? position;
@@ -141,19 +141,19 @@ interface Replay {
   readonly state: State;
   readonly upgrade: Upgrade;
   readonly after: LogPosition | undefined;
-  /** The number of the last line that is wanted. */
+  /** The number of the last line to apply. */
   readonly last?: number;
-  /** Rows of this very version are not looked at again. */
+  /** Rows of the current version are not validated again. */
   readonly isOwn?: boolean;
   /** The store, for messages. */
   readonly shown: string;
 }
 
-/** Takes the lines of a journal, one after the other, and applies them to a state. */
+/** Applies the lines of a journal to a state, one after the other. */
 export class JournalLines {
   readonly #replay: Replay;
   readonly last: number;
-  /** Number of the last line that was applied. */
+  /** Number of the last applied line. */
   position: LogPosition;
   /** Numbers of the accepted lines. */
   bytes = 0;
@@ -164,12 +164,12 @@ export class JournalLines {
     this.position = replay.after ?? startPosition;
   }
 
-  /** Lines of one group. Fails with StateFormatError if one is missing or damaged. */
+  /** Applies the lines of one group. Fails with StateFormatError if one is missing or damaged. */
   apply(group: string, writtenBy: string | null = null): void {
     const { state, upgrade, isOwn = false } = this.#replay;
     this.bytes += Buffer.byteLength(group);
     const isTrusted = isOwn && !upgrade.needed && writtenBy === svcVersion;
-    const { lines, isDamaged } = linesOf(group, this.position);
+    const { lines, isDamaged } = parseLines(group, this.position);
     for (const { number, checksum, json } of lines) {
       if (number > this.last) return;
       const changes = parseChanges((JSON.parse(json) as { readonly changes?: unknown }).changes);
@@ -190,7 +190,7 @@ export class JournalLines {
 
 /** Applies the lines after a position. */
 export async function replayJournal(sql: Sql | Tx, lines: JournalLines): Promise<void> {
-  for await (const group of groupsBehind(sql, lines.position.number)) {
+  for await (const group of readGroupsAfter(sql, lines.position.number)) {
     lines.apply(group.lines, group.written_by);
     if (lines.position.number >= lines.last) return;
   }

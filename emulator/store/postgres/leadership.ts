@@ -22,83 +22,86 @@ import type { Database, Sql } from "./database.ts";
  */
 
 /**
- * How long a leader may consider itself the leader after its last confirmation; requests in between are not stale. It
- * confirms this many times within.
+ * How long a leader may act after its last confirmation. Requests in that time do not read old data. It confirms this
+ * often within a lease.
  */
 export const defaultLeaseMs = 3_000;
 const beatsPerLease = 6;
 
-/** How long the beat stands still while the lock is free, until another process begins: a leader alive beats before. */
+/**
+ * How long the beat must stand still, while the lock is free, before another process takes over. A live leader beats
+ * earlier.
+ */
 const quietMsWithoutLock = (leaseMs: number): number => (leaseMs * 1.5) / beatsPerLease;
 
-/** How often others look whether it still does. */
+/** How often other processes check the leader. */
 const lookMs = 100;
 
-/** How long it may take to hand over. */
+/** The maximum time for a handover. */
 const releaseMs = 1_000;
 
-/** A process that wants to lead. */
+/** A process that can lead. */
 export interface Candidate {
   /** New at each start of a process. */
   readonly instance: string;
   /** Addresses of its listeners; standbys forward requests to them. */
   readonly address: unknown;
-  /** The token that it was given; undefined: that of the others, or the one made here. */
+  /** The configured token. Undefined to use the token of the other processes, or a new one. */
   readonly token: string | undefined;
-  readonly newToken: () => string;
+  readonly createToken: () => string;
 }
 
-interface Row {
+interface LeadershipRow {
   readonly epoch: string;
   readonly beat: string;
   readonly leader: string | null;
   readonly backend: number | null;
   readonly address: unknown;
   readonly token: string | null;
-  /** Whether the leader leads another database, of which this one is a copy. */
+  /** Whether the leader uses another database, of which this one is a copy. */
   readonly is_copied: boolean;
   /** Time since the beat was last raised, by the server's clock. */
   readonly quiet_ms: number;
 }
 
-interface Options {
+interface LeadershipOptions {
   readonly database: Database;
   readonly wall: WallClock;
   readonly candidate: Candidate;
   readonly leaseMs: number;
 }
 
-/** Addresses of the leader, null: no leader is known; and the token that all processes have. */
+/** Addresses of the leader, or null if no leader is known, and the token of all processes. */
 export type LeaderChangeHandler = (leader: unknown, token: string | null) => void;
 
-/** Ends the waiting for leadership. */
+/** Aborts the wait for leadership. */
 export class CandidacyAbortedError extends Error {
   override readonly name = "CandidacyAbortedError";
 }
 
 export class Leadership {
-  readonly #options: Options;
+  readonly #options: LeadershipOptions;
   readonly token: string;
   #epoch: string;
   #isLocked: boolean;
   /**
-   * Counts the time, too, for which the machine slept: a monotonic clock stands still then, and others begin to lead.
+   * Includes the time for which the machine slept: a monotonic clock stands still then, and other processes take over.
    */
   readonly #now: () => number;
-  /** Time until which no other process can have begun to lead, on that clock. */
+  /** Time until which no other process can have taken over, on that clock. */
   #assuredUntil: number;
   #isLost = false;
   readonly #ended = new AbortController();
   readonly #lost: Promise<void>;
-  #lose: () => void = () => {};
-  /** Until when the one before may believe that it leads. */
+  #resolveLost: () => void = () => {};
+  /** Time until which the previous leader may consider itself the leader. */
   readonly #aloneAt: number;
   #beating: Promise<void>;
-  /** Asked with each beat: since when a commit waits for its response; undefined: none does. */
+  /** Called with each beat. Returns since when a commit waits for its response, or undefined. */
   waitingSince: () => number | undefined = () => undefined;
 
   private constructor(
-    options: Options,
+    options: LeadershipOptions,
     begun: { epoch: string; token: string; isLocked: boolean; sentAt: number; aloneAt: number; now: () => number },
   ) {
     this.#options = options;
@@ -109,7 +112,7 @@ export class Leadership {
     this.#assuredUntil = begun.sentAt + options.leaseMs;
     this.#aloneAt = begun.aloneAt;
     this.#lost = new Promise((resolve) => {
-      this.#lose = resolve;
+      this.#resolveLost = resolve;
     });
     options.database.onSessionEnd(() => {
       this.#isLocked = false;
@@ -118,13 +121,17 @@ export class Leadership {
   }
 
   /**
-   * Resolves once this process leads; `seen` is called repeatedly while another one does, or none yet. Fails with
-   * CandidacyAbortedError when the signal is aborted, and as PostgreSQL fails if it was never reached.
+   * Resolves when this process leads. `seen` is called repeatedly while another process leads, or none yet. Fails with
+   * CandidacyAbortedError when the signal aborts, and with the error of PostgreSQL if it was never reached.
    */
-  static async acquire(options: Options, signal: AbortSignal, tell: LeaderChangeHandler): Promise<Leadership> {
+  static async acquire(
+    options: LeadershipOptions,
+    signal: AbortSignal,
+    tell: LeaderChangeHandler,
+  ): Promise<Leadership> {
     const { database, wall, leaseMs } = options;
-    let seen: (Pick<Row, "epoch" | "beat" | "leader"> & { readonly since: number }) | undefined;
-    /** The leader whose beat was seen to move. */
+    let seen: (Pick<LeadershipRow, "epoch" | "beat" | "leader"> & { readonly since: number }) | undefined;
+    /** The last leader whose beat was seen to move. */
     let alive: string | null = null;
     let isLocked = false;
     database.onSessionEnd(() => {
@@ -134,21 +141,21 @@ export class Leadership {
       if (signal.aborted) throw new CandidacyAbortedError();
       try {
         isLocked ||= await tryLock(database);
-        const row = await rowIn(database);
+        const row = await readRow(database);
         wasReached = true;
         const now = wall.monotonicNow();
         const isFree = row.leader === null || row.is_copied;
         if (seen?.epoch !== row.epoch || seen.beat !== row.beat) {
           if (seen?.leader === row.leader) alive = row.leader;
-          // The leader lives, and has lost its lock, or never had it: it acquires it with its next beat.
+          // The leader is alive without the lock, which it acquires with its next beat.
           if (seen && isLocked && !isFree) isLocked = await unlock(database);
           seen = { ...row, since: now };
         }
         const quietMs = now - seen.since;
-        // More than the lease, in case our clock is faster than the other's.
+        // More than the lease, in case our clock is faster than that of the other process.
         const patienceMs = isLocked ? quietMsWithoutLock(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
         if (isFree ? isLocked : quietMs > patienceMs) {
-          // The previous leader is no longer asked.
+          // The previous leader no longer receives requests.
           tell(null, row.token);
           const begun = await begin(options, row, isLocked);
           if (begun) return new Leadership(options, begun);
@@ -156,7 +163,7 @@ export class Leadership {
         tell(!isFree && alive === row.leader ? row.address : null, row.token);
       } catch (error) {
         if (!wasReached) throw error;
-        // A beat that could not be observed may have moved.
+        // A beat may have moved while it could not be observed.
         seen = undefined;
       }
     }
@@ -166,59 +173,59 @@ export class Leadership {
     return this.#isLost;
   }
 
-  /** Resolves once another process leads. */
+  /** Resolves when another process leads. */
   get lost(): Promise<void> {
     return this.#lost;
   }
 
-  /** Whether no other process can have begun to lead: then reads here are current. */
+  /** Whether no other process can have taken over, so that reads are current. */
   get isAssured(): boolean {
     return !this.#isLost && this.#now() < this.#assuredUntil;
   }
 
-  /** The epoch that is ours, for the statement of a commit. */
+  /** Our epoch, for the statement of a commit. */
   get epoch(): string {
     return this.#epoch;
   }
 
-  /** Resolves once the one that led before cannot take itself for the leader any more. */
-  async whenPreviousLeaseExpired(): Promise<void> {
+  /** Resolves when the previous leader can no longer consider itself the leader. */
+  async waitForPreviousLease(): Promise<void> {
     await this.#options.wall.sleep(this.#aloneAt - this.#now(), this.#ended.signal);
   }
 
   /**
-   * A statement that checks our epoch found another one. That may be a new one of our own, whose response is still on
-   * its way: only a query by name can show that another process leads.
+   * Called when a statement found another epoch. It may be a new one of our own whose response is still on its way.
+   * Only a query by name shows whether another process leads.
    */
-  fencedOff(): StoreFailedError {
+  createFencedError(): StoreFailedError {
     void this.#ask(this.#now()).catch(() => {});
-    return anotherLeads();
+    return createLostError();
   }
 
   #markLost(): StoreFailedError {
     this.#isLost = true;
     this.#ended.abort();
-    this.#lose();
-    return anotherLeads();
+    this.#resolveLost();
+    return createLostError();
   }
 
   /**
-   * The condition of every statement that writes, as a common table `mine`: it has a row if we lead, and keeps it so
-   * until the statement is committed. Each is a statement of its own: the client cannot roll back on a connection that
-   * has ended, and throws where the error cannot be caught.
+   * The condition of every writing statement, as a common table `mine`. It has a row while this process leads, and
+   * locks it until the statement is committed. Each is a statement of its own: the client cannot roll back on a
+   * connection that has ended, and throws where the error cannot be caught.
    */
   get mine(): postgres.Fragment {
     return this.#options.database.pool`mine as (select from leadership where epoch = ${this.#epoch} for share)`;
   }
 
   /**
-   * Begins a new epoch of our own, and cuts the journal off behind a line: lines without a response are gone then, and
-   * never will be there. Fails with StoreFailedError when another process leads.
+   * Starts a new epoch and deletes the journal after a line, so that lines without a response never appear later. Fails
+   * with StoreFailedError when another process leads.
    */
   async renew(lastLine: number): Promise<void> {
     if (this.#isLost) throw this.#markLost();
     const sentAt = this.#now();
-    // By name, not by epoch: when the response to this very statement is lost, the next attempt finds its result.
+    // By name, not by epoch: if the response to this statement is lost, the next attempt finds its result.
     const [row] = await this.#options.database.pool`
       with led as (
         update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp()
@@ -236,25 +243,25 @@ export class Leadership {
     await pool`update leadership set address = ${pool.json(address as never)} where epoch = ${this.#epoch}`;
   }
 
-  /** Hands over: a waiting process begins at once. */
+  /** Hands over, so that a waiting process leads at once. */
   async release(): Promise<void> {
     this.#ended.abort();
     await this.#beating;
     if (this.#isLost) return;
     const { database, wall } = this.#options;
-    const released = async () => {
+    const release = async () => {
       await database.pool`update leadership set leader = null, address = null where epoch = ${this.#epoch}`;
       await database.session`select pg_advisory_unlock_all()`;
     };
-    // If that fails, it ends with our connections, and the lease runs out.
-    await withTimeout(wall, releaseMs, released()).catch(() => {});
+    // If that fails, the lease expires after our connections have ended.
+    await withTimeout(wall, releaseMs, release()).catch(() => {});
   }
 
   async #beat(): Promise<void> {
     const { database, wall, leaseMs } = this.#options;
     const { signal } = this.#ended;
     let asked: Promise<void> | undefined;
-    // Counted in looks, not in time: when we were busy ourselves, the response is there at the next one.
+    // Counted in checks, not in time: if this process was busy, the response is there at the next check.
     let unanswered = 0;
     let stuck = 0;
     for (let waiting: number | undefined; !signal.aborted; await wall.sleep(leaseMs / beatsPerLease, signal)) {
@@ -262,7 +269,7 @@ export class Leadership {
       const since = this.waitingSince();
       stuck = since !== undefined && since === waiting ? stuck + 1 : 0;
       waiting = since;
-      // A response that is this late may never come: a stalled network sends no error.
+      // A response that is this late may never arrive: a stalled network reports no error.
       if (Math.max(unanswered, stuck) > beatsPerLease) {
         database.cut();
         unanswered = 0;
@@ -288,7 +295,7 @@ export class Leadership {
     if (!this.#isLocked) await this.#reacquireLock();
   }
 
-  /** The connection that held the lock has ended; the connection that held it before us is terminated. */
+  /** The connection with the lock has ended. The connection that held it before is terminated. */
   async #reacquireLock(): Promise<void> {
     const { database } = this.#options;
     this.#isLocked = await tryLock(database);
@@ -300,7 +307,7 @@ export class Leadership {
   }
 }
 
-const anotherLeads = (): StoreFailedError => new StoreFailedError("Another process leads this store now");
+const createLostError = (): StoreFailedError => new StoreFailedError("Another process leads this store now");
 
 async function tryLock({ session, schema }: Database): Promise<boolean> {
   const [row] =
@@ -313,32 +320,32 @@ async function unlock({ session, schema }: Database): Promise<false> {
   return false;
 }
 
-/** Distinguishes a database from its copies, as long as they are not of the whole server. */
-const thisDatabase = (sql: Sql): postgres.Fragment => sql`(
+/** Distinguishes a database from its copies, but not from a copy of the whole server. */
+const selectDatabaseId = (sql: Sql): postgres.Fragment => sql`(
   select system_identifier || '/' || pg_database.oid from pg_control_system(), pg_database
   where datname = current_database())`;
 
-async function rowIn({ session }: Database): Promise<Row> {
-  const [row] = await session<Row[]>`
-    select epoch, beat, leader, backend, address, token, database is distinct from ${thisDatabase(session)} as is_copied,
+async function readRow({ session }: Database): Promise<LeadershipRow> {
+  const [row] = await session<LeadershipRow[]>`
+    select epoch, beat, leader, backend, address, token, database is distinct from ${selectDatabaseId(session)} as is_copied,
       (extract(epoch from clock_timestamp() - renewed) * 1000)::float8 as quiet_ms
     from leadership`;
   return row!;
 }
 
 /** Undefined if another process was faster. */
-async function begin({ database, wall, candidate, leaseMs }: Options, row: Row, isLocked: boolean) {
-  const { instance, address, newToken } = candidate;
-  const token = candidate.token ?? row.token ?? newToken();
+async function begin({ database, wall, candidate, leaseMs }: LeadershipOptions, row: LeadershipRow, isLocked: boolean) {
+  const { instance, address, createToken } = candidate;
+  const token = candidate.token ?? row.token ?? createToken();
   const now = createSteadyClock(wall);
   const sentAt = now();
   const [begun] = await database.session`
     update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp(), leader = ${instance},
       backend = ${isLocked ? database.session`pg_backend_pid()` : database.session`backend`},
-      address = ${database.session.json(address as never)}, token = ${token}, database = ${thisDatabase(database.session)}
+      address = ${database.session.json(address as never)}, token = ${token}, database = ${selectDatabaseId(database.session)}
     where epoch = ${row.epoch} returning epoch`;
   if (!begun) return undefined;
-  // By the server's clock, which wrote both times; ours does not know when the previous leader last confirmed its
+  // By the server's clock, which wrote both times. Our clock does not know when the previous leader last confirmed its
   // lease.
   const left =
     row.leader === null || row.is_copied || !isLocked ? 0 : Math.min(leaseMs, Math.max(0, leaseMs - row.quiet_ms));

@@ -10,11 +10,11 @@ import {
   type Store,
   StoreFailedError,
 } from "../port.ts";
-import { byName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
+import { compareByName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 import { Database } from "./database.ts";
 import { Documents, parseCheckpointDocument, recover } from "./documents.ts";
 import { type Candidate, defaultLeaseMs, type LeaderChangeHandler, Leadership } from "./leadership.ts";
-import { type PostgresBlobs, postgresBlobs } from "./postgres-blobs.ts";
+import { createPostgresBlobs, type PostgresBlobs } from "./postgres-blobs.ts";
 import { PostgresLog } from "./postgres-log.ts";
 import { prepareSchema } from "./schema.ts";
 
@@ -24,20 +24,20 @@ export interface PostgresStoreOptions {
   readonly schema: string;
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
-  /** The clock of leases, if it is another one. */
+  /** The clock of the leases (default: the wall clock). */
   readonly leaseWall?: WallClock;
   readonly candidate: Candidate;
-  /** Ends the waiting for leadership. */
+  /** Aborts the wait for leadership. */
   readonly signal?: AbortSignal;
-  /** Called as soon as this process leads, before it has read the state. */
+  /** Called as soon as this process leads, before it reads the state. */
   readonly leads?: (leadership: Leadership) => void;
-  /** Called repeatedly with the present leader, as long as this process waits. */
+  /** Called repeatedly with the present leader while this process waits. */
   readonly seen?: LeaderChangeHandler;
-  /** How long a leader may take itself for one unasked; all processes have the same. */
+  /** How long a leader may act without a confirmation. All processes use the same value. */
   readonly leaseMs?: number;
-  /** A checkpoint is written when the lines behind the last one are more than this and than that one. */
+  /** A checkpoint is written when the lines after the last one exceed both this limit and its size. */
   readonly compactAfterBytes?: number;
-  /** Limit of the stored history of the present state; omitted: none is stored. */
+  /** Size limit of the history. Without it, no history is stored. */
   readonly historyBytes?: number | undefined;
   /** Metadata of each commit. */
   readonly moment?: () => Moment;
@@ -52,12 +52,12 @@ export interface PostgresStore {
   readonly leadership: Leadership;
 }
 
-/** Less than in a file: a new leader reads the lines first. */
+/** Less than for a file, because a new leader reads the lines first. */
 const compactAfterBytes = 16 * 1024 * 1024;
 
 /**
- * Opens a state in PostgreSQL, or begins one, as soon as no other process leads. Fails with StateAccessError and StateFormatError
- * where that cannot be; nothing is changed then.
+ * Opens a state in PostgreSQL, or creates one, as soon as no other process leads. Fails with StateAccessError or
+ * StateFormatError if that is impossible, and then changes nothing.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { url, schema, wall, leaseWall = wall, candidate, leaseMs = defaultLeaseMs } = options;
@@ -73,7 +73,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     );
     options.leads?.(leadership);
     const opened = await openAs(database, leadership, options);
-    await leadership.whenPreviousLeaseExpired();
+    await leadership.waitForPreviousLease();
     return opened;
   } catch (error) {
     await leadership?.release();
@@ -90,13 +90,13 @@ async function openAs(
   const { moment = () => ({}), report = () => {}, historyBytes = 0 } = options;
   const documents = new Documents(database, leadership);
   const found = await recover(database.pool, database.shown, collections);
-  // Unfinished documents will never be finished.
+  // Unfinished documents are removed, because no process completes them.
   await database.pool`with ${leadership.mine} delete from documents using mine where not whole`;
   const { state, lines } = found;
   const { position } = lines;
   let { base } = found;
   let { bytes } = lines;
-  // With the first one, and with every new version, later writes are in the present form.
+  // The first checkpoint, and one for every new version, because later writes have the present form.
   if (!base || found.isOutdated) {
     const at = { position: () => position, past: () => position, moment };
     const before = base && { id: base.id, followedBy: bytes };
@@ -126,52 +126,52 @@ async function openAs(
   log.attach((work) => store.inspect(work));
   return {
     store,
-    blobs: postgresBlobs(database, leadership, documents),
-    snapshotStore: postgresSnapshotStore(database, leadership, documents),
+    blobs: createPostgresBlobs(database, leadership, documents),
+    snapshotStore: createPostgresSnapshotStore(database, leadership, documents),
     leadership,
   };
 }
 
 /** Named documents in the database. */
-function postgresSnapshotStore(
+function createPostgresSnapshotStore(
   { pool }: Pick<Database, "pool">,
   leadership: Leadership,
   documents: Documents,
 ): SnapshotStore {
-  const idOf = async (name: string) => {
+  const findId = async (name: string) => {
     const [found] = isSnapshotName(name)
       ? await pool`select id from documents where kind = 'snapshot' and name = ${name} and whole`
       : [];
     return found?.id as string | undefined;
   };
   return {
-    put: (name, document) => documents.writeGiven(document, { kind: "snapshot", name: () => name }, failure),
+    put: (name, document) => documents.writeGiven(document, { kind: "snapshot", name: () => name }, toWriteError),
     async open(name) {
-      const id = await idOf(name);
+      const id = await findId(name);
       return id === undefined ? undefined : documents.read(id);
     },
     async list() {
       const found = await pool`select name, bytes from documents where kind = 'snapshot' and whole`;
-      return found.map(({ name, bytes }) => ({ name, bytes: Number(bytes), file: undefined })).sort(byName);
+      return found.map(({ name, bytes }) => ({ name, bytes: Number(bytes), file: undefined })).sort(compareByName);
     },
     async remove(name) {
-      const id = await idOf(name);
+      const id = await findId(name);
       if (id === undefined) return false;
       const { count } = await pool`with ${leadership.mine} delete from documents using mine where id = ${id}`.catch(
         (cause) => {
-          throw failure(cause);
+          throw toWriteError(cause);
         },
       );
-      if (count === 0) throw failure(leadership.fencedOff());
+      if (count === 0) throw toWriteError(leadership.createFencedError());
       return true;
     },
   };
 }
 
-const failure = (cause: unknown): StoreFailedError =>
+const toWriteError = (cause: unknown): StoreFailedError =>
   new StoreFailedError(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });
 
-/** The meaning of errors of PostgreSQL, and of the way there, at a start, and what to do. */
+/** The meaning of PostgreSQL and network errors at a start, and their remedies. */
 const meanings = lookupTable<readonly [why: string, next: string, trouble?: StateAccessError["trouble"]]>({
   "28P01": [
     "the password is missing or wrong",
@@ -206,11 +206,11 @@ const meanings = lookupTable<readonly [why: string, next: string, trouble?: Stat
   CONNECTION_CLOSED: ["the server closed the connection", "Try again in a moment. See the server's log.", "temporary"],
 });
 
-/** Throws the error of a start as StateAccessError, in one sentence and with a hint; rejections stay as they are. */
+/** Throws the error of a start as StateAccessError, in one sentence with a hint. Rejections stay unchanged. */
 function explainDatabase(shown: string, cause: unknown): never {
   if (cause instanceof StateFormatError || cause instanceof StateAccessError) throw cause;
   const { message, name, code: given = "" } = cause as NodeJS.ErrnoException;
-  // Node's own words for it, of a server that answers the wish for TLS with a no and then ends.
+  // Node's message when a server declines TLS and then ends the connection.
   const code = message.includes("before secure TLS connection was established") ? "NO_TLS" : given;
   const [why, next, trouble] = meanings[code] ?? [];
   if (why === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;

@@ -6,9 +6,7 @@ import type { Documents } from "./documents.ts";
 import type { Leadership } from "./leadership.ts";
 import { readHistoryStrings } from "./postgres-log.ts";
 
-/**
- * How long bytes are stored that nothing names (the reasons are in `file/blob-collection.ts`), by the server's clock.
- */
+/** How long unreferenced bytes are stored, by the server's clock. The reasons are in `file/blob-collection.ts`. */
 const patience = "30 days";
 
 type NamedInPast = (texts: AsyncIterable<string>) => Promise<ReadonlySet<string>>;
@@ -16,18 +14,18 @@ type NamedInPast = (texts: AsyncIterable<string>) => Promise<ReadonlySet<string>
 /** Uploaded bytes in the database, by their hash. */
 export interface PostgresBlobs extends Blobs {
   /**
-   * Removes what nothing has named for long. Resolves with how many that were. Call it only while nothing is served.
-   * `strings` are those of the history, which are long: they are read only where something would go.
+   * Removes bytes that have been unreferenced for that time. Resolves with their number. Call it only before requests
+   * are served. `strings` are those of the history, which are long: they are read only if something would be removed.
    */
   collect(named: () => Promise<ReadonlySet<string>>, past: NamedInPast): Promise<number>;
 }
 
-export function postgresBlobs(database: Database, leadership: Leadership, documents: Documents): PostgresBlobs {
+export function createPostgresBlobs(database: Database, leadership: Leadership, documents: Documents): PostgresBlobs {
   const { pool } = database;
   return {
     async put(bytes, maxBytes) {
       const { pieces, measured } = measureBlob(bytes, maxBytes);
-      // The same content again replaces itself.
+      // An upload of the same content replaces the same bytes.
       await documents.writeGiven(
         pieces,
         { kind: "blob", name: () => measured().sha256 },

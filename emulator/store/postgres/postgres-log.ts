@@ -7,7 +7,7 @@ import {
   formatCheckpoint,
   maxHeadLength,
 } from "../file/checkpoint-file.ts";
-import { commitLine } from "../file/history-files.ts";
+import { formatCommitLine } from "../file/history-files.ts";
 import { type Segment, StoredHistory } from "../file/stored-history.ts";
 import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
@@ -17,64 +17,64 @@ import { type Collection, type History, type Moment, StoreChangedError, StoreFai
 import type { Database } from "./database.ts";
 import {
   type CheckpointDocument,
-  checkpointName,
   type Documents,
-  documentBytes,
   parseCheckpointDocument,
+  readDocument,
+  toCheckpointName,
 } from "./documents.ts";
 import {
+  createLineCheck,
   createLinesMissingError,
   JournalLines,
   JournalTable,
-  journalLines,
-  lineExists,
+  readJournal,
   replayJournal,
 } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 
-interface Options {
+interface PostgresLogOptions {
   readonly database: Database;
   readonly leadership: Leadership;
   readonly documents: Documents;
-  /** The end of the lines in the database. */
+  /** The position of the last line in the database. */
   readonly position: LogPosition;
-  /** Bytes of the lines behind the checkpoint. */
+  /** Size of the lines after the checkpoint. */
   readonly journalBytes: number;
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
-  /** Limit in bytes of the stored history. */
+  /** Size limit of the history in bytes. */
   readonly historyBytes: number;
   readonly base: CheckpointDocument;
   /** Fields of each line in addition to its changes. */
   readonly moment: () => Moment;
   readonly now: () => number;
-  /** A checkpoint is written when the lines behind the last one are more than this and than that one. */
+  /** A checkpoint is written when the lines after the last one exceed both this limit and its size. */
   readonly compactAfterBytes: number;
   readonly report: (message: string) => void;
 }
 
 type Inspect = <T>(work: (state: State) => T) => Promise<T>;
 
-/** Base and journal in PostgreSQL, in the form that they have in files. */
+/** Checkpoint and journal in PostgreSQL, in the same format as in files. */
 export class PostgresLog implements CommitLog {
   readonly history: History | undefined;
-  readonly #options: Options;
+  readonly #options: PostgresLogOptions;
   readonly #table: JournalTable;
   readonly #journal: AppendLog<StoreFailedError>;
   #inspect: Inspect = () => Promise.reject(new Error("not attached"));
-  #failed: () => void = () => {};
+  #onFailure: () => void = () => {};
   #base: CheckpointDocument;
-  /** Number of bytes written at the time of the checkpoint: earlier positions are negative. */
+  /** The number of bytes written before the checkpoint, so that earlier positions are negative. */
   #baseAt: number;
   readonly #compaction: Compaction;
-  /** Reads and changes of the list of checkpoints: one at a time. */
+  /** Serializes reads and changes of the list of checkpoints. */
   readonly #placing = new Mutex();
-  /** Whether a response is missing to a statement that put another state instead of this one. */
+  /** Whether the response is missing to a statement that replaced the state. */
   #isUncertain = false;
-  /** Found when it was to be written again. */
+  /** Set when another program has changed the contents. */
   #changed: StoreChangedError | undefined;
 
-  constructor(options: Options) {
+  constructor(options: PostgresLogOptions) {
     const { database, leadership, position, base, journalBytes, compactAfterBytes, now, report } = options;
     this.#options = options;
     this.#base = base;
@@ -83,7 +83,7 @@ export class PostgresLog implements CommitLog {
       name: database.shown,
       compactAfterBytes,
       write: (mayGoOn) => this.#compact(mayGoOn),
-      failure: () => this.failure,
+      getFailure: () => this.failure,
       report,
     });
     this.#table = new JournalTable(database, leadership, { durable: position.number, now });
@@ -93,22 +93,22 @@ export class PostgresLog implements CommitLog {
       file: this.#table,
       length: 0,
       position,
-      failure: (reason, cause) =>
+      createError: (reason, cause) =>
         cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause }),
       onFailure: (failure) => {
         const isLasting = leadership.isLost || failure instanceof StoreChangedError;
         const next = isLasting ? "" : ". Pending changes fail. Writing resumes when the database accepts data again";
         report(`${failure.message}${next}`);
-        this.#failed();
+        this.#onFailure();
       },
     });
     if (options.historyBytes > 0) {
       this.history = new StoredHistory({
         ...options,
         place: () => this.#journal.position,
-        flushed: () => this.#journal.waitUntilDurable(),
-        segments: () => postgresSegments(database),
-        undisturbed: (work) => this.#placing.runExclusive(work),
+        waitUntilFlushed: () => this.#journal.waitUntilDurable(),
+        listSegments: () => listPostgresSegments(database),
+        withCheckpointsLocked: (work) => this.#placing.runExclusive(work),
       });
     }
     void leadership.lost.then(() =>
@@ -116,7 +116,7 @@ export class PostgresLog implements CommitLog {
     );
   }
 
-  /** Sets how to read the state while no transaction is open; call it before anything else. */
+  /** Sets how to read the state while no transaction is open. Must be called first. */
   attach(inspect: Inspect): void {
     this.#inspect = inspect;
   }
@@ -126,23 +126,23 @@ export class PostgresLog implements CommitLog {
   }
 
   onFailure(failed: () => void): void {
-    this.#failed = failed;
+    this.#onFailure = failed;
   }
 
-  flushed(): Promise<void> {
+  waitUntilFlushed(): Promise<void> {
     return this.#journal.waitUntilDurable();
   }
 
   append(changes: readonly Change[], cause: string | undefined): Promise<void> {
-    const durable = this.#journal.append(commitLine(changes, cause, this.#options.moment()));
+    const durable = this.#journal.append(formatCommitLine(changes, cause, this.#options.moment()));
     this.#compaction.consider(this.#journal.length - this.#baseAt, this.#base.bytes);
     return durable;
   }
 
   async replace(state: State, past: LogPosition | undefined, moment = this.#options.moment()): Promise<void> {
     this.#compaction.overtake();
-    // A line without changes: so that no line stands for two states, the replaced one and the new one.
-    await this.#journal.append(commitLine([], undefined, this.#options.moment()));
+    // A line without changes, so that no line stands for both the replaced state and the new one.
+    await this.#journal.append(formatCommitLine([], undefined, this.#options.moment()));
     let isPlacing = false;
     try {
       await this.#writeCheckpoint(state, { past: () => past, moment: () => moment, isOther: true }, async () => {
@@ -152,22 +152,22 @@ export class PostgresLog implements CommitLog {
       if (this.failure) throw this.failure;
       const reason = `The store ${this.#options.database.shown} cannot be replaced: ${(cause as Error).message}`;
       if (!isPlacing) throw new StoreFailedError(reason, { cause });
-      // It is unknown which of the two states was stored: the one that continues is written again before anything
-      // follows it.
+      // It is unknown which of the two states was stored, so the present one is written again before anything follows
+      // it.
       this.#isUncertain = true;
       throw this.#journal.fail(reason, cause, true);
     }
   }
 
-  /** Lines without a response are cut off, in a new epoch, in which lines of the previous one can no longer arrive. */
+  /** Lines without a response are deleted in a new epoch, in which lines of the previous one can no longer arrive. */
   async retryWrite(state: State): Promise<boolean> {
     const { leadership, database, report } = this.#options;
     if (leadership.isLost) return false;
-    await this.#compaction.ended();
+    await this.#compaction.waitForEnd();
     try {
       const { durable } = this.#table;
       await leadership.renew(durable);
-      const [found] = await database.pool`select ${lineExists(database.pool, durable)} as is_there`;
+      const [found] = await database.pool`select ${createLineCheck(database.pool, durable)} as is_there`;
       if (found!.is_there !== true) return this.#isChanged();
       if (this.#isUncertain) await this.#writeCheckpoint(state, { isOther: true });
       this.#isUncertain = false;
@@ -189,7 +189,7 @@ export class PostgresLog implements CommitLog {
   }
 
   async close(): Promise<void> {
-    await this.#compaction.ended();
+    await this.#compaction.waitForEnd();
     await this.#journal.waitUntilDurable().catch(() => {});
     await this.#journal.close();
     await this.#options.leadership.release();
@@ -201,12 +201,12 @@ export class PostgresLog implements CommitLog {
     const state = await this.#inspect((current) => current);
     await this.#writeCheckpoint(state, { step: (work) => this.#inspect(work) }, async () => {
       mayGoOn();
-      // The picture shows lines that may still be on their way.
+      // The snapshot may include lines that are still being written.
       await this.#journal.waitUntilDurable();
     });
   }
 
-  /** `isOther`: it differs from the checkpoint and its lines. */
+  /** `isOther`: the state differs from the checkpoint and its lines. */
   async #writeCheckpoint(
     state: State,
     { isOther = false, ...options }: CheckpointOptions & { readonly isOther?: boolean } = {},
@@ -214,7 +214,7 @@ export class PostgresLog implements CommitLog {
   ): Promise<void> {
     let at = this.#journal.position;
     let writtenThen = this.#journal.length;
-    const position = () => {
+    const getPosition = () => {
       at = this.#journal.position;
       writtenThen = this.#journal.length;
       return at;
@@ -226,11 +226,11 @@ export class PostgresLog implements CommitLog {
       await placing();
     };
     try {
-      const document = formatCheckpoint(state, 0, { past: () => at, moment, ...options, position });
+      const document = formatCheckpoint(state, 0, { past: () => at, moment, ...options, position: getPosition });
       const { id, lineage } = this.#base;
       const written = await documents.write(withEnd(document, atEnd), {
         kind: "base",
-        name: (own) => (isOther ? own : checkpointName(lineage, own)),
+        name: (own) => (isOther ? own : toCheckpointName(lineage, own)),
         base: () => ({ lastLine: at.number, before: { id, followedBy: writtenThen - this.#baseAt } }),
       });
       this.#base = parseCheckpointDocument(written);
@@ -252,8 +252,8 @@ async function* withEnd(
   await atEnd();
 }
 
-/** Tables of the history of a state, oldest first; the last one is that of the present checkpoint. */
-async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown">): Promise<Segment[]> {
+/** Lists the segments of the history of a state, oldest first. The last one belongs to the present checkpoint. */
+async function listPostgresSegments({ pool, shown }: Pick<Database, "pool" | "shown">): Promise<Segment[]> {
   const bases = await pool`
     select id, left(lines, ${maxHeadLength}) as beginning from documents join pieces on document = id and piece = 0
     where kind = 'base' and whole order by id`;
@@ -264,9 +264,9 @@ async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown"
     return [
       {
         head,
-        base: () => documentBytes(pool, id),
+        readBase: () => readDocument(pool, id),
         async lines(take) {
-          for await (const lines of journalLines(pool, position)) {
+          for await (const lines of readJournal(pool, position)) {
             for (const line of lines) if (!take(line.json, line)) return;
           }
         },
@@ -279,10 +279,10 @@ async function postgresSegments({ pool, shown }: Pick<Database, "pool" | "shown"
   });
 }
 
-/** All strings of the history, and of the present state: a rewind may need the uploads that they name. */
+/** All strings of the history and of the present state. A rewind may need the uploads that they name. */
 export async function* readHistoryStrings({ pool }: Pick<Database, "pool">): AsyncGenerator<string, void> {
   const bases = await pool`select id from documents where kind = 'base' and whole order by id`;
-  for (const { id } of bases) for await (const bytes of documentBytes(pool, id)) yield bytes.toString("utf8");
+  for (const { id } of bases) for await (const bytes of readDocument(pool, id)) yield bytes.toString("utf8");
   for (let read: string | undefined = "-1"; read !== undefined; ) {
     const [row]: { last: string; lines: string }[] = await pool`
       select last, lines from journal where last > ${read} order by last limit 1`;

@@ -2,18 +2,18 @@ import { svcVersion } from "../../../src/base/version.ts";
 import { StateAccessError, StateFormatError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 
-/** The first supported PostgreSQL: all versions that are still maintained have what it needs. */
+/** The first supported PostgreSQL version. All versions that are still maintained have what the store needs. */
 const oldestServer = 13;
 
 /**
- * Makes the schema where it is missing, and its tables those of today. Fails with StateAccessError or StateFormatError where that
- * cannot be; nothing is changed then.
+ * Creates the schema if it is missing, and migrates its tables. Fails with StateAccessError or StateFormatError if that
+ * is impossible, and then changes nothing.
  */
 export async function prepareSchema(database: Database): Promise<void> {
   await requireServer(database);
-  if ((await versionIn(database.pool, database.schema)) === migrations.length) return;
+  if ((await readVersion(database.pool, database.schema)) === migrations.length) return;
   await database.pool.begin(async (tx) => {
-    // Processes that start at the same time wait for each other.
+    // Serializes processes that start at the same time.
     await tx`select pg_advisory_xact_lock(hashtextextended(${`svc-migrations ${database.schema}`}, 0))`;
     await migrate(database, tx);
   });
@@ -23,7 +23,7 @@ async function requireServer({ pool, shown }: Database): Promise<void> {
   const [server] = await pool<[Server]>`
     select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
       current_setting('server_version') as called`;
-  const problem = serverProblem(server);
+  const problem = findServerProblem(server);
   if (problem !== undefined)
     throw new StateAccessError(`The store ${shown} cannot be used: ${problem}. Nothing was written.`);
 }
@@ -34,16 +34,16 @@ interface Server {
   readonly encoding: string;
 }
 
-/** Why a store cannot be on such a server; undefined if it can. */
-export function serverProblem({ version, called, encoding }: Server): string | undefined {
+/** Explains why a store cannot be on a server. Undefined if it can. */
+export function findServerProblem({ version, called, encoding }: Server): string | undefined {
   if (version < oldestServer * 10_000)
     return `PostgreSQL ${oldestServer} or later is required, but the server is ${called}`;
   if (encoding === "UTF8") return undefined;
   return `the database encoding is ${encoding}, but UTF8 is required (createdb -E UTF8 -T template0)`;
 }
 
-/** The version of the tables; 0 if there are none; undefined if others have put something into the schema. */
-async function versionIn(sql: Sql | Tx, schema: string): Promise<number | undefined> {
+/** Reads the version of the tables: 0 if there are none, undefined if another program uses the schema. */
+async function readVersion(sql: Sql | Tx, schema: string): Promise<number | undefined> {
   const [found] = await sql`
     select count(*) filter (where relname = 'svc_store') > 0 as ours, count(*) > 0 as used
     from pg_class join pg_namespace on pg_namespace.oid = relnamespace where nspname = ${schema}`;
@@ -55,7 +55,7 @@ async function versionIn(sql: Sql | Tx, schema: string): Promise<number | undefi
 }
 
 async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
-  const version = await versionIn(tx, schema);
+  const version = await readVersion(tx, schema);
   const refuse = (why: string): never => {
     throw new StateFormatError(`${why}. Nothing was changed.`, { repairable: false });
   };
@@ -71,7 +71,7 @@ async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
     );
   }
   if (version === 0) {
-    // A user who may not create a schema may be given one.
+    // A user without the right to create a schema may be given one.
     const [given] = await tx`select from pg_namespace where nspname = ${schema}`;
     if (!given) await tx.unsafe(`create schema "${schema}"`);
     await tx.unsafe(`create table svc_store (one boolean primary key default true check (one),
@@ -83,8 +83,8 @@ async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
 }
 
 /**
- * The tables of a store, step by step: each makes those of one version those of the next, and stays as it is once it was
- * released. What the rows of `journal` and the documents hold has versions of its own (`file/format.ts`).
+ * The migrations of the tables. Each one upgrades a version to the next and does not change after its release. The
+ * contents of `journal` and of documents have versions of their own (`file/format.ts`).
  */
 export const migrations: readonly string[] = [
   `

@@ -47,7 +47,7 @@ export async function compare(
   after: Store,
   collections: readonly Collection[],
 ): Promise<StateDifferences> {
-  const [oldContents, newContents] = [await before.contents(), await after.contents()];
+  const [oldContents, newContents] = [await before.readContents(), await after.readContents()];
   try {
     const rows: RowDifference[] = [];
     const mappings: MappingDifference[] = [];

@@ -5,7 +5,7 @@ import type * as z from "zod";
 import { restoreExactNumbers, toPlainNumbers } from "../../base/json.ts";
 import { lookupTable } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
-import { fsErrorReason, isFsError } from "../../files/disk.ts";
+import { getFsErrorReason, isFsError } from "../../files/disk.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
@@ -74,7 +74,7 @@ const readErrorMessages = lookupTable<string>({ ENOENT: "no such file", EACCES: 
 /** Converts a read error to a UsageError. */
 export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
   const why =
-    readErrorMessages[cause.code ?? ""] ?? (isFsError(cause) ? fsErrorReason(cause) : (cause.code ?? cause.message));
+    readErrorMessages[cause.code ?? ""] ?? (isFsError(cause) ? getFsErrorReason(cause) : (cause.code ?? cause.message));
   throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });
 }
 

@@ -5,14 +5,14 @@ import { findClaim } from "../replay/claims.ts";
 import { matchPieces } from "../replay/compare-text.ts";
 import type { Change, Observations, ObservedRule } from "./observations.ts";
 
-/** A response as the emulator has made it: headers are name, value, name, value. */
+/** A response of the emulator. Its headers are a flat list of names and values. */
 interface ObservableResponse {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: string | undefined;
 }
 
-/** Changes what the emulator says to what was observed. */
+/** Changes responses and webhooks of the emulator to match the observations. */
 export class Observer {
   readonly observations: Observations;
   readonly #byOperation = new Map<string, ObservedRule[]>();
@@ -30,11 +30,11 @@ export class Observer {
       .find((one) => one !== undefined);
   }
 
-  /** The response as observed, with the rules that changed it; undefined: none does. */
-  response(
+  /** Returns the response as observed, with the rules that changed it. Undefined if no rule applies. */
+  applyToResponse(
     operation: Operation,
     response: ObservableResponse,
-  ): { readonly response: ObservableResponse; readonly rules: readonly ObservedRule[] } | undefined {
+  ): { readonly applyToResponse: ObservableResponse; readonly rules: readonly ObservedRule[] } | undefined {
     const all = this.#byOperation.get(operation.id);
     if (!all) return undefined;
     const document = response.body === undefined ? undefined : tryParseJson(response.body);
@@ -52,16 +52,16 @@ export class Observer {
         isChanged = true;
       }
     }
-    return { response: { status, headers, body: isChanged ? JSON.stringify(changed) : response.body }, rules };
+    return { applyToResponse: { status, headers, body: isChanged ? JSON.stringify(changed) : response.body }, rules };
   }
 
-  /** Whether the activity has no webhook. */
+  /** Whether the service sends no webhook for the activity. */
   isSilent(activity: string): boolean {
     return this.#silent.has(activity);
   }
 
-  /** The body of a webhook. */
-  webhookBody(activity: string, body: string): string {
+  /** Amends the body of a webhook. */
+  amendBody(activity: string, body: string): string {
     const rules = (this.#byOperation.get(`webhook ${activity}`) ?? []).filter(
       ({ change }) => !["header", "spell", "silence"].includes(change.to),
     );
@@ -69,8 +69,8 @@ export class Observer {
     return spell(rules.length === 0 ? body : JSON.stringify(document), this.#spelling);
   }
 
-  /** The headers of a webhook, without its signature. */
-  webhookHeaders(activity: string, headers: Readonly<Record<string, string>>): Record<string, string> {
+  /** Amends the headers of a webhook, without its signature. */
+  amendHeaders(activity: string, headers: Readonly<Record<string, string>>): Record<string, string> {
     const made: Record<string, string> = { ...headers };
     for (const { path, change } of this.#byOperation.get(`webhook ${activity}`) ?? []) {
       if (change.to !== "header") continue;
@@ -99,7 +99,7 @@ function withHeader(headers: readonly string[], name: string, value: string | un
   return value === undefined ? kept : [...kept, name, value];
 }
 
-/** The document with a change made at every place that a path leads to. */
+/** Returns the document with a change at every position of a path. */
 function applyAt(document: unknown, path: string, change: Change): unknown {
   const keys = path === "" ? [] : path.replaceAll("[]", ".[]").replace(/^\./, "").split(".");
   return walk(document, keys, change);
@@ -117,7 +117,7 @@ function walk(value: unknown, keys: readonly string[], change: Change): unknown 
   if (isLast && change.to === "remove")
     return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
   if (!Object.hasOwn(value, key)) return isLast && change.to === "set" ? { ...value, [key]: change.value } : value;
-  // `fromEntries` preserves a key named __proto__ like any other.
+  // Unlike an assignment, `fromEntries` preserves a key named __proto__.
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [name, name === key ? walk(inner, rest, change) : inner]),
   );
@@ -168,7 +168,7 @@ function orderKeys(value: Record<string, unknown>, keys: readonly string[]): Rec
   return Object.fromEntries(entries.sort((a, b) => a.rank - b.rank).map(({ entry }) => entry));
 }
 
-/** A time in another form: `9999-99-99T99:99:99.999Z`. */
+/** Formats a time like a pattern: `9999-99-99T99:99:99.999Z`. */
 function formatTime(value: string, format: string): string {
   const ms = Date.parse(value);
   if (Number.isNaN(ms)) return value;

@@ -9,12 +9,12 @@ import { replayOnEmulator, type StartReplayEmulator } from "../replay/replay.ts"
 import { buildReport } from "../report.ts";
 import { deriveObservations, Observations } from "./observations.ts";
 
-/** File of the data that a replay has derived from a corpus. */
+/** The file of the data that a replay has derived from a corpus. */
 const observationsName = "observations.json";
 /** Another version of svc may differ from the corpus in other ways. */
 const Stored = Observations.extend({ svc: z.literal(svcVersion), corpus: z.string() });
 
-/** Reads a corpus, and what follows from it: as the last replay stored it, else by a replay now. */
+/** Reads the observations of a corpus: the stored ones of the last replay, or those of a new replay. */
 export async function loadObservations(
   folder: string,
   startEmulator: StartReplayEmulator,

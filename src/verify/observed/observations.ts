@@ -9,7 +9,7 @@ import { findOperationById } from "../replay/claims.ts";
 import { describeTimeFormat, isTime } from "../replay/compare-text.ts";
 import type { ReportedDifference, VerifyReport } from "../report.ts";
 
-/** How a response or a webhook of the emulator is changed, so that it is as the service was observed. */
+/** How a response or a webhook of the emulator is changed to match the observed service. */
 const Change = z.discriminatedUnion("to", [
   z.strictObject({ to: z.literal("status"), status: z.int().min(200).max(599) }),
   z.strictObject({ to: z.literal("set"), value: z.unknown() }),
@@ -30,7 +30,7 @@ export type Change = z.infer<typeof Change>;
 
 /** An observation that replaces an assumption. */
 const ObservedRule = z.strictObject({
-  /** Id of the difference that it comes from. */
+  /** Id of the difference that led to it. */
   id: z.string(),
   /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
   claim: z.string(),
@@ -52,7 +52,7 @@ export const Observations = z.strictObject({
 });
 export type Observations = Readonly<z.infer<typeof Observations>>;
 
-/** Derives changes from the results of a replay. */
+/** Derives observations from the results of a replay. */
 export function deriveObservations(report: VerifyReport, corpus: Corpus): Observations {
   const rules: ObservedRule[] = [];
   const rejected: Observations["rejected"] = [];
@@ -73,7 +73,7 @@ export function deriveObservations(report: VerifyReport, corpus: Corpus): Observ
   return { rules, rejected, seen: Object.fromEntries(seen) };
 }
 
-/** How an observation contradicts the specification; undefined: it does not. */
+/** Explains how an observation contradicts the specification. Undefined if it does not. */
 function findContradiction(
   { kind, path, basis, operation, claim, recorded, file }: ReportedDifference,
   corpus: Corpus,
@@ -115,7 +115,7 @@ const isAt = (issue: { readonly code: string; readonly path: readonly PropertyKe
     .join(".")
     .replaceAll(".[]", "[]") === path;
 
-/** The change, or the reason why there is none. */
+/** Returns the change, or the reason why there is none. */
 function deriveChange(difference: ReportedDifference, delivered: ReadonlySet<string | undefined>): Change | string {
   const { kind, path, pairs } = difference;
   const [first] = pairs;
@@ -180,7 +180,7 @@ function deriveMap(pairs: Pairs): Change | string {
   return { to: "map", pairs: [...map.values()] };
 }
 
-/** Quotes in errors: they are in the same order in both strings. */
+/** Quoted parts in errors, in the same order in both strings. */
 const quoted = /"[^"]*"|'[^']*'|\b[A-Z]{1,5}-\d+\b|\d+|\bqx[a-x]{7}\b/gi;
 
 function deriveTemplate(from: string, to: string): Change {

@@ -1,19 +1,19 @@
 import { isObject, toFields } from "../../base/object.ts";
 import type { JsonSchema } from "../../derive/fields.ts";
 import type { CorpusExchange } from "../corpus.ts";
-import { headerOf, type RecordedResponse } from "../exchange.ts";
+import { getHeader, type RecordedResponse } from "../exchange.ts";
 import { isStandInToken } from "../stand-ins.ts";
 import type { DifferenceKind, FoundDifference } from "./compare.ts";
 import { describeTimeFormat, isTime } from "./compare-text.ts";
 
-// A service holds other contracts and people than when it was recorded, or it is another service. What can be compared is
-// what does not depend on them: statuses, failures, and the shape of what it shows.
+// A service has other contracts and people than during the recording, or is another service. Only what does not depend
+// on them can be compared: statuses, failures, and the shape of responses.
 
 /**
- * Why a recorded request is not sent to a service. `credentials` are those of the profile for its operation, `unlinked` is
- * an identifier in it that no response of the service has shown.
+ * Explains why a recorded request is not sent to a service. `credentials` are those of the profile for its operation;
+ * `unlinked` is an identifier in it that no response of the service has shown.
  */
-export function whyNotSent(
+export function explainUnsent(
   { callee, request, response }: CorpusExchange,
   credentials: Readonly<Record<string, string>>,
   unlinked: string | undefined,
@@ -21,17 +21,17 @@ export function whyNotSent(
   if (!/^(?:GET|HEAD)$/.test(request.method))
     return "it may change something, and only reads are replayed against a service";
   if (callee === "storage") return "the file is not one of this service";
-  if (headerOf(request, "user-email") !== undefined) return "it acts as a user, whose address is a stand-in";
+  if (getHeader(request, "user-email") !== undefined) return "it acts as a user, whose address is a stand-in";
   const needed = ["client-id", "x-cluster-key", "authorization"].find(
-    (name) => headerOf(request, name) !== undefined && credentials[name] === undefined,
+    (name) => getHeader(request, name) !== undefined && credentials[name] === undefined,
   );
   if (needed !== undefined && response.status !== 401) return `the profile has no ${needed} for it`;
   const isStandIn = unlinked !== undefined && isStandInToken(unlinked);
   return isStandIn && !isMissing(response) ? "its identifier is a stand-in" : undefined;
 }
 
-/** Why the response of a service cannot be compared with the recorded one. */
-export function whyIncomparable(
+/** Explains why the response of a service cannot be compared with the recorded one. */
+export function explainIncomparable(
   recorded: RecordedResponse,
   actual: RecordedResponse,
   unlinked: string | undefined,
@@ -47,37 +47,37 @@ export function whyIncomparable(
   return isForbidden ? "the credentials of the profile are not allowed to see it (403)" : undefined;
 }
 
-/** A difference as a change since the recording: what only the service has now was added. */
+/** Expresses a difference as a change since the recording: a field that only the service has was added. */
 export const toChange = (difference: FoundDifference): FoundDifference => {
   const { kind } = difference;
   return { ...difference, kind: kind === "added" ? "absent" : kind === "absent" ? "added" : kind };
 };
 
-/** Whether a service did not work when it was recorded, or does not now: that says nothing about its rules. */
+/** Whether a service failed during the recording or fails now, which reveals nothing about its rules. */
 export const isUnavailable = ({ status }: RecordedResponse): boolean =>
   status === 429 || (status >= 500 && status !== 501);
 
 const isMissing = ({ status }: RecordedResponse): boolean => status === 404 || status === 410;
 
-/** What a document has at one path, such as `results[].id`, in all items of the lists around it. */
+/** The field at one path of a document, such as `results[].id`, in all items of the lists around it. */
 interface Field {
   /** Path of the object or list around it. */
   readonly parent: string;
-  /** `null` apart, which is a state of most fields. */
+  /** Whether it was `null`, which most fields can be. */
   readonly types: Set<string>;
-  /** All values but objects, lists and `null`. */
+  /** All values except objects, lists and `null`. */
   readonly values: unknown[];
-  /** Of the first object. */
+  /** The keys of the first object. */
   keys?: readonly string[];
 }
 
-/** Numbers that follow from the request, whatever a service holds. */
+/** Numbers that follow from the request and not from the data of the service. */
 const fixedNumber = /(?:^|\.)(?:limit|offset|page_size|per_page)$/;
 
 /**
- * Compares documents of one kind about other things: types, fields, the spelling of enumerations and times, and the order
- * of keys. Where the declaration leaves a field out or lets it be `null`, that says nothing. `incomparable` is called with
- * what cannot be compared.
+ * Compares documents of the same kind with different data: types, fields, the spelling of enumerations and times, and
+ * the order of keys. A field that the declaration allows to be absent or `null` is not a difference. `incomparable` is
+ * called for parts that cannot be compared.
  */
 export function compareShapes(
   recorded: unknown,
@@ -106,39 +106,41 @@ export function compareShapes(
 }
 
 function compareFields(path: string, was: Field, is: Field, declaration: Declaration): FoundDifference[] {
-  const differ = (kind: DifferenceKind, recorded = pickExample(was), replayed = pickExample(is)): FoundDifference[] => [
-    { kind, path, recorded, replayed },
-  ];
+  const createDifference = (
+    kind: DifferenceKind,
+    recorded = pickExample(was),
+    replayed = pickExample(is),
+  ): FoundDifference[] => [{ kind, path, recorded, replayed }];
   if (was.types.size === 0 || is.types.size === 0)
-    return was.types.size === is.types.size || declaration.isNullable(path) ? [] : differ("type");
-  if (![...was.types].some((type) => is.types.has(type))) return differ("type");
+    return was.types.size === is.types.size || declaration.isNullable(path) ? [] : createDifference("type");
+  if (![...was.types].some((type) => is.types.has(type))) return createDifference("type");
   if (was.keys && is.keys) {
     const common = was.keys.filter((key) => is.keys!.includes(key));
     const order = is.keys.filter((key) => common.includes(key));
-    return common.join() === order.join() ? [] : differ("order", was.keys, is.keys);
+    return common.join() === order.join() ? [] : createDifference("order", was.keys, is.keys);
   }
   const [old] = was.values;
   const [now] = is.values;
   if (old === undefined || now === undefined) return [];
-  const declared = declaration.values(path);
-  const undeclared = ({ values }: Field) => values.find((value) => !declared!.includes(value));
-  if (declared && (undeclared(was) === undefined) !== (undeclared(is) === undefined))
-    return differ("enumeration", undeclared(was) ?? old, undeclared(is) ?? now);
+  const declared = declaration.listValues(path);
+  const findUndeclared = ({ values }: Field) => values.find((value) => !declared!.includes(value));
+  if (declared && (findUndeclared(was) === undefined) !== (findUndeclared(is) === undefined))
+    return createDifference("enumeration", findUndeclared(was) ?? old, findUndeclared(is) ?? now);
   const formats = [was, is].map(({ values }) =>
     values.map((value) => (isTime(String(value)) ? describeTimeFormat(String(value)) : "")),
   );
   if (!formats.flat().includes("") && !formats[0]!.some((format) => formats[1]!.includes(format)))
-    return differ("time-format");
-  return fixedNumber.test(path) && old !== now ? differ("value") : [];
+    return createDifference("time-format");
+  return fixedNumber.test(path) && old !== now ? createDifference("value") : [];
 }
 
-/** A value of a field, for a report. */
+/** Formats a value of a field for a report. */
 function pickExample({ types, values }: Field): unknown {
   const [type] = types;
   return values[0] ?? (type === undefined ? null : type === "array" ? [] : {});
 }
 
-/** The fields of a document by their paths. The keys of a dictionary are data, and are not among them. */
+/** Lists the fields of a document by their paths. The keys of a dictionary are data and are not listed. */
 function collectFields(document: unknown, declaration: Declaration): Map<string, Field> {
   const fields = new Map<string, Field>();
   const walk = (value: unknown, path: string, parent: string): void => {
@@ -157,7 +159,7 @@ function collectFields(document: unknown, declaration: Declaration): Map<string,
   return fields;
 }
 
-/** What is declared about the fields of a response. */
+/** The declared fields of a response. */
 class Declaration {
   readonly #root: JsonSchema;
 
@@ -167,44 +169,46 @@ class Declaration {
 
   isOptional(path: string): boolean {
     const key = splitPath(path).at(-1)!;
-    const parents = this.#at(splitPath(path).slice(0, -1));
-    const isDeclared = this.#at(splitPath(path)).length > 0;
+    const parents = this.#findSchemas(splitPath(path).slice(0, -1));
+    const isDeclared = this.#findSchemas(splitPath(path)).length > 0;
     return isDeclared && parents.some(({ required }) => !((required ?? []) as readonly string[]).includes(key));
   }
 
   isNullable(path: string): boolean {
-    const schemas = this.#at(splitPath(path));
+    const schemas = this.#findSchemas(splitPath(path));
     return schemas.length === 0 || schemas.some(({ type }) => type === undefined || type === "null");
   }
 
   isDictionary(path: string): boolean {
-    return this.#at(splitPath(path)).some(({ type, properties }) => type === "object" && properties === undefined);
+    return this.#findSchemas(splitPath(path)).some(
+      ({ type, properties }) => type === "object" && properties === undefined,
+    );
   }
 
-  /** The values of an enumeration; undefined: any. */
-  values(path: string): readonly unknown[] | undefined {
-    const schemas = this.#at(splitPath(path)).filter(({ type }) => type !== "null");
+  /** The values of an enumeration. Undefined if any value is allowed. */
+  listValues(path: string): readonly unknown[] | undefined {
+    const schemas = this.#findSchemas(splitPath(path)).filter(({ type }) => type !== "null");
     const values = schemas.map(({ enum: all, const: only }) => all ?? (only === undefined ? undefined : [only]));
     return values.length === 0 || values.includes(undefined) ? undefined : (values.flat() as unknown[]);
   }
 
-  /** The schemas at a path, one for each type that it may have. */
-  #at(keys: readonly string[]): readonly JsonSchema[] {
+  /** The schemas at a path, one for each possible type. */
+  #findSchemas(keys: readonly string[]): readonly JsonSchema[] {
     return keys.reduce<readonly JsonSchema[]>(
       (schemas, key) =>
         schemas
           .map(({ items, properties }) => (key === "[]" ? items : toFields(properties)[key]) as JsonSchema | undefined)
-          .flatMap((schema) => (schema ? this.#alternatives(schema) : [])),
-      this.#alternatives(this.#root),
+          .flatMap((schema) => (schema ? this.#listAlternatives(schema) : [])),
+      this.#listAlternatives(this.#root),
     );
   }
 
-  #alternatives(schema: JsonSchema): readonly JsonSchema[] {
+  #listAlternatives(schema: JsonSchema): readonly JsonSchema[] {
     const union = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined;
-    if (union) return union.flatMap((one) => this.#alternatives(one));
+    if (union) return union.flatMap((one) => this.#listAlternatives(one));
     if (typeof schema.$ref === "string") {
       const steps = schema.$ref.split("/").slice(1);
-      return this.#alternatives(steps.reduce<JsonSchema>((at, step) => toFields(at[step]), this.#root));
+      return this.#listAlternatives(steps.reduce<JsonSchema>((at, step) => toFields(at[step]), this.#root));
     }
     return [schema.type].flat().map((type) => ({ ...schema, type }));
   }

@@ -6,7 +6,7 @@ import { registry } from "../../api/registry.ts";
 import { buildSample, collectFailures } from "../../derive/openapi/operations.ts";
 import { matchPieces } from "./compare-text.ts";
 
-/** The emulator's claims about the service: how an operation, or one of its failures, responds. */
+/** A claim of the emulator about the service: how an operation, or one of its failures, responds. */
 export interface Claim {
   /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Claim {
 
 const declared: readonly Operation[] = registry;
 
-/** An operation by its id, if it is one of the services. */
+/** Finds an operation of the services by its id. */
 export const findOperationById = (id: string | undefined): Operation | undefined =>
   id === undefined ? undefined : declared.find((one) => one.id === id);
 
@@ -36,7 +36,7 @@ const createClaim = (operation: string, failure: FailureCode | undefined, basis:
   decisions: findDecisions(basis),
 });
 
-/** The claim that a response of this status and body belongs to. */
+/** The claim for a response with this status and body. */
 export function findClaim(operation: Operation, status: number, body: unknown): Claim {
   const failure = status < 400 ? undefined : findFailure(operation, status, body);
   return createClaim(operation.id, failure, failure === undefined ? operation.basis : catalogue[failure].basis);
@@ -56,7 +56,7 @@ export const listClaims = (): Claim[] =>
       ...collectFailures(operation).map((code) => createClaim(operation.id, code, catalogue[code].basis)),
     ]);
 
-/** The declared failure that has this status, and these words if several do. */
+/** Finds the declared failure with this status. If several have it, the message decides. */
 function findFailure(operation: Operation, status: number, body: unknown): FailureCode | undefined {
   const codes = [...new Set([...collectFailures(operation), ...operation.service.failures])].filter(
     (code) => catalogue[code].status === status,
@@ -68,7 +68,7 @@ function findFailure(operation: Operation, status: number, body: unknown): Failu
   );
 }
 
-/** Whether a body has the form and the words of a sample, whose `<names>` match anything. */
+/** Whether a body has the form and the messages of a sample, whose `<names>` match anything. */
 function matchesSample(sample: unknown, body: unknown): boolean {
   if (typeof sample === "string") {
     if (typeof body !== "string") return false;

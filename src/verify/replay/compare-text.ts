@@ -4,19 +4,22 @@ import type { Links } from "./links.ts";
 
 export type TextDifference = "wording" | "enumeration" | "value" | "time-format" | "time";
 
-/** Pieces of a recorded text that may differ in a replay. */
+/** Parts of a recorded string that may differ in a replay. */
 const volatile =
   /https?:\/\/[^/\s"'?#]{1,255}|(?<![\w.-])eyJ[\w.-]+|qx[a-x]{9}@qx[a-x]{7}\.example|\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?|(?<![A-Za-z0-9])(?:safe|5afe)[A-Za-z0-9+/_=-]*|\b[A-Z]{1,5}-\d{1,20}\b|\bqx[a-x]{7}\b|\d{1,40}/gi;
 
 /** Times may differ by the duration of a request. */
 const toleranceMs = 5_000;
 
-/** `9999-99-99T99:99:99.999Z`: how a time is written. */
+/** Formats a time as a pattern: `9999-99-99T99:99:99.999Z`. */
 export const describeTimeFormat = (time: string): string => time.replace(/\d/g, "9");
 export const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
 
-/** How a string of a replay differs from the recorded one; undefined: not at all. What may differ becomes a link. */
+/**
+ * Explains how a string of a replay differs from the recorded one. Undefined if it does not. Parts that may differ
+ * become links.
+ */
 export function compareText(
   recorded: string,
   actual: string,
@@ -30,7 +33,7 @@ export function compareText(
     values.has(recorded) || values.has(actual) ? "enumeration" : isFailure ? "wording" : "value";
   if (/^https?:\/\//.test(recorded) !== /^https?:\/\//.test(actual)) return unlike;
   const { pieces, rest } = splitVolatile(recorded);
-  const found = matchPieces(actual, rest, pieces.map(kindOf));
+  const found = matchPieces(actual, rest, pieces.map(getKind));
   if (!found) return /^https?:\/\//.test(recorded) && linkUrl(recorded, actual, links) ? undefined : unlike;
   for (const [at, piece] of pieces.entries()) {
     if (!isSamePiece(piece, found[at]!, links, /^https?:\/\//.test(recorded))) return unlike;
@@ -40,7 +43,7 @@ export function compareText(
   return undefined;
 }
 
-/** A recorded text as pieces that may differ, and the text around them. Consecutive words are one piece. */
+/** Splits a recorded string into parts that may differ and the text around them. Consecutive words are one part. */
 function splitVolatile(text: string): { readonly pieces: readonly string[]; readonly rest: readonly string[] } {
   const pieces: string[] = [];
   const rest = [""];
@@ -62,7 +65,7 @@ function splitVolatile(text: string): { readonly pieces: readonly string[]; read
   return { pieces, rest };
 }
 
-function kindOf(piece: string): PieceKind {
+function getKind(piece: string): PieceKind {
   if (/^https?:/.test(piece)) return "origin";
   if (/^\d+$/.test(piece)) return "digits";
   if (/^[A-Z]{1,5}-\d+$/.test(piece)) return "id";
@@ -73,10 +76,10 @@ function kindOf(piece: string): PieceKind {
 
 function isSamePiece(recorded: string, actual: string, links: Links, isUrl: boolean): boolean {
   if (recorded === actual) return true;
-  if (/^\d+$/.test(recorded)) return isUrl || links.number("", Number(recorded)) === Number(actual);
+  if (/^\d+$/.test(recorded)) return isUrl || links.findNumber("", Number(recorded)) === Number(actual);
   if (isTime(recorded)) return compareTimes(recorded, actual, links) === undefined;
   if (/^[A-Z]{1,5}-\d+$/.test(recorded)) return recorded.split("-")[0] === actual.split("-")[0];
-  // Both derive from the request: another word, or another case of it, is not the same.
+  // Both derive from the request, so another word, or another case of it, is a difference.
   const words = recorded.split(/[ ,.-]+/);
   if (words.every(isStandInWord)) return !actual.split(/[ ,.-]+/).some(isStandInWord);
   return !recorded.includes("@") || !/qx[a-x]{9}@/i.test(actual);
@@ -91,16 +94,16 @@ function compareTimes(recorded: string, actual: string, links: Links): TextDiffe
   return undefined;
 }
 
-/** URLs of the same path with other parameters: signed ones, of another signature scheme, too. */
+/** URLs with the same path and other parameters, such as signed ones, even of another signature scheme. */
 function linkUrl(recorded: string, actual: string, links: Links): boolean {
-  const namesOf = (url: string) => [...new URLSearchParams(url.split("?")[1] ?? "").keys()].sort().join();
+  const listNames = (url: string) => [...new URLSearchParams(url.split("?")[1] ?? "").keys()].sort().join();
   const isSigned = /[?&][\w-]*(?:signature|token|sig|expires)/i.test(recorded);
-  if (!isSigned || namesOf(recorded) !== namesOf(actual)) return false;
+  if (!isSigned || listNames(recorded) !== listNames(actual)) return false;
   links.linkText(recorded, actual);
   return true;
 }
 
-/** A part of a pattern. */
+/** One part of a pattern. */
 type PieceKind = "digits" | "id" | "time" | "uuid" | "token" | "origin" | "text";
 
 const forms: Readonly<Record<Exclude<PieceKind, "text">, RegExp>> = {
@@ -113,8 +116,8 @@ const forms: Readonly<Record<Exclude<PieceKind, "text">, RegExp>> = {
 };
 
 /**
- * Matches a string that consists of literal parts and of pieces between them, `literals[0] piece[0] literals[1] …`.
- * Resolves with the pieces; undefined if the text is another. A piece of free text is as short as it can be.
+ * Matches a string that consists of literal parts with other parts between them, `literals[0] piece[0] literals[1] …`.
+ * Returns the parts between them, or undefined if the string does not match. A free text part is as short as possible.
  */
 export function matchPieces(
   text: string,

@@ -22,7 +22,7 @@ export type DifferenceKind =
 /** One position at which a replay differs from the recording. */
 export interface FoundDifference {
   readonly kind: DifferenceKind;
-  /** `contract_status`, `results[].id`, `header location`; empty: the whole. */
+  /** `contract_status`, `results[].id`, `header location`, or empty for the whole document. */
   readonly path: string;
   readonly recorded: unknown;
   readonly replayed: unknown;
@@ -30,20 +30,20 @@ export interface FoundDifference {
 
 export interface CompareContext {
   readonly links: Links;
-  /** Resource of the operation, which its own `id` belongs to. */
+  /** Resource of the operation. Its own `id` belongs to it. */
   readonly resource: string;
   readonly isFailure: boolean;
   /** Called with the reason why a part of a response cannot be compared. */
-  readonly incomparable: (reason: string) => void;
-  /** Whether the lists of a service are compared, which has other items. */
+  readonly onIncomparable: (reason: string) => void;
+  /** Whether the lists come from a service, which has other items. */
   readonly hasOtherItems: boolean;
-  /** Whether an identifier was there before the recording. */
+  /** Whether an identifier existed before the recording. */
   readonly isOlder: (id: string) => boolean;
 }
 
 const joinPath = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
 const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
-const keyOf = (path: string): string => path.replace(/\[\]/g, "").split(".").at(-1) ?? "";
+const getKey = (path: string): string => path.replace(/\[\]/g, "").split(".").at(-1) ?? "";
 /** Fields that count the items of a list. */
 export const countKey = /^(?:total|total_results|count|total_count|page|pages|total_pages|has_more|next|previous)$/;
 
@@ -59,7 +59,7 @@ export function compareValues(
   if (Array.isArray(recorded)) return compareArrays(recorded, actual as unknown[], path, context);
   if (isObject(recorded)) return compareObjects(recorded, actual as Record<string, unknown>, path, context);
   if (recorded === actual) {
-    if (typeof recorded === "number" && isIdKey(keyOf(path)))
+    if (typeof recorded === "number" && isIdKey(getKey(path)))
       context.links.linkNumber(findScope(path, context.resource), recorded, recorded);
     return [];
   }
@@ -84,11 +84,11 @@ function compareNumbers(
   path: string,
   { links, resource }: CompareContext,
 ): FoundDifference[] {
-  const key = keyOf(path);
+  const key = getKey(path);
   const difference: FoundDifference = { kind: "value", path, recorded, replayed: actual };
   if (isIdKey(key)) {
     const scope = findScope(path, resource);
-    const known = links.exactNumber(scope, recorded);
+    const known = links.findExactNumber(scope, recorded);
     links.linkNumber(scope, recorded, actual);
     return known === undefined || known === actual ? [] : [difference];
   }
@@ -105,14 +105,14 @@ function compareObjects(
   path: string,
   context: CompareContext,
 ): FoundDifference[] {
-  const keyFor = (key: string): string => (Object.hasOwn(actual, key) ? key : (context.links.text(key) ?? key));
+  const findKey = (key: string): string => (Object.hasOwn(actual, key) ? key : (context.links.findText(key) ?? key));
   const keys = Object.keys(recorded);
-  const common = keys.filter((key) => Object.hasOwn(actual, keyFor(key)));
-  const taken = new Set(common.map(keyFor));
-  const added = keys.filter((key) => !Object.hasOwn(actual, keyFor(key)));
+  const common = keys.filter((key) => Object.hasOwn(actual, findKey(key)));
+  const taken = new Set(common.map(findKey));
+  const added = keys.filter((key) => !Object.hasOwn(actual, findKey(key)));
   const absent = Object.keys(actual).filter((key) => !taken.has(key));
   const order = Object.keys(actual).filter((key) => taken.has(key));
-  const isReordered = common.some((key, at) => keyFor(key) !== order[at]);
+  const isReordered = common.some((key, at) => findKey(key) !== order[at]);
   return [
     ...added.map(
       (key): FoundDifference => ({
@@ -131,12 +131,12 @@ function compareObjects(
       }),
     ),
     ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, replayed: Object.keys(actual) }] : []),
-    ...common.flatMap((key) => compareValues(recorded[key], actual[keyFor(key)], joinPath(path, key), context)),
+    ...common.flatMap((key) => compareValues(recorded[key], actual[findKey(key)], joinPath(path, key), context)),
   ];
 }
 
 /** The identifier of an item of a list, as a string. */
-function idOf(item: unknown): string | undefined {
+function getId(item: unknown): string | undefined {
   if (!isObject(item)) return undefined;
   const id = item.id ?? Object.entries(item).find(([key]) => isIdKey(key))?.[1];
   return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
@@ -148,26 +148,29 @@ function compareArrays(
   path: string,
   context: CompareContext,
 ): FoundDifference[] {
-  const { links, resource, incomparable, isOlder } = context;
-  // A list of its own, not one within an item.
+  const { links, resource, onIncomparable, isOlder } = context;
+  // A top-level list, not one within an item.
   const isWhole = !/[.[]/.test(path);
-  const older = isWhole ? recorded.filter((item) => isOlder(idOf(item) ?? "")) : [];
+  const older = isWhole ? recorded.filter((item) => isOlder(getId(item) ?? "")) : [];
   if (older.length > 0)
-    incomparable(`${path || "the list"} holds ${pluralize(older.length, "item")} from before the recording`);
+    onIncomparable(`${path || "the list"} holds ${pluralize(older.length, "item")} from before the recording`);
   const own = recorded.filter((item) => !older.includes(item));
   const mapped = own.map((item) => {
-    const id = idOf(item);
+    const id = getId(item);
     if (id === undefined) return undefined;
-    return links.text(id) ?? (/^\d+$/.test(id) ? String(links.number(scopeOf("id", resource), Number(id)) ?? id) : id);
+    return (
+      links.findText(id) ??
+      (/^\d+$/.test(id) ? String(links.findNumber(scopeOf("id", resource), Number(id)) ?? id) : id)
+    );
   });
-  const places = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => idOf(item) === id)));
+  const places = mapped.map((id) => (id === undefined ? -1 : actual.findIndex((item) => getId(item) === id)));
   const isMatched = own.length > 0 && places.every((place) => place >= 0) && new Set(places).size === places.length;
   const found: FoundDifference[] = [];
   if (older.length === 0 && own.length !== actual.length && !context.hasOtherItems) {
     return [{ kind: "items", path, recorded: own.length, replayed: actual.length }];
   }
   if (isMatched && places.some((place, at) => at > 0 && place < places[at - 1]!)) {
-    found.push({ kind: "item-order", path, recorded: mapped, replayed: actual.map(idOf) });
+    found.push({ kind: "item-order", path, recorded: mapped, replayed: actual.map(getId) });
   } else if (!isMatched && isScalarPermutation(own, actual)) {
     return [{ kind: "item-order", path, recorded: own, replayed: actual }];
   }
@@ -175,13 +178,13 @@ function compareArrays(
     const other = isMatched ? actual[places[at]!] : actual[at];
     if (other !== undefined || at < actual.length) found.push(...compareValues(item, other, `${path}[]`, context));
   }
-  return older.length === 0 ? found : found.filter(({ path: place }) => !countKey.test(keyOf(place)));
+  return older.length === 0 ? found : found.filter(({ path: place }) => !countKey.test(getKey(place)));
 }
 
 const isScalarPermutation = (recorded: readonly unknown[], actual: readonly unknown[]): boolean => {
   if (recorded.length < 2 || recorded.some((one) => typeof one === "object")) return false;
-  const sorted = (list: readonly unknown[]) => JSON.stringify(list.map(String).sort());
-  return JSON.stringify(recorded) !== JSON.stringify(actual) && sorted(recorded) === sorted(actual);
+  const sortStrings = (list: readonly unknown[]) => JSON.stringify(list.map(String).sort());
+  return JSON.stringify(recorded) !== JSON.stringify(actual) && sortStrings(recorded) === sortStrings(actual);
 };
 
 /** Headers that clients read. */

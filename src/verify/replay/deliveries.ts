@@ -2,12 +2,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import type { CorpusExchange } from "../corpus.ts";
-import { headerOf, type Message, pairHeaders, parseBody } from "../exchange.ts";
+import { getHeader, type Message, pairHeaders, parseBody } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 import { type CompareContext, compareHeaders, compareValues, type FoundDifference } from "./compare.ts";
-import { type Links, targetOf } from "./links.ts";
+import { type Links, toTarget } from "./links.ts";
 
-/** One delivery as a corpus holds it: the same bytes to the same receiver, attempt by attempt. */
+/** One delivery in a corpus: the same bytes to the same receiver, attempt by attempt. */
 interface RecordedDelivery {
   readonly activity: string;
   readonly target: string;
@@ -21,16 +21,16 @@ interface ReceivedDelivery extends Message {
   readonly contractId: unknown;
   /** Virtual times. */
   readonly attempts: number[];
-  /** The operation after which it came. */
+  /** The operation that preceded it. */
   readonly operation: string | undefined;
   match?: RecordedDelivery;
 }
 
-/** A webhook that was created before the recording, or past it: what its deliveries show of it. */
+/** A webhook that was created before the recording or outside it, as its deliveries show it. */
 interface OlderWebhook {
   readonly target: string;
   readonly activities: readonly string[];
-  /** Whether an activity of this time was in the recording for sure. */
+  /** Whether an activity of this time must be in the recording. */
   readonly isRecorded: (at: number) => boolean;
 }
 
@@ -41,17 +41,19 @@ interface ComparedDelivery {
   readonly differences: readonly FoundDifference[];
 }
 
-/** How JSON is spelled: `compact`, `spaced` as Python writes it, `indented`; `escaped` where it has only ASCII. */
+/**
+ * The spelling of JSON: `compact`, `spaced` as Python writes it, `indented`; `escaped` if it has only ASCII characters.
+ */
 function detectSpelling(text: string): string {
-  const bare = editJson(text, { string: () => "", number: () => "0" });
+  const bare = editJson(text, { editString: () => "", editNumber: () => "0" });
   const spacing = /[{[]\n/.test(bare) ? "indented" : /[:,] /.test(bare) ? "spaced" : "compact";
   return /\\u[0-9a-f]{4}/i.test(text) && !/[\u0080-\uffff]/.test(text) ? `${spacing}, escaped` : spacing;
 }
 
-/** A retry may wait for the next minute of a worker. */
+/** A worker may delay a retry to the next minute. */
 const retryToleranceMs = 61_000;
 
-/** Receives the webhooks of a replay, and answers as the recorded receiver did. */
+/** Receives the webhooks of a replay and responds as the recorded receiver did. */
 export class ReplayReceiver {
   readonly #recorded: readonly RecordedDelivery[];
   /** Webhooks that a replay has to create first. */
@@ -67,7 +69,7 @@ export class ReplayReceiver {
       response.writeHead(this.#receive(request.url ?? "/", message)).end();
     });
   });
-  /** The operation that was called last. */
+  /** The last called operation. */
   operation: string | undefined;
   url = "";
 
@@ -93,7 +95,7 @@ export class ReplayReceiver {
     });
   }
 
-  /** The status that the recorded receiver had for the same attempt. */
+  /** The status with which the recorded receiver responded to the same attempt. */
   #receive(target: string, message: Message): number {
     const known = this.#received.find((one) => one.target === target && one.body.equals(message.body));
     const { activity, contract_id: contractId } = toFields(parseBody(message));
@@ -121,14 +123,16 @@ export class ReplayReceiver {
   #match({ activity, target, contractId }: ReceivedDelivery): RecordedDelivery | undefined {
     const taken = new Set(this.#received.map(({ match }) => match));
     const open = this.#recorded.filter(
-      (one) => !taken.has(one) && one.activity === activity && pathOf(one.target) === pathOf(target),
+      (one) => !taken.has(one) && one.activity === activity && getPath(one.target) === getPath(target),
     );
-    const idOf = (one: RecordedDelivery) =>
-      typeof one.contractId === "number" ? this.#links.number("contract", one.contractId) : undefined;
-    return open.find((one) => idOf(one) === contractId) ?? open.find((one) => idOf(one) === undefined);
+    const getContractId = (one: RecordedDelivery) =>
+      typeof one.contractId === "number" ? this.#links.findNumber("contract", one.contractId) : undefined;
+    return (
+      open.find((one) => getContractId(one) === contractId) ?? open.find((one) => getContractId(one) === undefined)
+    );
   }
 
-  /** The differences, delivery by delivery. `until`: later ones may be missing in the recording. */
+  /** Compares the deliveries one by one. Those after `until` may be missing in the recording. */
   compare(context: CompareContext, until: number): ComparedDelivery[] {
     if (this.#recorded.length === 0) return [];
     const compared = this.#received.map((received): ComparedDelivery | undefined => {
@@ -138,9 +142,9 @@ export class ReplayReceiver {
           activity,
           operation,
           file: match.attempts[0]!.file,
-          differences: this.#differences(match, received, context),
+          differences: this.#findDifferences(match, received, context),
         };
-      const older = this.olderWebhooks.find((one) => pathOf(one.target) === pathOf(received.target));
+      const older = this.olderWebhooks.find((one) => getPath(one.target) === getPath(received.target));
       if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return undefined;
       const difference = { kind: "missing-activity", path: activity, recorded: undefined, replayed: activity } as const;
       return { activity, operation, file: undefined, differences: [difference] };
@@ -160,11 +164,11 @@ export class ReplayReceiver {
     ];
   }
 
-  #differences(recorded: RecordedDelivery, received: ReceivedDelivery, context: CompareContext): FoundDifference[] {
+  #findDifferences(recorded: RecordedDelivery, received: ReceivedDelivery, context: CompareContext): FoundDifference[] {
     const [first] = recorded.attempts;
     const [was, is] = [first!.request.body.toString("utf8"), received.body.toString("utf8")];
     const found = compareValues(tryParseJson(was), tryParseJson(is), "", context);
-    // A string without letters beyond ASCII shows nothing of how they are spelled.
+    // A string without non-ASCII characters does not show how they are spelled.
     const [wasSpelled, isSpelled] = [detectSpelling(was), detectSpelling(is)];
     if (wasSpelled !== isSpelled) found.push({ kind: "spelling", path: "", recorded: wasSpelled, replayed: isSpelled });
     const custom = new Set(
@@ -174,8 +178,8 @@ export class ReplayReceiver {
     const isSignature = (name: string) => /signature|content-hash/.test(name);
     found.push(
       ...compareHeaders(
-        (name) => headerOf(first!.request, name),
-        (name) => headerOf(received, name),
+        (name) => getHeader(first!.request, name),
+        (name) => getHeader(received, name),
         context,
         ["content-type", ...[...custom].filter((name) => !isSignature(name))],
       ),
@@ -185,15 +189,15 @@ export class ReplayReceiver {
           (name): FoundDifference => ({
             kind: "header",
             path: `header ${name}`,
-            recorded: headerOf(first!.request, name),
-            replayed: headerOf(received, name),
+            recorded: getHeader(first!.request, name),
+            replayed: getHeader(received, name),
           }),
         ),
     );
-    return [...found, ...this.#retries(recorded, received)];
+    return [...found, ...this.#compareRetries(recorded, received)];
   }
 
-  #retries({ attempts }: RecordedDelivery, received: ReceivedDelivery): FoundDifference[] {
+  #compareRetries({ attempts }: RecordedDelivery, received: ReceivedDelivery): FoundDifference[] {
     const was = computeDelays(attempts.map(({ at }) => at));
     const is = computeDelays(received.attempts);
     const at = was.findIndex(
@@ -216,7 +220,7 @@ export class ReplayReceiver {
 
 const computeDelays = (times: readonly number[]): number[] => times.slice(1).map((time, at) => time - times[at]!);
 const formatMinutes = (ms: number): string => `${Math.round(ms / 6_000) / 10} min`;
-const pathOf = (target: string): string => target.split("?")[0]!;
+const getPath = (target: string): string => target.split("?")[0]!;
 
 function findOlderWebhooks(
   exchanges: readonly CorpusExchange[],
@@ -224,11 +228,11 @@ function findOlderWebhooks(
 ): readonly OlderWebhook[] {
   const created = exchanges
     .filter(({ operation, response }) => operation === "webhooks.create" && response.status < 300)
-    .map(({ request }) => pathOf(targetOf(String(toFields(parseBody(request)).url))));
-  const targets = new Map(recorded.map(({ target }) => [pathOf(target), target]));
+    .map(({ request }) => getPath(toTarget(String(toFields(parseBody(request)).url))));
+  const targets = new Map(recorded.map(({ target }) => [getPath(target), target]));
   return [...targets].flatMap(([path, target]) => {
     if (created.includes(path)) return [];
-    const own = recorded.filter((one) => pathOf(one.target) === path);
+    const own = recorded.filter((one) => getPath(one.target) === path);
     const times = own.flatMap(({ attempts }) => attempts.map(({ at }) => at));
     const [from, to] = [Math.min(...times), Math.max(...times)];
     const activities = [...new Set(own.map(({ activity }) => activity))];

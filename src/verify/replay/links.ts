@@ -25,37 +25,37 @@ export class Links {
   /** Targets of recorded URLs, by which signed URLs are found again. */
   readonly #urls = new Map<string, string>();
 
-  text(recorded: string): string | undefined {
+  findText(recorded: string): string | undefined {
     return this.#texts.get(recorded);
   }
 
-  /** The number of this scope, of a related one, or of any if all have the same. */
-  number(scope: string, recorded: number): number | undefined {
-    const known = this.relatedNumber(scope, recorded);
+  /** Finds the number of this scope or of a related one. If all scopes agree, any of them counts. */
+  findNumber(scope: string, recorded: number): number | undefined {
+    const known = this.findRelatedNumber(scope, recorded);
     if (known !== undefined) return known;
-    const others = new Set(this.#numbersOf([...this.#scopes], recorded));
+    const others = new Set(this.#findNumbers([...this.#scopes], recorded));
     return others.size === 1 ? [...others][0] : undefined;
   }
 
-  /** The number of this scope, or of a related one: `contract_type_id` is the `id` of a type. */
-  relatedNumber(scope: string, recorded: number): number | undefined {
+  /** Finds the number of this scope or of a related one: `contract_type_id` is the `id` of a type. */
+  findRelatedNumber(scope: string, recorded: number): number | undefined {
     const related = [...this.#scopes].filter(
       (other) => scope !== "" && (other.endsWith(scope) || scope.endsWith(other)),
     );
-    return this.exactNumber(scope, recorded) ?? this.#numbersOf(related, recorded)[0];
+    return this.findExactNumber(scope, recorded) ?? this.#findNumbers(related, recorded)[0];
   }
 
-  exactNumber(scope: string, recorded: number): number | undefined {
+  findExactNumber(scope: string, recorded: number): number | undefined {
     return this.#numbers.get(`${scope} ${recorded}`);
   }
 
-  #numbersOf(scopes: readonly string[], recorded: number): number[] {
-    return scopes.map((scope) => this.exactNumber(scope, recorded)).filter((found) => found !== undefined);
+  #findNumbers(scopes: readonly string[], recorded: number): number[] {
+    return scopes.map((scope) => this.findExactNumber(scope, recorded)).filter((found) => found !== undefined);
   }
 
   linkText(recorded: string, actual: string): void {
     this.#texts.set(recorded, actual);
-    if (/^https?:\/\//.test(recorded)) this.#urls.set(targetOf(recorded), actual);
+    if (/^https?:\/\//.test(recorded)) this.#urls.set(toTarget(recorded), actual);
     const [, prefix, number] = /^([A-Z]{1,5})-(\d+)$/.exec(recorded) ?? [];
     const [, other, actualNumber] = /^([A-Z]{1,5})-(\d+)$/.exec(actual) ?? [];
     if (prefix !== undefined && prefix === other && /^[TH]$/.test(prefix))
@@ -67,12 +67,12 @@ export class Links {
     this.#numbers.set(`${scope} ${recorded}`, actual);
   }
 
-  /** The signed URL of this replay for the recorded target of one. */
-  url(target: string): string | undefined {
+  /** Finds the signed URL of this replay for a recorded target. */
+  findUrl(target: string): string | undefined {
     return this.#urls.get(target);
   }
 
-  /** A string of a request with everything in it replaced that has a link. */
+  /** Replaces everything in a string of a request that has a link. */
   translateText(text: string): string {
     const whole = this.#texts.get(text);
     if (whole !== undefined) return whole;
@@ -82,14 +82,14 @@ export class Links {
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)/g, (time) => this.#texts.get(time) ?? time);
   }
 
-  /** The target of a request; `names` are those of the parameters in its declared path, by position. */
+  /** Replaces the links in the target of a request. `names` are the parameters of its declared path, by position. */
   translateTarget(target: string, names: readonly (string | undefined)[], resource: string): string {
     const [path = "", query] = target.split(/\?(.*)/s);
     const segments = path.split("/").map((segment, at) => {
       const name = names[at];
       const plain = decodePart(segment);
       if (name !== undefined && /^\d+$/.test(plain))
-        return String(this.number(scopeOf(name, resource), Number(plain)) ?? plain);
+        return String(this.findNumber(scopeOf(name, resource), Number(plain)) ?? plain);
       const made = this.translateText(plain);
       return made === plain ? segment : encodeURIComponent(made);
     });
@@ -101,33 +101,33 @@ export class Links {
       const plain = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
       const made =
         isIdKey(name) && /^\d+$/.test(plain)
-          ? String(this.number(scopeOf(name, resource), Number(plain)) ?? plain)
+          ? String(this.findNumber(scopeOf(name, resource), Number(plain)) ?? plain)
           : this.translateText(plain);
       return made === plain ? pair : `${pair.slice(0, equals)}=${encodeURIComponent(made)}`;
     });
     return `${segments.join("/")}?${pairs.join("&")}`;
   }
 
-  /** The body of a request, in its own spelling. */
+  /** Replaces the links in the body of a request and preserves its spelling. */
   translateBody(body: Buffer, resource: string): Buffer {
     const text = body.toString("utf8");
     if (body.length === 0 || !Buffer.from(text).equals(body)) return body;
     if (tryParseJson(text) === undefined) return Buffer.from(this.translateText(text));
-    const keyOf = (path: readonly string[]): string => path.filter((one) => one !== "").at(-1) ?? "";
+    const getKey = (path: readonly string[]): string => path.filter((one) => one !== "").at(-1) ?? "";
     return Buffer.from(
       editJson(text, {
-        string: ({ isKey, path, value }) => {
-          if (!isKey && isIdKey(keyOf(path)) && /^\d+$/.test(value))
-            return String(this.number(scopeOf(keyOf(path), resource), Number(value)) ?? value);
+        editString: ({ isKey, path, value }) => {
+          if (!isKey && isIdKey(getKey(path)) && /^\d+$/.test(value))
+            return String(this.findNumber(scopeOf(getKey(path), resource), Number(value)) ?? value);
           return this.translateText(value);
         },
-        number: ({ path, text: number }) =>
-          isIdKey(keyOf(path)) && /^\d+$/.test(number)
-            ? String(this.number(scopeOf(keyOf(path), resource), Number(number)) ?? number)
+        editNumber: ({ path, text: number }) =>
+          isIdKey(getKey(path)) && /^\d+$/.test(number)
+            ? String(this.findNumber(scopeOf(getKey(path), resource), Number(number)) ?? number)
             : number,
       }),
     );
   }
 }
 
-export const targetOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/, "").split("#")[0]!;
+export const toTarget = (url: string): string => url.replace(/^https?:\/\/[^/]+/, "").split("#")[0]!;

@@ -4,9 +4,9 @@ import { systemWallClock } from "../../base/clock.ts";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { toOutputSchema } from "../../derive/fields.ts";
 import type { Corpus, CorpusExchange } from "../corpus.ts";
-import { type Callee, headerOf, parseBody, type RecordedResponse } from "../exchange.ts";
+import { type Callee, getHeader, parseBody, type RecordedResponse } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
-import { compareShapes, isUnavailable, toChange, whyIncomparable, whyNotSent } from "./against-service.ts";
+import { compareShapes, explainIncomparable, explainUnsent, isUnavailable, toChange } from "./against-service.ts";
 import { type Claim, createWebhookClaim, findClaim, findOperationById } from "./claims.ts";
 import { type CompareContext, compareHeaders, compareValues, countKey, type FoundDifference } from "./compare.ts";
 import { ReplayReceiver } from "./deliveries.ts";
@@ -14,41 +14,41 @@ import { isIdKey, Links, scopeOf } from "./links.ts";
 import { buildSeed, findCallers } from "./seed.ts";
 import { RequestSender } from "./send.ts";
 
-/** Target of a replay: an emulator whose state is made from the corpus, or a service. */
+/** Target of a replay: an emulator with a state created from the corpus, or a service. */
 export interface ReplayTarget {
-  readonly url: (callee: Callee) => string | undefined;
-  /** Of an emulator. */
+  readonly resolveUrl: (callee: Callee) => string | undefined;
+  /** Only for an emulator. */
   readonly clock?: { readonly now: () => number; readonly advance: (to: number) => Promise<unknown> };
-  /** A service gets only reads, and what it holds is not compared. */
+  /** A service receives only reads, and its data is not compared. */
   readonly service?: {
     /** Headers that replace those of the corpus. */
-    readonly credentials: (operation: Operation) => Readonly<Record<string, string>>;
+    readonly getCredentials: (operation: Operation) => Readonly<Record<string, string>>;
     readonly requestsPerSecond: number;
   };
   readonly signal?: AbortSignal;
 }
 
-/** Result of one exchange, or one delivery, about a claim. */
+/** Result of one exchange or delivery, for one claim. */
 export interface ReplayedExchange {
   readonly claim: Claim;
   readonly file: string | undefined;
-  /** Status of the replay; for a webhook, 0. */
+  /** Status of the response in the replay; 0 for a webhook. */
   readonly status: number;
   readonly at: number;
   readonly differences: readonly FoundDifference[];
-  /** Why nothing, or not all, can be compared. */
+  /** The reason why the response was not compared, or not completely. */
   readonly incomparable: string | undefined;
 }
 
-/** Resources of a seed: all their listed rows exist in a replay. */
+/** Resources in the seed. All their listed rows exist in a replay. */
 const seeded =
   /^(?:templates|contract-types|organizations|users|clusters|cluster-emails|cluster-clients)\.|^key-pointers\.definitions$/;
 
-/** The number of requests in a corpus that no operation declares: they are not replayed. */
+/** The number of requests in a corpus without a declared operation. They are not replayed. */
 export const countUndeclared = ({ exchanges }: Corpus): number =>
   exchanges.filter(({ callee, operation }) => callee !== "receiver" && !findOperationById(operation)).length;
 
-/** Sends the requests of a corpus again, and compares what comes back. */
+/** Sends the requests of a corpus again and compares the responses. */
 export async function replayCorpus(corpus: Corpus, target: ReplayTarget): Promise<ReplayedExchange[]> {
   const replay = new Replay(corpus, target);
   try {
@@ -66,7 +66,7 @@ interface ReplayEmulator {
   close(): Promise<void>;
 }
 
-/** The door of the emulator: this layer is below it. */
+/** Starts the emulator. It is passed in because this layer is below the emulator. */
 export type StartReplayEmulator = (options: {
   readonly ephemeral: true;
   readonly seed: object;
@@ -74,7 +74,7 @@ export type StartReplayEmulator = (options: {
   readonly log: (line: string) => void;
 }) => Promise<ReplayEmulator>;
 
-/** Replays a corpus on a fresh emulator whose state is made from it. */
+/** Replays a corpus on a fresh emulator whose state is created from it. */
 export async function replayOnEmulator(
   corpus: Corpus,
   startEmulator: StartReplayEmulator,
@@ -86,7 +86,7 @@ export async function replayOnEmulator(
   const emulator = await startEmulator({ ephemeral: true, seed, clock: { mode: "manual", start }, log: () => {} });
   try {
     return await replayCorpus(corpus, {
-      url: (callee) => (callee === "router" ? emulator.routerUrl : emulator.clusters[0]?.url),
+      resolveUrl: (callee) => (callee === "router" ? emulator.routerUrl : emulator.clusters[0]?.url),
       clock: { now: () => emulator.clock.now(), advance: (to) => emulator.clock.advance({ to }) },
       ...(signal && { signal }),
     });
@@ -130,9 +130,9 @@ class Replay {
     }
     if (!clock) return replayed;
     const last = this.#corpus.exchanges.at(-1)?.at ?? 0;
-    // Effects of the last request are delivered at once.
+    // Deliver the effects of the last request now.
     await clock.advance(Math.max(last, clock.now()) + 1_000);
-    const context = this.#context("contracts", false, () => {});
+    const context = this.#createContext("contracts", false, () => {});
     for (const { activity, file, operation, differences } of this.#receiver.compare(context, last)) {
       const claim = createWebhookClaim(activity);
       replayed.push({
@@ -156,7 +156,7 @@ class Replay {
         await this.#sender.send(
           {
             method: [method].flat()[0]!,
-            url: this.#target.url("contracts") + path,
+            url: this.#target.resolveUrl("contracts") + path,
             headers: [
               ["content-type", "application/json"],
               ["client-id", clientId],
@@ -174,7 +174,7 @@ class Replay {
     const operation = findOperationById(exchange.operation);
     if (!operation) return undefined;
     const resource = operation.id.split(".")[0]!;
-    const result = (
+    const createResult = (
       status: number,
       body: unknown,
       differences: readonly FoundDifference[],
@@ -187,15 +187,15 @@ class Replay {
       differences,
       incomparable,
     });
-    const without = (reason: string) => result(recorded.status, parseBody(recorded), [], reason);
-    if (isUnavailable(recorded)) return without(`the service was not available (${recorded.status})`);
+    const skip = (reason: string) => createResult(recorded.status, parseBody(recorded), [], reason);
+    if (isUnavailable(recorded)) return skip(`the service was not available (${recorded.status})`);
     const { service, signal } = this.#target;
-    const unlinked = this.#unlinked(request.target, operation.path, resource);
-    const credentials = service?.credentials(operation) ?? {};
-    const unsent = service && whyNotSent(exchange, credentials, unlinked);
-    if (unsent !== undefined) return without(unsent);
-    const url = this.#url(exchange, operation.path, resource);
-    if (url === undefined) return without("the signed URL comes from a response that was not recorded");
+    const unlinked = this.#findUnlinked(request.target, operation.path, resource);
+    const credentials = service?.getCredentials(operation) ?? {};
+    const unsent = service && explainUnsent(exchange, credentials, unlinked);
+    if (unsent !== undefined) return skip(unsent);
+    const url = this.#resolveUrl(exchange, operation.path, resource);
+    if (url === undefined) return skip("the signed URL comes from a response that was not recorded");
 
     this.#receiver.operation = operation.id;
     if (service) await this.#pause(service.requestsPerSecond);
@@ -203,24 +203,24 @@ class Replay {
       {
         method: request.method,
         url,
-        headers: this.#headers(exchange, credentials),
-        body: this.#body(exchange, resource),
+        headers: this.#createHeaders(exchange, credentials),
+        body: this.#createBody(exchange, resource),
       },
       signal,
     );
     const reason = service
-      ? whyIncomparable(recorded, actual, unlinked)
-      : this.#whyIncomparable(exchange, actual, seeded.test(operation.id) ? undefined : unlinked);
-    if (reason !== undefined) return without(reason);
+      ? explainIncomparable(recorded, actual, unlinked)
+      : this.#explainIncomparable(exchange, actual, seeded.test(operation.id) ? undefined : unlinked);
+    if (reason !== undefined) return skip(reason);
     let partly: string | undefined;
     const isList = !service && request.method === "GET" && !seeded.test(operation.id);
-    const context = this.#context(resource, recorded.status >= 400, (why) => (partly = why), isList);
+    const context = this.#createContext(resource, recorded.status >= 400, (why) => (partly = why), isList);
     const differences = this.#compare(recorded, actual, context, operation);
     const isWhole = !isList || (partly === undefined && showsAll(parseBody(recorded)));
     const comparable = isWhole ? differences : differences.filter(({ path }) => !countKey.test(path));
-    // The emulator makes the claim; a service is measured by what it did before.
-    if (service) return result(recorded.status, parseBody(recorded), comparable.map(toChange), partly);
-    return result(actual.status, parseBody(actual), comparable, partly);
+    // The claim is about the emulator. A service is compared with its own earlier responses.
+    if (service) return createResult(recorded.status, parseBody(recorded), comparable.map(toChange), partly);
+    return createResult(actual.status, parseBody(actual), comparable, partly);
   }
 
   #compare(
@@ -233,24 +233,24 @@ class Replay {
       recorded.status === actual.status
         ? []
         : [{ kind: "status", path: "", recorded: recorded.status, replayed: actual.status }];
-    // A success and a failure have nothing in common.
+    // A success and a failure cannot be compared.
     if (recorded.status < 400 !== actual.status < 400) return status;
     const headers = compareHeaders(
-      (name) => headerOf(recorded, name),
-      (name) => headerOf(actual, name),
+      (name) => getHeader(recorded, name),
+      (name) => getHeader(actual, name),
       context,
     );
     const [was, is] = [parseBody(recorded), parseBody(actual)];
     if (this.#target.service && was !== undefined && is !== undefined && recorded.status < 400) {
-      // Identifiers become links: what is shown of a contract is compared with what is shown of another one.
-      compareValues(was, is, "", { ...context, incomparable: () => {} });
+      // Identifiers become links, so that data of a contract is compared with data of its counterpart.
+      compareValues(was, is, "", { ...context, onIncomparable: () => {} });
       const declared = operation.responses[recorded.status];
       const schema = declared && "schema" in declared && declared.schema ? toOutputSchema(declared.schema) : undefined;
       const ownHeaders = headers.filter(({ path }) => !/^header (?:link|location|content-disposition)$/.test(path));
-      return [...status, ...ownHeaders, ...compareShapes(was, is, schema, context.incomparable)];
+      return [...status, ...ownHeaders, ...compareShapes(was, is, schema, context.onIncomparable)];
     }
     if (was !== undefined && is !== undefined) return [...status, ...headers, ...compareValues(was, is, "", context)];
-    const isText = /^(?:text\/plain|application\/xml)/.test(headerOf(recorded, "content-type") ?? "");
+    const isText = /^(?:text\/plain|application\/xml)/.test(getHeader(recorded, "content-type") ?? "");
     if (isText && recorded.body.length > 0 && actual.body.length > 0)
       return [...status, ...headers, ...compareValues(recorded.body.toString(), actual.body.toString(), "", context)];
     const isSame = recorded.body.length > 0 === actual.body.length > 0 && (was === undefined) === (is === undefined);
@@ -270,10 +270,10 @@ class Replay {
     ];
   }
 
-  #context(
+  #createContext(
     resource: string,
     isFailure: boolean,
-    incomparable: (reason: string) => void,
+    onIncomparable: (reason: string) => void,
     isList = false,
   ): CompareContext {
     const links = this.#links;
@@ -281,30 +281,30 @@ class Replay {
       links,
       resource,
       isFailure,
-      incomparable,
+      onIncomparable,
       hasOtherItems: this.#target.service !== undefined,
       isOlder: (id) =>
         isList &&
         id !== "" &&
-        links.text(id) === undefined &&
-        (!/^\d+$/.test(id) || links.relatedNumber(scopeOf("id", resource), Number(id)) === undefined),
+        links.findText(id) === undefined &&
+        (!/^\d+$/.test(id) || links.findRelatedNumber(scopeOf("id", resource), Number(id)) === undefined),
     };
   }
 
-  #url({ callee, request }: CorpusExchange, path: string, resource: string): string | undefined {
-    if (callee === "storage") return this.#links.url(request.target);
-    const base = this.#target.url(callee);
+  #resolveUrl({ callee, request }: CorpusExchange, path: string, resource: string): string | undefined {
+    if (callee === "storage") return this.#links.findUrl(request.target);
+    const base = this.#target.resolveUrl(callee);
     return base && base + this.#links.translateTarget(request.target, listPathNames(path), resource);
   }
 
   /** An identifier in a request that occurs in no response of the replay. */
-  #unlinked(target: string, path: string, resource: string): string | undefined {
+  #findUnlinked(target: string, path: string, resource: string): string | undefined {
     const [plain = "", query = ""] = target.split("?");
     const names = listPathNames(path);
     const isService = this.#target.service !== undefined;
     const parameters = plain.split("/").flatMap((segment, at) => {
       const name = names[at];
-      // The seed of an emulator has those that the corpus mentions.
+      // The seed of an emulator contains those that the corpus mentions.
       const isOpen = name !== undefined && (isService || !/hash|email|token|cluster|client/.test(name));
       return isOpen ? [[name, segment] as const] : [];
     });
@@ -312,8 +312,8 @@ class Replay {
     const [name, value] =
       [...parameters, ...inQuery].find(
         ([one, id]) =>
-          this.#links.text(id) === undefined &&
-          !(/^\d+$/.test(id) && this.#links.relatedNumber(scopeOf(one, resource), Number(id)) !== undefined),
+          this.#links.findText(id) === undefined &&
+          !(/^\d+$/.test(id) && this.#links.findRelatedNumber(scopeOf(one, resource), Number(id)) !== undefined),
       ) ?? [];
     return value !== undefined && /^\d+$/.test(value) ? `${name} ${value}` : value;
   }
@@ -325,7 +325,7 @@ class Replay {
     signal?.throwIfAborted();
   }
 
-  #whyIncomparable(
+  #explainIncomparable(
     { request, response }: CorpusExchange,
     actual: RecordedResponse,
     unlinked: string | undefined,
@@ -333,7 +333,7 @@ class Replay {
     const isMissing = response.status === 404 || response.status === 410;
     if (unlinked !== undefined && !isMissing && actual.status !== response.status && [403, 404].includes(actual.status))
       return `${unlinked} was there before the recording`;
-    const bearer = headerOf(request, "authorization");
+    const bearer = getHeader(request, "authorization");
     if (
       bearer !== undefined &&
       actual.status === 401 &&
@@ -341,12 +341,12 @@ class Replay {
       this.#links.translateText(bearer) === bearer
     )
       return "its credentials come from outside the corpus";
-    if (headerOf(request, "x-cluster-key") !== undefined && actual.status === 401 && response.status < 400)
+    if (getHeader(request, "x-cluster-key") !== undefined && actual.status === 401 && response.status < 400)
       return "its cluster key comes from outside the corpus";
     return undefined;
   }
 
-  #headers(
+  #createHeaders(
     { callee, request, response }: CorpusExchange,
     credentials: Readonly<Record<string, string>>,
   ): (readonly [string, string])[] {
@@ -359,21 +359,21 @@ class Replay {
       });
   }
 
-  #body({ operation, request }: CorpusExchange, resource: string): Buffer {
+  #createBody({ operation, request }: CorpusExchange, resource: string): Buffer {
     const body = this.#links.translateBody(request.body, resource);
     if (this.#receiver.url === "" || operation !== "webhooks.create" || tryParseJson(body.toString()) === undefined)
       return body;
-    // Webhooks come here, whatever their receiver was.
+    // The replay receives the webhooks itself, whatever their recorded receiver was.
     const edited = editJson(body.toString(), {
-      string: ({ isKey, path, value }) =>
+      editString: ({ isKey, path, value }) =>
         !isKey && path.join() === "url" ? value.replace(/^https?:\/\/[^/]+/, this.#receiver.url) : value,
-      number: ({ text }) => text,
+      editNumber: ({ text }) => text,
     });
     return Buffer.from(edited);
   }
 }
 
-/** Whether a page of a list has all of its items: else some may be from before the recording. */
+/** Whether a page of a list has all of its items. Otherwise some may be older than the recording. */
 function showsAll(document: unknown): boolean {
   const { total_results: total, results } = toFields(document);
   return typeof total !== "number" || !Array.isArray(results) || total <= results.length;

@@ -1,8 +1,8 @@
 import { lookupTable, toFields } from "../../base/object.ts";
-import { headerOf, parseBody, type RecordedExchange } from "../exchange.ts";
+import { getHeader, parseBody, type RecordedExchange } from "../exchange.ts";
 import { type Caller, listRows, type Row, WorkspaceSeed } from "./workspace-seed.ts";
 
-/** A seed as the emulator reads it; it checks the fields itself. */
+/** A seed for the emulator, which validates the fields itself. */
 interface CorpusSeed {
   readonly time: string;
   readonly clusters: readonly Row[];
@@ -11,44 +11,44 @@ interface CorpusSeed {
 }
 
 /**
- * The state in which a replay begins: the workspaces, users, templates and all else that a corpus mentions, over those of
- * `base`, the emulator's own seed, for what nothing was recorded of.
+ * Creates the state in which a replay starts: the workspaces, users, templates and other rows that a corpus mentions.
+ * `base`, the emulator's own seed, provides the rest.
  */
 export function buildSeed(exchanges: readonly RecordedExchange[], base: Row): CorpusSeed {
   const callers = findCallers(exchanges);
   const [firstCluster] = listRows(base.clusters);
   const clusters = findClusters(exchanges, String(firstCluster?.id ?? "eu-1"));
   const seeds = callers.map((caller, at) => new WorkspaceSeed(caller, at, String(clusters[0]!.id), base).build());
-  const merged = (name: string) => seeds.flatMap((one) => listRows(one[name]));
+  const mergeRows = (name: string) => seeds.flatMap((one) => listRows(one[name]));
   return {
     time: new Date(exchanges[0]?.at ?? 0).toISOString(),
     clusters,
-    workspaces: merged("workspaces"),
-    // In order of their ids, so that another order of a list shows.
+    workspaces: mergeRows("workspaces"),
+    // Sorted by id, so that another order of a list is detected.
     ...Object.fromEntries(
       ["users", "roles", "entities", "contract_types", "templates", "workflows"].map((name) => [
         name,
-        merged(name).toSorted((a, b) => Number(a.id) - Number(b.id)),
+        mergeRows(name).toSorted((a, b) => Number(a.id) - Number(b.id)),
       ]),
     ),
     mappings: findMappings(exchanges),
   };
 }
 
-/** Whose key was accepted, with what was recorded of them. */
+/** The workspaces whose key was accepted, with their recorded data. */
 export function findCallers(exchanges: readonly RecordedExchange[]): Caller[] {
   const accepted = exchanges.filter(
-    ({ request, response }) => response.status !== 401 && headerOf(request, "client-id") !== undefined,
+    ({ request, response }) => response.status !== 401 && getHeader(request, "client-id") !== undefined,
   );
-  const ids = [...new Set(accepted.map(({ request }) => headerOf(request, "client-id")!))];
+  const ids = [...new Set(accepted.map(({ request }) => getHeader(request, "client-id")!))];
   const callers = ids.map((clientId) => {
-    const own = accepted.filter(({ request }) => headerOf(request, "client-id") === clientId);
-    return { clientId, clientSecret: headerOf(own[0]!.request, "client-secret") ?? "unknown", exchanges: own };
+    const own = accepted.filter(({ request }) => getHeader(request, "client-id") === clientId);
+    return { clientId, clientSecret: getHeader(own[0]!.request, "client-secret") ?? "unknown", exchanges: own };
   });
   return callers.length > 0 ? callers : [{ clientId: "replay", clientSecret: "replay", exchanges: [] }];
 }
 
-/** Clusters in a router's responses or requests. */
+/** Clusters in the router's responses or requests. */
 function findClusters(exchanges: readonly RecordedExchange[], fallback: string): Row[] {
   const known = new Map<string, Row>();
   for (const { operation, request, response } of exchanges) {
@@ -60,7 +60,7 @@ function findClusters(exchanges: readonly RecordedExchange[], fallback: string):
           key: known.get(String(row.cluster_id))?.key,
         });
     }
-    const key = headerOf(request, "x-cluster-key");
+    const key = getHeader(request, "x-cluster-key");
     const named = toFields(parseBody(request)).cluster_id ?? /\/clusters\/([^/]+)\//.exec(request.target)?.[1];
     if (typeof named === "string" && response.status < 400)
       known.set(named, {
@@ -80,11 +80,11 @@ function findClusters(exchanges: readonly RecordedExchange[], fallback: string):
   return rows.length > 0 ? rows : [{ id: fallback, label: fallback }];
 }
 
-/** Keys that were accepted for look-ups, which name no cluster: each is that of some cluster. */
+/** Keys that were accepted for look-ups, which name no cluster. Each belongs to some cluster. */
 function assignKeys(exchanges: readonly RecordedExchange[], known: Map<string, Row>, fallback: string): void {
   const assigned = new Set([...known.values()].map(({ key }) => key));
   for (const { request, response } of exchanges) {
-    const key = headerOf(request, "x-cluster-key");
+    const key = getHeader(request, "x-cluster-key");
     if (key === undefined || assigned.has(key) || response.status === 401 || response.status === 403) continue;
     const [id, row] = [...known].find(([, one]) => one.key === undefined) ?? [
       known.size === 0 ? fallback : `cluster-${known.size + 1}`,

@@ -9,14 +9,14 @@ export interface OutgoingRequest {
   readonly body: Buffer;
 }
 
-/** A service did not respond, or not completely. */
+/** A service did not respond, or its response was incomplete. */
 export class NoResponseError extends Error {
   override readonly name = "NoResponseError";
 }
 
 const maxResponseBytes = 64 * 1024 * 1024;
 
-/** Sends requests unchanged: headers in their order and spelling. Close it when done. */
+/** Sends requests unchanged: headers keep their order and spelling. Close it after use. */
 export class RequestSender {
   readonly #agent = new Agent({ keepAlive: true });
   readonly #timeoutMs: number;
@@ -40,7 +40,7 @@ export class RequestSender {
         );
       const request = (isTls ? requestHttps : requestHttp)(target, {
         method,
-        // Unchanged: URL normalizes differences that a service may see.
+        // Unchanged, because URL normalizes differences that a service may detect.
         path: url.slice(target.origin.length) || "/",
         headers: all.flat() as unknown as Record<string, string>,
         ...(!isTls && { agent: this.#agent }),

@@ -1,5 +1,5 @@
 import { isObject, toFields, tryParseJson } from "../../base/object.ts";
-import { headerOf, parseBody, type RecordedExchange } from "../exchange.ts";
+import { getHeader, parseBody, type RecordedExchange } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 
 /** The seed of one workspace. */
@@ -13,13 +13,13 @@ export class WorkspaceSeed {
 
   constructor(caller: Caller, at: number, clusterId: string, base: Row) {
     this.#caller = caller;
-    this.#id = this.#workspaceId() ?? at + 1;
+    this.#id = this.#findWorkspaceId() ?? at + 1;
     this.#clusterId = clusterId;
     this.#base = base;
     this.#offset = at * 100_000;
   }
 
-  #workspaceId(): number | undefined {
+  #findWorkspaceId(): number | undefined {
     for (const { response } of this.#caller.exchanges) {
       const found = /"created_by_workspace":\s*(\d+)/.exec(response.body.toString("utf8"))?.[1];
       if (found !== undefined) return Number(found);
@@ -29,9 +29,9 @@ export class WorkspaceSeed {
 
   build(): Row {
     const own = this.#own();
-    const users = this.#users(own);
-    const acting = this.#actingUser(users);
-    const { hmac_key } = toFields(this.#last("webhooks.hmac-key"));
+    const users = this.#listUsers(own);
+    const acting = this.#findActingUser(users);
+    const { hmac_key } = toFields(this.#findLast("webhooks.hmac-key"));
     const workspace = {
       id: this.#id,
       cluster_id: this.#clusterId,
@@ -39,26 +39,26 @@ export class WorkspaceSeed {
       client_id: this.#caller.clientId,
       client_secret: this.#caller.clientSecret,
       acting_user_id: acting,
-      organization_types: this.#organizationTypes(),
-      jurisdictions: this.#jurisdictions(),
+      organization_types: this.#listOrganizationTypes(),
+      jurisdictions: this.#listJurisdictions(),
       ...(typeof hmac_key === "string" && { hmac_key }),
     };
-    const types = this.#contractTypes(own);
+    const types = this.#listContractTypes(own);
     return {
       workspaces: [workspace],
       users,
-      roles: this.#roles(own),
-      entities: this.#entities(own),
+      roles: this.#listRoles(own),
+      entities: this.#listEntities(own),
       contract_types: types,
-      templates: this.#templates(own, types),
-      workflows: this.#workflows(own),
+      templates: this.#listTemplates(own, types),
+      workflows: this.#listWorkflows(own),
     };
   }
 
-  /** The rows of the base's first workspace, as those of this one. */
+  /** Rows of the base's first workspace, moved to this one. */
   #own(): (name: string) => readonly Row[] {
     const [first] = listRows(this.#base.workspaces);
-    const moved = (row: Row): Row =>
+    const toMovedRow = (row: Row): Row =>
       Object.fromEntries(
         Object.entries(row).map(([key, value]) => {
           if (key === "workspace_id") return [key, this.#id];
@@ -70,22 +70,22 @@ export class WorkspaceSeed {
     return (name) =>
       listRows(this.#base[name])
         .filter(({ workspace_id }) => workspace_id === first?.id)
-        .map(moved);
+        .map(toMovedRow);
   }
 
-  /** The body of the last success of an operation. */
-  #last(operation: string): unknown {
-    return this.#all(operation).at(-1);
+  /** The response body of the last success of an operation. */
+  #findLast(operation: string): unknown {
+    return this.#findAll(operation).at(-1);
   }
 
-  #all(operation: string): unknown[] {
+  #findAll(operation: string): unknown[] {
     return this.#caller.exchanges
       .filter((one) => one.operation === operation && one.response.status < 300)
       .map(({ response }) => parseBody(response));
   }
 
-  #users(own: (name: string) => readonly Row[]): Row[] {
-    const listed = this.#all("users.list").flatMap((body) => listRows(body, "results"));
+  #listUsers(own: (name: string) => readonly Row[]): Row[] {
+    const listed = this.#findAll("users.list").flatMap((body) => listRows(body, "results"));
     const users = new Map<unknown, Row>();
     for (const { id, name, email, designation, roles, is_active } of listed) {
       users.set(id, {
@@ -98,15 +98,15 @@ export class WorkspaceSeed {
         ...(typeof is_active === "boolean" && { is_active }),
       });
     }
-    const isComplete = this.#all("users.list").some((body) => Number(toFields(body).total_results) <= users.size);
-    for (const user of isComplete ? [] : this.#mentionedUsers())
+    const isComplete = this.#findAll("users.list").some((body) => Number(toFields(body).total_results) <= users.size);
+    for (const user of isComplete ? [] : this.#findMentionedUsers())
       if (!users.has(user.id) && ![...users.values()].some(({ email }) => email === user.email))
         users.set(user.id, user);
     return users.size > 0 ? [...users.values()] : [...own("users")];
   }
 
-  /** People whom responses name with id, name and e-mail address, and those whom a header makes act. */
-  #mentionedUsers(): Row[] {
+  /** People in responses with id, name and e-mail address, and those that a header names as the acting user. */
+  #findMentionedUsers(): Row[] {
     const found: Row[] = [];
     const creators = new Map<string, string>();
     const walk = (value: unknown, key: string): void => {
@@ -135,17 +135,17 @@ export class WorkspaceSeed {
     for (const [email, name] of creators)
       found.push({ id: 8_000_000 + found.length, workspace_id: this.#id, name, email });
     for (const [at, { request, response }] of this.#caller.exchanges.entries()) {
-      const email = headerOf(request, "user-email");
+      const email = getHeader(request, "user-email");
       if (email !== undefined && response.status < 400)
         found.push({ id: 9_000_000 + at, workspace_id: this.#id, name: email.split("@")[0]!, email });
     }
     return found;
   }
 
-  /** The user who creates what the key creates. */
-  #actingUser(users: readonly Row[]): unknown {
+  /** The user who creates objects with the key. */
+  #findActingUser(users: readonly Row[]): unknown {
     const creator = this.#caller.exchanges
-      .filter(({ request, response }) => headerOf(request, "user-email") === undefined && response.status < 300)
+      .filter(({ request, response }) => getHeader(request, "user-email") === undefined && response.status < 300)
       .map(({ response }) =>
         /"created_by(?:_user_email)?":\s{0,2}"([^"@]{1,80}@[^"@]{1,80})"|"created_by_user":\s{0,2}\{"id":\s{0,2}(\d{1,15})/.exec(
           response.body.toString("utf8"),
@@ -156,14 +156,14 @@ export class WorkspaceSeed {
     return (found ?? users[0])?.id;
   }
 
-  #roles(own: (name: string) => readonly Row[]): readonly Row[] {
-    const listed = this.#all("users.roles").flatMap((body) => listRows(body, "active_roles"));
+  #listRoles(own: (name: string) => readonly Row[]): readonly Row[] {
+    const listed = this.#findAll("users.roles").flatMap((body) => listRows(body, "active_roles"));
     const rows = listed.map(({ id, name }) => ({ id, workspace_id: this.#id, name }));
     return rows.length > 0 ? removeDuplicates(rows) : own("roles");
   }
 
-  #organizationTypes(): readonly Row[] {
-    const listed = listRows(this.#last("organizations.types"));
+  #listOrganizationTypes(): readonly Row[] {
+    const listed = listRows(this.#findLast("organizations.types"));
     const base = listRows(toFields(listRows(this.#base.workspaces)[0]).organization_types);
     const rows =
       listed.length > 0
@@ -173,27 +173,27 @@ export class WorkspaceSeed {
             ...(typeof jurisdiction === "string" && { jurisdiction }),
           }))
         : [...base];
-    for (const name of this.#sent("organization_type"))
+    for (const name of this.#findSentValues("organization_type"))
       if (!rows.some((row) => row.name === name)) rows.push({ id: 900 + rows.length, name });
     return rows;
   }
 
-  #jurisdictions(): readonly Row[] {
+  #listJurisdictions(): readonly Row[] {
     const found = new Map<unknown, Row>();
-    for (const { jurisdiction } of this.#all("organizations.entities").flatMap((body) => listRows(body))) {
+    for (const { jurisdiction } of this.#findAll("organizations.entities").flatMap((body) => listRows(body))) {
       const { id, name, code2 } = toFields(jurisdiction);
       if (typeof id === "number" && typeof name === "string" && typeof code2 === "string")
         found.set(code2, { id, name, iso_code: code2 });
     }
     for (const row of listRows(toFields(listRows(this.#base.workspaces)[0]).jurisdictions))
       if (!found.has(row.iso_code)) found.set(row.iso_code, row);
-    for (const code of this.#sent("jurisdiction_iso_code"))
+    for (const code of this.#findSentValues("jurisdiction_iso_code"))
       if (!found.has(code)) found.set(code, { id: 900 + found.size, name: code, iso_code: code });
     return [...found.values()];
   }
 
-  #entities(own: (name: string) => readonly Row[]): readonly Row[] {
-    const listed = listRows(this.#last("organizations.entities"));
+  #listEntities(own: (name: string) => readonly Row[]): readonly Row[] {
+    const listed = listRows(this.#findLast("organizations.entities"));
     if (listed.length === 0) return own("entities");
     return listed.map((row) => {
       const {
@@ -218,8 +218,8 @@ export class WorkspaceSeed {
     });
   }
 
-  #contractTypes(own: (name: string) => readonly Row[]): readonly Row[] {
-    const listed = listRows(this.#last("contract-types.list"));
+  #listContractTypes(own: (name: string) => readonly Row[]): readonly Row[] {
+    const listed = listRows(this.#findLast("contract-types.list"));
     const base = own("contract_types");
     const rows =
       listed.length === 0
@@ -234,27 +234,27 @@ export class WorkspaceSeed {
                 name,
               }) as Row,
           );
-    for (const id of this.#sent("contract_type_id"))
+    for (const id of this.#findSentValues("contract_type_id"))
       if (typeof id === "number" && !rows.some((row) => row.id === id))
         rows.push({ id, workspace_id: this.#id, name: `Type ${id}`, routes: ["review", "sign"] });
     return rows.map((row) => {
-      const form = this.#lastAt("contract-types.intake-form", `/contract_types/${row.id}/`);
+      const form = this.#findLastAt("contract-types.intake-form", `/contract_types/${row.id}/`);
       return Array.isArray(form) ? { ...row, intake_form: form.map(toQuestion) } : row;
     });
   }
 
-  #templates(own: (name: string) => readonly Row[], types: readonly Row[]): readonly Row[] {
+  #listTemplates(own: (name: string) => readonly Row[], types: readonly Row[]): readonly Row[] {
     const base = own("templates");
     const listed = [
-      ...this.#all("templates.list").flatMap((body) => listRows(body, "items")),
-      ...this.#all("templates.show").filter(isObject),
+      ...this.#findAll("templates.list").flatMap((body) => listRows(body, "items")),
+      ...this.#findAll("templates.show").filter(isObject),
     ];
-    const rows = removeDuplicates(listed.length === 0 ? base : listed.map((row) => this.#template(row, base)));
-    for (const id of this.#sent("contract_template_id"))
+    const rows = removeDuplicates(listed.length === 0 ? base : listed.map((row) => this.#createTemplate(row, base)));
+    for (const id of this.#findSentValues("contract_template_id"))
       if (typeof id === "number" && !rows.some((row) => row.id === id))
-        rows.push(this.#template({ id, name: `Template ${id}`, contract_type_id: types[0]?.id, tags: [] }, base));
+        rows.push(this.#createTemplate({ id, name: `Template ${id}`, contract_type_id: types[0]?.id, tags: [] }, base));
     return rows.map((row) => {
-      const metadata = toFields(this.#lastAt("templates.metadata", `/templates/${row.id}/`));
+      const metadata = toFields(this.#findLastAt("templates.metadata", `/templates/${row.id}/`));
       if (!Array.isArray(metadata.attributes)) return row;
       return {
         ...row,
@@ -264,8 +264,8 @@ export class WorkspaceSeed {
     });
   }
 
-  /** A template; parts that no operation shows come from the base. */
-  #template({ id, name, contract_type_id, tags }: Row, base: readonly Row[]): Row {
+  /** A template. Parts that no operation shows come from the base. */
+  #createTemplate({ id, name, contract_type_id, tags }: Row, base: readonly Row[]): Row {
     return {
       ...base.find((row) => row.id === id),
       id,
@@ -276,9 +276,9 @@ export class WorkspaceSeed {
     };
   }
 
-  #workflows(own: (name: string) => readonly Row[]): readonly Row[] {
+  #listWorkflows(own: (name: string) => readonly Row[]): readonly Row[] {
     const rows = [...own("workflows")];
-    for (const id of this.#sent("workflow_id"))
+    for (const id of this.#findSentValues("workflow_id"))
       if (typeof id === "number" && !rows.some((row) => row.id === id))
         rows.push({
           id,
@@ -290,15 +290,15 @@ export class WorkspaceSeed {
     return rows;
   }
 
-  #lastAt(operation: string, part: string): unknown {
+  #findLastAt(operation: string, part: string): unknown {
     const found = this.#caller.exchanges
       .filter((one) => one.operation === operation && one.response.status < 300 && one.request.target.includes(part))
       .at(-1);
     return found && parseBody(found.response);
   }
 
-  /** Values of this field in requests that were accepted. */
-  #sent(field: string): ReadonlySet<unknown> {
+  /** Values of this field in accepted requests. */
+  #findSentValues(field: string): ReadonlySet<unknown> {
     const values = new Set<unknown>();
     for (const { request, response } of this.#caller.exchanges) {
       const text = request.body.toString("utf8");
@@ -307,11 +307,11 @@ export class WorkspaceSeed {
         if (path.filter((one) => one !== "").at(-1) === field) values.add(value);
       };
       editJson(text, {
-        string: ({ isKey, path, value }) => {
+        editString: ({ isKey, path, value }) => {
           if (!isKey) take(path, value);
           return value;
         },
-        number: ({ path, text: number }) => {
+        editNumber: ({ path, text: number }) => {
           take(path, Number(number));
           return number;
         },
@@ -334,13 +334,13 @@ const toQuestion = (question: unknown): Row =>
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The objects of a list, or of the list under a name. */
+/** The objects in a list, or in the list under a name. */
 export const listRows = (value: unknown, name?: string): readonly Row[] => {
   const list = Array.isArray(value) ? value : name === undefined ? undefined : toFields(value)[name];
   return Array.isArray(list) ? list.filter(isObject) : [];
 };
 
-/** Whose API key was accepted, with what was recorded of it. */
+/** The workspaces whose API key was accepted, with their recorded data. */
 export interface Caller {
   readonly clientId: string;
   readonly clientSecret: string;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { firstLine } from "../../../src/files/log-line.ts";
+import { formatFirstLine } from "../../../src/files/log-line.ts";
 import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
 const stopsAtThird = ({ number }: { number: number }) => (number === 3 ? { status: 503 } : undefined);
@@ -34,7 +34,7 @@ describe("a damaged job log", () => {
     ["and is empty", () => "", " is empty or cut off in its first line"],
     [
       "and is of a later version",
-      () => firstLine('{"svc_job_log":2,"written_by":"9.9.9"}').toString(),
+      () => formatFirstLine('{"svc_job_log":2,"written_by":"9.9.9"}').toString(),
       " was written by another version of svc (format 2)",
     ],
   ];

@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/p
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { thisMachine } from "../../../src/files/machine.ts";
+import { identifyMachine } from "../../../src/files/machine.ts";
 import { bulkService } from "../../support/cli/bulk-service.ts";
 import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
@@ -153,7 +153,7 @@ describe("bulk jobs", () => {
     const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
     await svc(`${run} --retries 0`);
     const lock = join(await onlyJob(jobs), "lock");
-    const held = { id: "x", pid: process.ppid, ...(await thisMachine()) };
+    const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
     await writeFile(lock, JSON.stringify(held));
     const busy = await svc("router jobs resume --last");
     assert.equal(busy.exit, 1);

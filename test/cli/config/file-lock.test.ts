@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { acquireFileLock, isLocked } from "../../../src/cli/connection/profiles/private-file.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
-import { thisMachine } from "../../../src/files/machine.ts";
+import { identifyMachine } from "../../../src/files/machine.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { program } from "../../support/program.ts";
 
@@ -42,7 +42,7 @@ describe("the lock of a file", () => {
     assert.ok(await acquireFileLock(file, host));
   });
 
-  const heldBy = async (pid = process.pid) => ({ id: "left", pid, ...(await thisMachine()) });
+  const heldBy = async (pid = process.pid) => ({ id: "left", pid, ...(await identifyMachine()) });
   for (const [whose, content] of [
     ["whose process is gone", async () => JSON.stringify(await heldBy(nobody))],
     ["of an earlier process with the pid that this one has now", async () => JSON.stringify(await heldBy())],

@@ -343,7 +343,7 @@ describe("--observed", () => {
     assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).out)), seen, "damaged");
     const page = await readFile(join(cwd, "reference.md"), "utf8");
     const section = page.split("### contracts.list\n")[1]!.split("\n### ")[0]!;
-    assert.ok(section.includes(`- Known from: observed 1 time, last at ${list}; differs: ${differs}\n`), section);
+    assert.ok(section.includes(`- Basis: observed 1 time, last at ${list}; differs: ${differs}\n`), section);
     assert.match(page, new RegExp(`^\\| \`not-found\` .* \\| observed 1 time, last at ${status} \\|$`, "m"));
   });
 });

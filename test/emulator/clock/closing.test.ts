@@ -45,8 +45,8 @@ async function withPatientWork(
   return { runner, store, troubles };
 }
 
-describe("an emulator that closes", () => {
-  it("records nothing of work that ends only because it closes: the entry stays for the next start", async () => {
+describe("a closing emulator", () => {
+  it("records nothing of work that it aborts: the entry stays for the next start", async () => {
     const wall = new StandingWall();
     const putDown = signal();
     const { runner, store, troubles } = await withPatientWork(wall, { putDown: putDown.raised });
@@ -63,7 +63,7 @@ describe("an emulator that closes", () => {
     assert.deepEqual(troubles, []);
   });
 
-  it("waits for no work that is under way once it is aborted", async () => {
+  it("does not wait for running work once it is aborted", async () => {
     const wall = new StandingWall();
     const { runner, store, troubles } = await withPatientWork(wall, { closeSignal: AbortSignal.abort() });
     await runner.close();

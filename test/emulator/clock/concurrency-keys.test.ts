@@ -59,7 +59,7 @@ async function workshop(
               };
             };
           }),
-        capacity: async (_, keys) => keys.map(capacity),
+        readCapacities: async (_, keys) => keys.map(capacity),
       },
     },
   });
@@ -83,8 +83,8 @@ async function workshop(
     troubles,
     letGo,
     replaceState() {
-      runner.replaceState(clock.stateAt(clock.now()));
-      void runner.whenIdle();
+      runner.replaceState(clock.createStateAt(clock.now()));
+      void runner.waitUntilIdle();
     },
     get atWork() {
       return held.size;
@@ -111,7 +111,7 @@ async function workshop(
 const many = (count: number, name: (i: number) => string): string[] => Array.from({ length: count }, (_, i) => name(i));
 
 describe("a concurrency key", () => {
-  it("admits as many as it has capacity for, in their order, each time one ends", async (t) => {
+  it("admits as many entries as its capacity, in order, one for each that ends", async (t) => {
     const shop = await workshop(t, () => 3);
     await shop.add(0, ...many(6, (i) => `a a${i}`));
     assert.deepEqual(shop.begun, ["a0", "a1", "a2"]);
@@ -123,7 +123,7 @@ describe("a concurrency key", () => {
     assert.deepEqual([await shop.left(), shop.atWork], [[], 0]);
   });
 
-  it("whose capacity has shrunk to less than is under way admits no one, and never less than one at a time", async (t) => {
+  it("admits no entry when its capacity falls below the number of running ones, and always at least one", async (t) => {
     let capacity = 2;
     const shop = await workshop(t, () => capacity);
     await shop.add(0, ...many(4, (i) => `a a${i}`));
@@ -136,7 +136,7 @@ describe("a concurrency key", () => {
     assert.deepEqual(shop.begun, ["a0", "a1", "a2", "a3"]);
   });
 
-  it("whose capacity cannot be told goes on one at a time", async (t) => {
+  it("runs one entry at a time when its capacity is unknown", async (t) => {
     const shop = await workshop(t, () => {
       throw new Error("nobody knows");
     });
@@ -147,7 +147,7 @@ describe("a concurrency key", () => {
     assert.deepEqual([shop.begun, shop.troubles], [["a0", "b0", "a1", "a2"], []]);
   });
 
-  it("that was empty begins again with its first entry at once", async (t) => {
+  it("starts its next entry at once after it was empty", async (t) => {
     const keysAsked: string[] = [];
     const shop = await workshop(t, (key) => keysAsked.push(key));
     await shop.add(0, "a a0");
@@ -157,8 +157,8 @@ describe("a concurrency key", () => {
   });
 });
 
-describe("which entry goes next", () => {
-  it("is the first in order while many slots are free; the last quarter is for keys that have nothing", async (t) => {
+describe("the next entry", () => {
+  it("is the first in order while many slots are free; the last quarter is for keys without a running entry", async (t) => {
     const shop = await workshop(t);
     await shop.add(0, ...many(60, (i) => `crowd c${i}`));
     assert.deepEqual(
@@ -176,7 +176,7 @@ describe("which entry goes next", () => {
     assert.deepEqual([shop.begun.slice(52), shop.atWork], [["c49", "c50"], 48]);
   });
 
-  it("is one that had to wait for capacity, before all that are due later", async (t) => {
+  it("is one that waited for capacity, before all that are due later", async (t) => {
     const shop = await workshop(t, () => 1);
     await shop.add(0, "a a0", "a a1", "b b0", "b b1");
     await shop.add(1, ...many(70, (i) => `key${i} later${i}`));
@@ -188,7 +188,7 @@ describe("which entry goes next", () => {
     assert.deepEqual(shop.begun.slice(66), ["later62", "later63", "later64"]);
   });
 
-  it("is found in a backlog longer than what is listed at once, and nothing is begun twice", async (t) => {
+  it("is found in a backlog longer than one page, and no entry starts twice", async (t) => {
     const shop = await workshop(t);
     const backlog = many(2_500, (i) => `l${i} e${i}`);
     await shop.add(1, ...backlog);
@@ -205,8 +205,8 @@ describe("which entry goes next", () => {
   });
 });
 
-describe("an entry in trouble", () => {
-  it("spoils nothing for those that are prepared with it, and gets another chance with a new state", async (t) => {
+describe("a failing entry", () => {
+  it("does not affect others that are prepared with it, and runs again with a new state", async (t) => {
     const trial = { spoilt: true };
     const shop = await workshop(t, undefined, trial);
     await shop.add(0, "a good0", "b bad", "c odd", "d good1");
@@ -216,7 +216,7 @@ describe("an entry in trouble", () => {
       "odd: No handler is registered for schedule entries of kind unknown",
     ]);
     await shop.letGo("good0", "good1");
-    await shop.runner.whenIdle();
+    await shop.runner.waitUntilIdle();
     assert.deepEqual(await shop.left(), ["bad", "odd"]);
 
     trial.spoilt = false;
@@ -227,8 +227,8 @@ describe("an entry in trouble", () => {
   });
 });
 
-describe("who waits for an outcome", () => {
-  it("is told it in a word", async (t) => {
+describe("a caller that waits for an outcome", () => {
+  it("gets it as one word", async (t) => {
     const shop = await workshop(t);
     const [entry] = await shop.add(2_000, "a a0");
     const outcome = shop.runner.waitForOutcome(entry!.id);
@@ -238,7 +238,7 @@ describe("who waits for an outcome", () => {
     assert.deepEqual([await outcome, (await advanced).ran.map((ran) => ran.outcome)], ["made a0", ["made a0"]]);
   });
 
-  it("is told that the emulator closes", async (t) => {
+  it("is notified when the emulator closes", async (t) => {
     const shop = await workshop(t);
     const [entry] = await shop.add(2_000, "a a0");
     const outcome = shop.runner.waitForOutcome(entry!.id);

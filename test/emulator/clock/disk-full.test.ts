@@ -56,7 +56,7 @@ async function until503(ask: () => ReturnType<TestEmulator["ask"]>): Promise<voi
 const clockOf = async ({ ask }: TestEmulator) => (await ask("GET", "clock")).body;
 
 describe("while the disk is full", () => {
-  it("an advance that is rejected moves nothing, now and after a kill", async (t) => {
+  it("a rejected advance moves nothing, now or after a kill", async (t) => {
     const disk = await onDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { on } = disk;
@@ -76,7 +76,7 @@ describe("while the disk is full", () => {
     assert.deepEqual(await clockOf(await disk.afterKill()), await clockOf(on));
   });
 
-  it("a delivery whose outcome could not be kept is made again when there is room, and time leaps on", async (t) => {
+  it("a delivery whose outcome could not be stored is repeated when there is space, and time continues", async (t) => {
     const disk = await onDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { on } = disk;
@@ -105,7 +105,7 @@ describe("while the disk is full", () => {
     assert.deepEqual(await outcomes(on), [{ outcome: "delivered", attempts: [500, 200] }]);
   });
 
-  it("time that was about to leap to what is due waits, and leaps when there is room", async (t) => {
+  it("auto mode waits while the disk is full, and jumps when there is space", async (t) => {
     const wall = new StandingWall();
     let room = Number.POSITIVE_INFINITY;
     const disk = gatedDisk((call) => {

@@ -31,12 +31,12 @@ async function heldDisk(t: TestContext) {
 const changed = (store: Store, difference: Partial<Store>): Store => ({
   read: (work) => store.read(work),
   transaction: (name, work) => store.transaction(name, work),
-  durable: () => store.durable(),
+  waitUntilDurable: () => store.waitUntilDurable(),
   watch: (collection, tell) => store.watch(collection, tell),
   watchRows: (collections, tell) => store.watchRows(collections, tell),
   export: () => store.export(),
-  contents: () => store.contents(),
-  beside: () => store.beside(),
+  readContents: () => store.readContents(),
+  createEmptyStore: () => store.createEmptyStore(),
   load: (document) => store.load(document),
   takeOver: (next, moments) => store.takeOver(next, moments),
   replace: (document) => store.replace(document),
@@ -46,8 +46,8 @@ const changed = (store: Store, difference: Partial<Store>): Store => ({
   ...difference,
 });
 
-describe("what is due", () => {
-  it("is not begun before it is durable: a crash cannot take back what a user was told", async (t) => {
+describe("a due entry", () => {
+  it("starts only when it is durable: a crash cannot undo what a user has seen", async (t) => {
     const { store, hold, release } = await heldDisk(t);
     const { runner, seen } = await stage(t, {}, { store });
 
@@ -55,7 +55,7 @@ describe("what is due", () => {
     const added = store.transaction("add", (tx) =>
       enqueue(tx, { due: begin, kind: "play", concurrency_key: "a", ref: "a" }),
     );
-    const ended = runner.whenIdle();
+    const ended = runner.waitUntilIdle();
     await idle();
     assert.deepEqual(seen, []);
 
@@ -64,7 +64,7 @@ describe("what is due", () => {
     assert.deepEqual(seen, ["+0 a"]);
   });
 
-  it("is not begun before the time is durable at which it is, though others wrote when time was moved", async (t) => {
+  it("starts only when its time is durable, even if others write during the advance", async (t) => {
     const { store, hold, release } = await heldDisk(t);
     let leave = () => {};
     const inside = new Promise<void>((resolve) => {
@@ -80,7 +80,7 @@ describe("what is due", () => {
     });
     const { runner, seen, add } = await stage(t, {}, { store: busy });
     await add([minutes(5), "a"]);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
 
     hold();
     isHeld = true;
@@ -96,7 +96,7 @@ describe("what is due", () => {
     assert.deepEqual(seen, ["+5 a"]);
   });
 
-  it("is begun once, also when it is recorded while a user looks what there is to do", async (t) => {
+  it("starts once, even if it is recorded while a user reads the queue", async (t) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const slow = changed(store, {
       // What it has read arrives late: others go on meanwhile.
@@ -113,7 +113,7 @@ describe("what is due", () => {
       await add([0, name]);
       await idle();
     }
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     const late = names.filter((_, i) => i % 2 === 0).map((name) => `late ${name}`);
     assert.deepEqual([...seen].sort(), [...names, ...late].map((name) => `+0 ${name}`).sort());
   });

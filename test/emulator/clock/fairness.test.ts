@@ -59,7 +59,7 @@ async function queue(t: TestContext): Promise<Queue> {
                 if (!hanging(ownerOf(entry.concurrency_key))) return Promise.resolve(commit);
                 return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
               }),
-            capacity: async (_, keys) => keys.map(() => 6),
+            readCapacities: async (_, keys) => keys.map(() => 6),
           },
         },
       });
@@ -74,9 +74,9 @@ async function queue(t: TestContext): Promise<Queue> {
 /** How many of one owner were begun before the first of another. */
 const placeOf = (begun: readonly string[], owner: string): number => begun.indexOf(owner);
 
-describe("what many want at once", () => {
+describe("a workspace with many ready entries", () => {
   for (const keys of [1, 20, 500]) {
-    it(`is no reason for another to wait, however much one has ready, over ${keys} keys`, async (t) => {
+    it(`does not delay another one, over ${keys} keys`, async (t) => {
       const { add, run, begun, reached } = await queue(t);
       await add("loud", 100_000, keys);
       run();
@@ -91,7 +91,7 @@ describe("what many want at once", () => {
     });
   }
 
-  it("gives two who both have much the same, and both all in the end", async (t) => {
+  it("shares the slots evenly with a second one, and both finish", async (t) => {
     const { add, run, begun, reached } = await queue(t);
     await add("one", 6_000, 50);
     await add("other", 6_000, 50);
@@ -104,7 +104,7 @@ describe("what many want at once", () => {
     assert.equal(begun.filter((owner) => owner === "one").length, 6_000);
   });
 
-  it("leaves room where all that one has under way hangs", async (t) => {
+  it("leaves slots for others when all its entries hang", async (t) => {
     const { add, run, begun, reached } = await queue(t);
     await add("hanging", 1_000, 500);
     run((owner) => owner === "hanging");

@@ -81,11 +81,11 @@ describe("the queue", () => {
     const listed: unknown[] = [];
     const store = watched(openMemoryStore({ collections, wall: systemWallClock }), listed);
     const { runner, seen, add } = await stage(t, {}, { store });
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     listed.length = 0;
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     await Promise.all(names.map((name) => add([0, name])));
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(
       seen,
       names.map((name) => `+0 ${name}`),
@@ -93,7 +93,7 @@ describe("the queue", () => {
     assert.deepEqual(listed, []);
   });
 
-  it("is looked at again for what is due again before its last run has quite ended", async (t) => {
+  it("is checked again for an entry that is due again before its last run has ended", async (t) => {
     const inner = openMemoryStore({ collections, wall: systemWallClock });
     const { opened, open } = gate();
     const store = new Proxy(inner, {
@@ -119,7 +119,7 @@ describe("the queue", () => {
     assert.deepEqual(seen, ["a", "a"]);
   });
 
-  it("finds, when a long backlog has shrunk, what was put in front of it", async (t) => {
+  it("finds entries that were added in front while a long backlog shrank", async (t) => {
     const { opened, open } = gate();
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const { seen, add } = await running(t, store, { mayEnd: opened });

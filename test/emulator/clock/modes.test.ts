@@ -8,55 +8,55 @@ import { begin, minutes, stage } from "../../support/stage.ts";
 import { StandingWall } from "../../support/walls/standing-wall.ts";
 
 describe("how entries come due", () => {
-  it("mode real: each in its time, earlier by as much as time is accelerated", async (t) => {
+  it("mode real: each entry runs at its time, earlier by the speed of the clock", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall, clock: { mode: "real", speed: 60 } });
     await add([minutes(5), "a"], [minutes(20), "b"]);
     await wall.pass(4_999);
     assert.deepEqual(seen, []);
     await wall.pass(1);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(seen, ["+5 a"]);
     await wall.pass(15_000);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(seen, ["+5 a", "+20 b"]);
   });
 
-  it("mode real: an entry that comes later and is due earlier is not missed", async (t) => {
+  it("mode real: an entry that is added later and due earlier is not missed", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall, clock: { mode: "real", speed: 1 } });
     await add([minutes(20), "late"]);
     await wall.pass(1_000);
     await add([minutes(1), "early"], [0, "at once"]);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     // The time that had passed when it was due already.
     assert.deepEqual(seen, [`+${1 / 60} at once`]);
     await wall.pass(minutes(1));
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(seen.slice(1), ["+1 early"]);
   });
 
-  it("mode real: advancing goes through the schedule, and time passes on from there", async (t) => {
+  it("mode real: an advance runs the schedule, and time continues from there", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen, clock } = await stage(t, {}, { wall, clock: { mode: "real", speed: 1 } });
     await add([minutes(5), "a"], [minutes(6), "b"], [minutes(11), "c"]);
     await runner.advance({ by: minutes(10) });
     assert.deepEqual([seen, clock.now()], [["+5 a", "+6 b"], begin + minutes(10)]);
     await wall.pass(minutes(1));
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(seen, ["+5 a", "+6 b", "+11 c"]);
   });
 
-  it("mode manual: what is due now runs at once, what is due later waits for the clock to be moved", async (t) => {
+  it("mode manual: due entries run at once, later ones wait for an advance", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall });
     await add([0, "now"], [1, "later"]);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     await wall.pass(minutes(60));
     assert.deepEqual(seen, ["+0 now"]);
   });
 
-  it("mode auto: leaps to whatever is due next, as soon as nothing runs", async (t) => {
+  it("mode auto: time jumps to the next due entry when nothing runs", async (t) => {
     const { add, seen, clock, store } = await stage(
       t,
       { a: ["after 5 b"], b: ["after 80 c"] },
@@ -70,7 +70,7 @@ describe("how entries come due", () => {
     assert.deepEqual([seen, clock.now()], [["+0 a", "+5 b", "+85 c"], begin + minutes(85)]);
   });
 
-  it("adopts a new mode at once", async (t) => {
+  it("a new mode applies at once", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall });
     await add([minutes(3), "a"]);
@@ -82,11 +82,11 @@ describe("how entries come due", () => {
       pending: 1,
     });
     await wall.pass(1_000);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(seen, ["+3 a"]);
   });
 
-  it("runs overdue entries in order, at the present time, after a pause", async (t) => {
+  it("overdue entries run in order at the present time, after a pause", async (t) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const wall = new StandingWall();
     const before = await stage(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
@@ -94,11 +94,11 @@ describe("how entries come due", () => {
     await before.runner.close();
     await wall.pass(minutes(10));
     const after = await stage(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
-    await after.runner.whenIdle();
+    await after.runner.waitUntilIdle();
     assert.deepEqual(after.seen, ["+10 first", "+10 second"]);
   });
 
-  it("closes after what is due now, and leaves the rest in the queue", async (t) => {
+  it("closing runs due entries and leaves the rest in the queue", async (t) => {
     const { add, runner, seen, store } = await stage(t, { a: ["after 0 b"] });
     await add([0, "a"], [minutes(1), "later"]);
     await runner.close();

@@ -9,7 +9,7 @@ const start = Date.parse("2031-01-02T03:04:05Z");
 const store = () => openMemoryStore({ collections, wall: new StandingWall() });
 
 describe("virtual time", () => {
-  it("passes with the wall, as many times as fast as it is reported", async () => {
+  it("passes with the wall clock, at the configured speed", async () => {
     const wall = new StandingWall(1_000);
     const clock = await VirtualClock.open(store(), wall, { now: start });
     await wall.pass(250);
@@ -18,21 +18,21 @@ describe("virtual time", () => {
     await clock.set({ speed: 60 });
     await wall.pass(1_000);
     assert.equal(clock.now(), start + 250 + 60_000);
-    assert.equal(clock.wallUntil(start + 250 + 120_000), 1_000);
+    assert.equal(clock.getWallDelay(start + 250 + 120_000), 1_000);
   });
 
-  it("stands still when it is manual, and continues from there when it is real again", async () => {
+  it("stands still in mode manual, and continues from there in mode real", async () => {
     const wall = new StandingWall();
     const clock = await VirtualClock.open(store(), wall, { mode: "manual", now: start });
     await wall.pass(5_000);
-    assert.deepEqual([clock.now(), clock.wallUntil(start + 1)], [start, undefined]);
+    assert.deepEqual([clock.now(), clock.getWallDelay(start + 1)], [start, undefined]);
     await clock.jump(start + 90_000);
     await clock.set({ mode: "real" });
     await wall.pass(10);
     assert.equal(clock.now(), start + 90_010);
   });
 
-  it("never goes backwards, whatever the wall or a caller does", async () => {
+  it("never goes backwards, whatever the wall clock or a caller does", async () => {
     const wall = new StandingWall(100_000);
     const clock = await VirtualClock.open(store(), wall, { now: start });
     await wall.pass(1_000);
@@ -47,7 +47,7 @@ describe("virtual time", () => {
     assert.equal(clock.now(), start + 1_507);
   });
 
-  it("is held while it is advanced step by step, and passes again from where it then is", async () => {
+  it("is held during an advance, and continues from its end", async () => {
     const wall = new StandingWall();
     const clock = await VirtualClock.open(store(), wall, { now: start });
     assert.equal(clock.hold(), start);
@@ -59,7 +59,7 @@ describe("virtual time", () => {
     assert.equal(clock.now(), start + 60_005);
   });
 
-  it("goes on after a restart: real time has passed meanwhile, manual time has not", async () => {
+  it("continues after a restart: mode real includes the downtime, mode manual does not", async () => {
     const wall = new StandingWall();
     const kept = store();
     const before = await VirtualClock.open(kept, wall, { now: start, speed: 10 });

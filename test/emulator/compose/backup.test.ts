@@ -26,7 +26,7 @@ const clockAs = async ({ routerUrl }: TestEmulator, token: string): Promise<numb
 describe("a backup of a sandbox in PostgreSQL", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("made by pg_dump while it runs is a sandbox, restored by psql: contracts, uploads, snapshots, tokens, keys", async (t) => {
+  it("of pg_dump from a running sandbox restores everything with psql: contracts, uploads, snapshots, tokens, keys", async (t) => {
     const schema = server().freshSchema();
     const first = await emulator(t, { store: server().url(), schema, ephemeral: false });
     const { id } = await made(

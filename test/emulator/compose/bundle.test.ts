@@ -11,8 +11,8 @@ import { acme, draft, fields, made, pdf } from "../../support/contracts.ts";
 import { plain } from "../../support/emulator.ts";
 import { emulatorProcess } from "../../support/emulator-process.ts";
 
-describe("the emulator as it ships, bundled", () => {
-  it("makes PDFs, and reads them with its parser", async (t) => {
+describe("the bundled emulator", () => {
+  it("creates PDFs, and reads them with its parser", async (t) => {
     const { api } = await emulatorProcess(t, {});
     const contract = await draft(api);
     const { body } = await api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);

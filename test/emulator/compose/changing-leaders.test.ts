@@ -28,7 +28,7 @@ async function mappedAt({ url }: SharingProcess): Promise<ReadonlySet<string>> {
   return new Set(Object.keys((body as { mappings: { cluster_emails: object } }).mappings.cluster_emails));
 }
 
-describe("processes that share a store, when the one that leads loses that", { skip: noPostgres }, () => {
+describe("processes that share a store, when the leader loses its leadership", { skip: noPostgres }, () => {
   const server = postgresServer();
   const restart = async () => {
     await server().stop("SIGINT");
@@ -69,12 +69,12 @@ describe("processes that share a store, when the one that leads loses that", { s
   }
 
   for (const count of [1, 2, 3]) {
-    it(`all ${count} go on over a restart of the database, and answer every request`, (t) => over(t, count, restart));
+    it(`all ${count} survive a restart of the database and respond to every request`, (t) => over(t, count, restart));
   }
 
-  it("they continue when their connections are cut, and answer every request", (t) => over(t, 2, cut));
+  it("they continue after their connections are cut, and respond to every request", (t) => over(t, 2, cut));
 
-  it("one that was stopped for longer than its lease stands by, and answers what came meanwhile", (t) =>
+  it("one that was stopped for longer than its lease stands by, and serves later requests", (t) =>
     over(t, 2, async (processes) => {
       const leader = processes.find(({ role }) => role === "leader")!;
       const other = processes.find((process) => process !== leader)!;

@@ -12,7 +12,7 @@ async function refusal(options: object): Promise<string> {
   }
 }
 
-describe("options that no emulator has", () => {
+describe("invalid options", () => {
   const cases: [object, string][] = [
     [{ clok: { mode: "manual" } }, 'unknown option "clok". Did you mean clock?'],
     [{ clock: { mod: "manual" } }, 'unknown option "clock.mod". Did you mean mode?'],
@@ -49,12 +49,12 @@ describe("options that no emulator has", () => {
     ],
   ];
   for (const [options, message] of cases) {
-    it(`are refused by name: ${JSON.stringify(options)}`, async () => {
+    it(`are rejected by name: ${JSON.stringify(options)}`, async () => {
       assert.equal(await refusal(options), `InvalidOptionsError: startEmulator: ${message}`);
     });
   }
 
-  it("are rejected of a seed, too", async () => {
+  it("in a seed are rejected too", async () => {
     assert.equal(
       await refusal({ seed: { clusters: [{ id: 5, label: "eu" }], clusterz: [] } }),
       'InvalidOptionsError: The seed is not valid: clusters[0].id: expected string, received number; Unrecognized key: "clusterz"',
@@ -62,7 +62,7 @@ describe("options that no emulator has", () => {
     assert.match(await refusal({ seed: "demos" }), /^InvalidOptionsError: Seed "demos" not found/);
   });
 
-  it("are none of the hosts that webhooks may go to", async () => {
+  it("include hosts that webhooks must not go to", async () => {
     const webhookAllow = [
       "Hooks.example.com",
       "hooks:8080",
@@ -75,7 +75,7 @@ describe("options that no emulator has", () => {
     assert.equal(await refusal({ webhookAllow }), "it started");
   });
 
-  it("may be undefined: that leaves them out", async () => {
+  it("do not include undefined, which means the default", async () => {
     assert.equal(await refusal({ port: undefined, clock: undefined, strict: undefined }), "it started");
   });
 });

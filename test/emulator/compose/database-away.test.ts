@@ -39,10 +39,10 @@ async function standby(t: TestContext, options: EmulatorOptions): Promise<Router
   return sender(url);
 }
 
-describe("while the database is away", { skip: noPostgres }, () => {
+describe("while the database is unreachable", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("writes are rejected by leader and standby", async (t) => {
+  it("leader and standby reject writes", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema() };
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
@@ -53,7 +53,7 @@ describe("while the database is away", { skip: noPostgres }, () => {
     assert.deepEqual(plain(await map(second, "away-2")), refused);
   });
 
-  it("one process alone rejects writes, and continues by itself when it is back", async (t) => {
+  it("a single process rejects writes, and resumes when the database is back", async (t) => {
     const alone = await emulator(t, { store: server().url(), schema: server().freshSchema(), ephemeral: false });
     assert.equal((await map(alone.router, "before-1")).status, 200);
     const ready = async () => plain(await alone.router("GET", "/_emulator/ready"));
@@ -68,7 +68,7 @@ describe("while the database is away", { skip: noPostgres }, () => {
     assert.deepEqual((await mapped(alone)).sort(), ["back-1", "before-1"]);
   });
 
-  it("a leader that no one has told so for its lease answers only of itself, and all again once it is reported", async (t) => {
+  it("a leader without a confirmation for its lease only serves its liveness, and everything after the next one", async (t) => {
     const proxy = await stallingProxy(t, server());
     const store = server().url().replace(server().folder, proxy.folder);
     const schema = server().freshSchema();

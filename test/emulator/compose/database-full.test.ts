@@ -11,7 +11,7 @@ import { stateOf } from "../travel/travel.ts";
 describe("while the disk of the database is full", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("writes and uploads are rejected, reads are answered; it continues by itself when there is room", async (t) => {
+  it("writes and uploads are rejected, reads work, and writing resumes when there is space", async (t) => {
     const folder = await smallDisk(t, 24);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const database = await server().databaseIn(folder);

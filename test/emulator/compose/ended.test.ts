@@ -64,8 +64,8 @@ async function asked({ controlUrl, token }, method, path, body) {
 }
 `;
 
-describe("a process whose emulators are closed", () => {
-  it("has no timer left that it would wait for, whatever was done with them", async (t) => {
+describe("a process with closed emulators", () => {
+  it("has no timer left that keeps it running", async (t) => {
     const argv = [join(shippedBundle(), "emulator.js"), join(await testFolder(t), "state.json")];
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program, ...argv]);
     const uses = ["nothing", "snapshot", "restore", "refused restore", "diff", "fork", "reset", "import", "rewind"];
@@ -75,7 +75,7 @@ describe("a process whose emulators are closed", () => {
 });
 
 describe("emulator.close()", () => {
-  it("waits no second for a receiver that never answers, with a request that waits for it", {
+  it("does not wait for a receiver that never responds, or for a request that waits for it", {
     timeout: 20_000,
   }, async (t) => {
     const { api, ask, close } = await emulator(t);

@@ -29,7 +29,7 @@ describe("an emulator in PostgreSQL", { skip: noPostgres }, () => {
   const server = postgresServer();
   const place = () => ({ store: server().url(), schema: server().freshSchema() });
 
-  it("finds all that it had when it is started again: rows, keys, snapshots, its token", async (t) => {
+  it("finds everything after a restart: rows, keys, snapshots, its token", async (t) => {
     const options = { ...place(), ephemeral: false };
     const first = await emulator(t, options);
     await mapped(first, 1);
@@ -50,7 +50,7 @@ describe("an emulator in PostgreSQL", { skip: noPostgres }, () => {
     assert.deepEqual([await mappedIn(third), await snapshotNames(third)], [["e1"], ["before-1", "kept"]]);
   });
 
-  it("has lost nothing that it had answered when it is killed", async (t) => {
+  it("loses nothing that it acknowledged when it is killed", async (t) => {
     const options = { ...place(), port: 0 };
     const first = await emulatorProcess(t, options);
     await first.ask("PUT", "snapshots/before");
@@ -66,7 +66,7 @@ describe("an emulator in PostgreSQL", { skip: noPostgres }, () => {
     );
   });
 
-  it("is rejected next to a file, and with a URL that is none, without its password", async () => {
+  it("rejects a file in addition, and an invalid URL, without its password", async () => {
     const refusal = (options: object) =>
       startEmulator(options).then(
         () => "started",

@@ -4,8 +4,8 @@ import { emulator } from "../../support/emulator.ts";
 
 type Move = Parameters<Awaited<ReturnType<typeof emulator>>["clock"]["advance"]>[0];
 
-describe("clock.advance, for programs", () => {
-  it("accepts durations and times as commands take them", async (t) => {
+describe("clock.advance of the library", () => {
+  it("accepts durations and times like the commands", async (t) => {
     const { clock } = await emulator(t);
     const begin = clock.now();
     const passed = async (move: Move) => (await clock.advance(move)).to - begin;
@@ -16,7 +16,7 @@ describe("clock.advance, for programs", () => {
     assert.equal(await passed({ to: begin + 86_400_001 }), 86_400_001);
   });
 
-  it("rejects in words what it cannot mean, and moves nothing", async (t) => {
+  it("rejects invalid values with a message, and changes nothing", async (t) => {
     const { clock } = await emulator(t);
     const begin = clock.now();
     const shape = "exactly one of by, to, next: true and untilIdle: true is required";

@@ -17,8 +17,8 @@ async function linked(t: TestContext): Promise<{ readonly folder: string; readon
   return { folder, state: join(folder, "real", "state.json") };
 }
 
-describe("a state that one emulator writes to", () => {
-  it("is rejected to a second, whatever run file it names and whatever it calls the state", async (t) => {
+describe("a state with one writer", () => {
+  it("rejects a second emulator, whatever its run file and whatever path it uses", async (t) => {
     const { folder, state } = await linked(t);
     const first = await emulatorStart(t, { file: state, runFile: join(folder, "first.run") });
     assert.equal(await first.start(), "up");
@@ -35,7 +35,7 @@ describe("a state that one emulator writes to", () => {
 
   const within = ownNamespace();
   const skip = within ? false : "no PID namespace can be made here";
-  it("is rejected to one in another PID namespace, in both directions", { skip }, async (t) => {
+  it("rejects one in another PID namespace, in both directions", { skip }, async (t) => {
     const folder = await testFolder(t);
     const inside = { within: within! };
     for (const [i, [first, second]] of [[inside, {}] as const, [{}, inside] as const].entries()) {
@@ -47,7 +47,7 @@ describe("a state that one emulator writes to", () => {
     }
   });
 
-  it("is rejected while its owner is stopped, and goes to one of four when it is killed", async (t) => {
+  it("stays locked while its owner is stopped, and one of four gets it after a kill", async (t) => {
     const file = join(await testFolder(t), "state.json");
     const owner = await emulatorStart(t, { file });
     assert.equal(await owner.start(), "up");
@@ -66,7 +66,7 @@ describe("a state that one emulator writes to", () => {
     ]);
   });
 
-  it("is found by the commands under each of its names", async (t) => {
+  it("is found by the commands under each of its paths", async (t) => {
     const { folder, state } = await linked(t);
     const emulator = await startEmulator({ port: 0, file: state });
     t.after(() => emulator.close());
@@ -80,8 +80,8 @@ describe("a state that one emulator writes to", () => {
   });
 });
 
-describe("a state behind a link", () => {
-  it("is made and replaced where the link leads, and the link stays", async (t) => {
+describe("a state behind a symbolic link", () => {
+  it("is created and replaced at the target, and the link stays", async (t) => {
     const { folder, state } = await linked(t);
     const link = join(folder, "real", "link.json");
     for (const _ of ["first start", "second start"]) {
@@ -93,12 +93,12 @@ describe("a state behind a link", () => {
   });
 });
 
-describe("a run file that is not one", () => {
+describe("a file in place of the run file", () => {
   for (const [what, make, is] of [
     ["a link that leads nowhere", (path: string) => symlink("nowhere", path), "a symbolic link"],
     ["a file of somebody else", (path: string) => writeFile(path, "mine\n"), "a file with other contents"],
   ] as const) {
-    it(`but ${what} is refused in a sentence and left as it is`, async (t) => {
+    it(`is rejected with a message and left unchanged: ${what}`, async (t) => {
       const cwd = await testFolder(t);
       await make(join(cwd, "my.run"));
       const look = async () => readlink(join(cwd, "my.run")).catch(() => readFile(join(cwd, "my.run"), "utf8"));

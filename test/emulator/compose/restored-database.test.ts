@@ -34,7 +34,7 @@ describe("a copy of a database whose leader continues", { skip: noPostgres }, ()
   const server = postgresServer();
 
   for (const what of ["a dump in another database", "all data on another server"]) {
-    it(`${what} has a leader of its own: nothing goes to the other one`, async (t) => {
+    it(`${what} has its own leader: nothing goes to the other one`, async (t) => {
       const schema = server().freshSchema();
       const original = await emulator(t, { store: server().url(), schema, ephemeral: false, leaseMs: 600 });
       await map(original, "e1");
@@ -55,7 +55,7 @@ describe("a copy of a database whose leader continues", { skip: noPostgres }, ()
   }
 });
 
-describe("a database that lost what was acknowledged, under a running leader", { skip: noPostgres }, () => {
+describe("a database that lost acknowledged data under a running leader", { skip: noPostgres }, () => {
   const server = postgresServer();
 
   const losses: readonly [what: string, lose: (schema: string, dump: string) => Promise<unknown>][] = [
@@ -84,7 +84,7 @@ describe("a database that lost what was acknowledged, under a running leader", {
     ],
   ];
   for (const [what, lose] of losses) {
-    it(`that ${what} is not written on, and a restart goes on with what is there`, async (t) => {
+    it(`${what} is not written to, and a restart continues with the remaining data`, async (t) => {
       const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 600 };
       const log: string[] = [];
       const leader = await emulator(t, { ...options, ephemeral: false, log: (line) => log.push(line) });

@@ -27,7 +27,7 @@ interface Logged {
 }
 
 describe("under --deterministic", () => {
-  it("two runs of a script leave the same request log, whatever clusters report meanwhile", async (t) => {
+  it("two runs of a script produce the same request log, whatever clusters report meanwhile", async (t) => {
     const [first, ...others] = await Promise.all([logOf(t), logOf(t), logOf(t), logOf(t)]);
     const reports = ["signatories.add", "invite-tokens.map-counterparty"];
     assert.deepEqual(first!.map(({ operation }) => operation).slice(0, 4), [
@@ -38,7 +38,7 @@ describe("under --deterministic", () => {
     for (const other of others) assert.deepEqual(other, first);
   });
 
-  it("a receiver that sends a contract before it answers waits for nothing that waits for it", async (t) => {
+  it("a receiver that sends a contract before it responds causes no deadlock", async (t) => {
     const on = await emulator(t, { deterministic: true });
     const sink = await receiver(t);
     let answered = 0;

@@ -12,14 +12,14 @@ import { assertGolden } from "../../support/golden.ts";
 const seed = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../../fixtures/seeds/${name}.json`, import.meta.url), "utf8"));
 
-describe("seeds", () => {
-  it("have a JSON Schema, kept in fixtures/golden and printed by emulator seed-schema", async () => {
+describe("a seed", () => {
+  it("has a JSON Schema, which fixtures/golden contains and emulator seed-schema prints", async () => {
     const text = `${JSON.stringify(seedSchema(), null, 2)}\n`;
     assertGolden("seed.schema.json", text);
     assert.deepEqual(await runCli(["emulator", "seed-schema"]), { exit: 0, out: text, err: "" });
   });
 
-  it("demo keeps the numbers that the documentation names", () => {
+  it("named demo keeps the numbers in the documentation", () => {
     const { clusters, workspaces, templates, contract_types: types, workflows } = seed("demo");
     const ids = (rows: readonly { id: unknown }[]) => rows.map(({ id }) => id);
     assert.deepEqual(ids(clusters), ["eu-1", "us-1"]);
@@ -51,7 +51,7 @@ describe("seeds", () => {
     );
   });
 
-  it("empty has two clusters, and no one in them", async (t) => {
+  it("named empty has two clusters and no users", async (t) => {
     const { ask, clusters } = await emulator(t, { seed: "empty" });
     assert.deepEqual(
       clusters.map(({ id, clientId }) => [id, clientId]),
@@ -63,7 +63,7 @@ describe("seeds", () => {
     assert.deepEqual((await ask("GET", "workspaces")).body, []);
   });
 
-  it("of one's own come from a file, which may name its schema", async (t) => {
+  it("can come from a file, which may name its schema", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-seed-"));
     t.after(() => rm(folder, { recursive: true, force: true }));
     const own = { $schema: "./seed.schema.json", clusters: [{ id: "own-1", label: "own", key: "k" }] };
@@ -75,7 +75,7 @@ describe("seeds", () => {
     assert.deepEqual([cluster?.id, cluster?.cluster_key], ["own-1", "k"]);
   });
 
-  it("that are wrong are rejected with every wrong field named", async () => {
+  it("that is invalid is rejected with every invalid field named", async () => {
     const apps = { answers: [{ path: "/x", headers: { "x-a": "\n" }, body: 1 }] };
     const wrong = { clusters: [{ id: "", label: "x" }], user: [], workspaces: [{ id: "1" }], apps };
     await assert.rejects(startEmulator({ ephemeral: true, seed: wrong }), (error: Error) => {

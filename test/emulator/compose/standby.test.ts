@@ -37,7 +37,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
   const server = postgresServer();
   const place = () => ({ store: server().url(), schema: server().freshSchema() });
 
-  it("pass on what comes to the one that leads: requests, streams and uploads", async (t) => {
+  it("forward requests, streams and uploads to the leader", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
@@ -58,7 +58,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     await reader.cancel();
   });
 
-  it("say what they are and who leads, in one form; without a store no one does", async (t) => {
+  it("report their role and the leader in one form; without a store there is no leader", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
@@ -95,7 +95,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     );
   });
 
-  it("end one by one: who is asked to stop, stops", async (t) => {
+  it("stop one by one: only the requested process stops", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
@@ -107,7 +107,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     assert.equal((await leader.router("GET", "/_emulator/ready")).status, 200);
   });
 
-  it("hand over without a failed request when the one that leads ends", async (t) => {
+  it("hand over without a failed request when the leader stops", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);

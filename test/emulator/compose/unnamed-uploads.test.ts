@@ -19,7 +19,7 @@ async function upload({ api }: TestEmulator, text: string): Promise<string> {
   return createHash("sha256").update(text).digest("hex");
 }
 
-it("uploads that a reset has left behind go 30 days later, at a start; those that the state or a snapshot names stay", async (t) => {
+it("unreferenced uploads are removed 30 days after a reset, at a start; referenced ones stay", async (t) => {
   const cwd = await testFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const lines: string[] = [];
@@ -49,7 +49,7 @@ it("uploads that a reset has left behind go 30 days later, at a start; those tha
   assert.deepEqual(lines, ["removed 1 uploaded files that were unreferenced for 30 days"]);
 });
 
-it("uploads stay as long as the history names them, since a rewind may need them", async (t) => {
+it("uploads stay while the history refers to them, because a rewind may need them", async (t) => {
   const cwd = await testFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const first = await emulator(t, { file });
@@ -61,7 +61,7 @@ it("uploads stay as long as the history names them, since a rewind may need them
   assert.deepEqual([unnamed_since, (await readdir(folder)).includes(past)], [{}, true]);
 });
 
-it("uploads have their 30 days again when a state is taken in, which may name them", async (t) => {
+it("the 30 days of uploads restart when a state is imported, which may refer to them", async (t) => {
   const cwd = await testFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const first = await emulator(t, { file });
@@ -75,7 +75,7 @@ it("uploads have their 30 days again when a state is taken in, which may name th
   assert.deepEqual(await readdir(folder), [hash]);
 });
 
-it("every collection whose rows can name uploaded bytes is looked at", () => {
+it("every collection with references to uploaded bytes is checked", () => {
   const naming = collections.filter(
     (one) =>
       one.kind === "rows" && JSON.stringify(z.toJSONSchema(one.schema, { unrepresentable: "any" })).includes("sha256"),

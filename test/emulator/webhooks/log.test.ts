@@ -31,7 +31,7 @@ const countOf = (store: Store) =>
     events: await view.count(webhookEvents),
   }));
 
-describe("sending again", () => {
+describe("a resend", () => {
   it("is one attempt outside the schedule; its success ends the delivery", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
@@ -51,7 +51,7 @@ describe("sending again", () => {
     assert.deepEqual([ran, sink.received.length], [[], 3]);
   });
 
-  it("leaves the times of the schedule as they were when it fails", async (t) => {
+  it("does not change the schedule when it fails", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -71,20 +71,20 @@ describe("sending again", () => {
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url, { status: "DISABLED_BY_ERROR", failure_count: 6 });
     await office.happen("CONTRACT_CREATED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.equal(sink.received.length, 0);
     assert.equal(await again(office, 1), "delivered");
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 0 });
   });
 
-  it("that fails for the sixth time disables the subscription", async (t) => {
+  it("disables the webhook at the sixth failure", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url, { failure_count: 5 });
     await office.store.transaction("off", (tx) => switchSubscription(tx, id, false, office.clock.now()));
     await office.happen("CONTRACT_CREATED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     await office.store.transaction("on", async (tx) => {
       const row = await tx.get(subscriptions, id);
       tx.put(subscriptions, { ...row!, status: "ACTIVE", failure_count: 5 });
@@ -93,18 +93,18 @@ describe("sending again", () => {
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
   });
 
-  it("that cannot be sent leaves the delivery as it was", async (t) => {
+  it("that cannot be sent does not change the delivery", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     await office.store.transaction("delete", (tx) => tx.delete(subscriptions, id));
     assert.equal(await again(office, 1), "skipped_deleted");
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
   });
 
-  it("finds the last webhook call of each contract", async (t) => {
+  it("of the last webhook of each contract is found", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     await office.subscribe(sink.url);
@@ -118,8 +118,8 @@ describe("sending again", () => {
   });
 });
 
-describe("the log of deliveries", () => {
-  it("lists what every filter asks for, newest first, page by page", async (t) => {
+describe("the delivery log", () => {
+  it("lists the matches of every filter, newest first, page by page", async (t) => {
     const office = await post(t);
     const good = await receiver(t);
     const bad = await receiver(t);
@@ -127,7 +127,7 @@ describe("the log of deliveries", () => {
     const one = await office.subscribe(good.url);
     const two = await office.subscribe(bad.url, { only_for_activities: ["CONTRACT_SIGNED"] });
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_SIGNED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
 
     const ids = async (filter: Parameters<typeof listDeliveries>[1], offset = 0, limit = 10) => {
       const { items, total } = await office.store.read((view) => listDeliveries(view, filter, { offset, limit }));
@@ -142,13 +142,13 @@ describe("the log of deliveries", () => {
     assert.deepEqual(await ids({ workspace_id: 2 }), [0]);
   });
 
-  it("shows the body that was sent and what came back", async (t) => {
+  it("shows the sent body and the response", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer((_, response) => void response.writeHead(418).end("no coffee"));
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     const shown = await office.store.read((view) => showDelivery(view, 1));
     assert.equal(shown?.requestBody, sink.received[0]?.body.toString());
     const [{ duration_ms, wall_at, ...attempt } = { duration_ms: -1, wall_at: null }] = shown?.attempts ?? [];
@@ -170,7 +170,7 @@ describe("the log of deliveries", () => {
     assert.equal(await office.store.read((view) => showDelivery(view, 2)), undefined);
   });
 
-  it("retains the delivered 30 days after the attempt, the failed and skipped 90, and waits for neither", async (t) => {
+  it("keeps delivered records for 30 days after the attempt, failed and skipped ones for 90", async (t) => {
     const office = await post(t);
     const good = await receiver(t);
     const bad = await receiver(t);
@@ -194,13 +194,13 @@ describe("the log of deliveries", () => {
     assert.deepEqual(await at(to + days(90)), { deliveries: 0, attempts: 0, events: 0 });
   });
 
-  it("ends deliveries of a deleted subscription as skipped when their turn comes", async (t) => {
+  it("ends due deliveries of a deleted webhook as skipped", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     await office.store.transaction("delete", (tx) => tx.delete(subscriptions, id));
     await office.runner.advance({ untilIdle: true });
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "skipped_deleted", attempts: ["+0 500"] }]);

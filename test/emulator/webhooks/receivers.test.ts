@@ -22,7 +22,7 @@ const nobody = "http://127.0.0.1:1";
 const short = { webhookConnectTimeoutMs: 400, webhookResponseTimeoutMs: 150 };
 
 describe("an attempt", () => {
-  it("is a signed POST of the event, the same bytes in every attempt", async (t) => {
+  it("is a signed POST of the event with the same bytes each time", async (t) => {
     const { subscribe, happen, runner } = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -50,7 +50,7 @@ describe("an attempt", () => {
 
   for (const deterministic of [false, true]) {
     const when = deterministic ? ", under --deterministic, too" : "";
-    it(`carries the Standard Webhooks headers when asked to: the id stays, the time is the attempt's by the wall${when}`, async (t) => {
+    it(`has the Standard Webhooks headers on request: a constant id, and the wall-clock time of the attempt${when}`, async (t) => {
       let now = Date.UTC(2026, 0, 1);
       const wall = { ...systemWallClock, now: () => now };
       const settings = { webhookSchemes: ["standard"] as const, deterministic };
@@ -59,7 +59,7 @@ describe("an attempt", () => {
       sink.answer(500);
       await subscribe(sink.url);
       await happen("CONTRACT_SIGNED");
-      await runner.whenIdle();
+      await runner.waitUntilIdle();
       now += 7_000;
       await runner.advance({ next: true });
 
@@ -91,28 +91,28 @@ describe("an attempt", () => {
     [404, "retrying"],
     [503, "retrying"],
   ] as const) {
-    it(`that is answered ${status} is ${outcome}`, async (t) => {
+    it(`with the response ${status} is ${outcome}`, async (t) => {
       const { subscribe, happen, runner, story } = await post(t);
       const sink = await receiver(t);
       sink.answer((_, response) => void response.writeHead(status, { location: sink.url }).end());
       const id = await subscribe(sink.url);
       await happen("CONTRACT_CREATED");
-      await runner.whenIdle();
+      await runner.waitUntilIdle();
       // A redirect is not followed: one request.
       assert.equal(sink.received.length, 1);
       assert.deepEqual(await story(), [{ webhook: id, outcome, attempts: [`+0 ${status}`] }]);
     });
   }
 
-  it("fails when no one listens", async (t) => {
+  it("fails when the connection is refused", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const id = await subscribe(nobody);
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: ["+0 connection_refused"] }]);
   });
 
-  it("fails when the receiver hangs up, or speaks another protocol", async (t) => {
+  it("fails when the receiver hangs up, or uses another protocol", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const silent = await tcpServer(t, (socket) => void socket.once("data", () => socket.destroy()));
     const chatty = await tcpServer(
@@ -122,14 +122,14 @@ describe("an attempt", () => {
     await subscribe(silent);
     await subscribe(chatty);
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(
       (await story()).map(({ attempts }) => attempts),
       [["+0 connection_reset"], ["+0 not_http"]],
     );
   });
 
-  it("fails when the receiver hangs, before or within its answer; a slow 2xx within the limit is fine", async (t) => {
+  it("fails when the receiver hangs before or within its response; a slow 2xx within the limit is a success", async (t) => {
     const wall = new StandingWall();
     const { subscribe, happen, runner, story } = await post(t, { settings: short, wall });
     const hanging = await receiver(t);
@@ -156,7 +156,7 @@ describe("an attempt", () => {
     finish();
     while ((await story())[2]?.outcome !== "delivered") await idle();
     await wall.pass(1);
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(await told(), [
       ["retrying", "+0 response_timeout"],
       ["retrying", "+0 response_timeout"],
@@ -164,7 +164,7 @@ describe("an attempt", () => {
     ]);
   });
 
-  it("fails when the certificate is not to be trusted", async (t) => {
+  it("fails when the certificate is not trusted", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const server = createTls(selfSigned(), (_, response) => response.end());
     server.listen(0, "127.0.0.1");
@@ -172,14 +172,14 @@ describe("an attempt", () => {
     t.after(() => server.close());
     await subscribe(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(
       (await story()).map(({ attempts }) => attempts),
       [["+0 tls_error"]],
     );
   });
 
-  it("retains the first 64 kB of an endless answer and reads no further", async (t) => {
+  it("keeps the first 64 kB of an endless response and stops reading", async (t) => {
     const { subscribe, happen, runner, store } = await post(t);
     const sink = await receiver(t);
     sink.answer((_, response) => {
@@ -192,7 +192,7 @@ describe("an attempt", () => {
     });
     await subscribe(sink.url);
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     const shown = await store.read((view) => showDelivery(view, 1));
     assert.deepEqual(
       [shown?.delivery.outcome, shown?.attempts[0]?.status, shown?.attempts[0]?.response_body?.length],
@@ -200,17 +200,17 @@ describe("an attempt", () => {
     );
   });
 
-  it("is not made to a host that is not allowed: skipped and not counted", async (t) => {
+  it("to a host that is not allowed is skipped and not counted", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await post(t);
     const id = await subscribe("https://receiver.example/hooks");
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(await story(), [{ webhook: id, outcome: "skipped_not_allowed", attempts: [] }]);
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
   });
 });
 
-describe("where deliveries may go", () => {
+describe("the allowed destinations of deliveries", () => {
   const local = { allow: ["hooks.example", "*.inner.example", "10.1.2.3", "box.example:8080"], strict: false };
   const strict = { allow: ["10.1.2.3"], strict: true };
   for (const [url, rules, code] of [
@@ -258,23 +258,23 @@ describe("where deliveries may go", () => {
     ["http://[64:ff9b::7f00:1]/", local, "address_not_allowed"],
     ["http://[::ffff:127.0.0.1]/", local, undefined],
   ] as const) {
-    it(`${rules.strict ? "strict: " : ""}${url} ${code ? `is refused: ${code}` : "is fine"}`, () => {
+    it(`${rules.strict ? "strict: " : ""}${url} ${code ? `is rejected: ${code}` : "is allowed"}`, () => {
       assert.equal(findForbiddenUrlReason(url, rules)?.code, code);
     });
   }
 
-  it("a metadata address stays blocked even when it is on the list", () => {
+  it("a metadata address stays blocked even if it is on the list", () => {
     const rules = { allow: ["169.254.169.254"], strict: false };
     assert.equal(findForbiddenUrlReason("http://169.254.169.254/", rules)?.code, "address_not_allowed");
   });
 
-  it("a name is checked by every address it stands for", () => {
+  it("a name is checked by each of its addresses", () => {
     const url = new URL("http://localhost/");
     assert.equal(findForbiddenAddressReason("127.0.0.1", url, local), undefined);
     assert.equal(findForbiddenAddressReason("93.184.216.34", url, local)?.code, "address_not_allowed");
   });
 
-  it("a listed name resolves and is connected to", async (t) => {
+  it("a listed name is resolved and connected to", async (t) => {
     const sink = await receiver(t);
     const outgoing = createWebhookSender({
       ...local,
@@ -307,7 +307,7 @@ const selfSigned = () => ({
   cert: readFileSync(new URL("../../../fixtures/tls/self-signed.cert.pem", import.meta.url)),
 });
 
-describe("What a receiver answered", () => {
+describe("the response of a receiver", () => {
   const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
   for (const [name, status, ...pieces] of [
     ["a 200 after a 100 that nobody asked for", 200, "HTTP/1.1 100 Continue\r\n\r\n", ok],
@@ -322,13 +322,13 @@ describe("What a receiver answered", () => {
       `HTTP/1.1 200 OK\r\nx-a: ${"a".repeat(40_000)}\r\ncontent-length: 0\r\n\r\n`,
     ],
   ] as const) {
-    it(`counts, whatever comes with it: ${name}`, async (t) => {
+    it(`counts, whatever follows: ${name}`, async (t) => {
       const { subscribe, happen, runner, story } = await post(t);
       const sink = await rawServer(t, ...pieces);
       await subscribe(sink.url);
       for (let i = 0; i < 2; i += 1) {
         await happen("CONTRACT_SIGNED");
-        await runner.whenIdle();
+        await runner.waitUntilIdle();
       }
       const attempts = (await story()).map(({ attempts }) => attempts);
       assert.deepEqual(attempts, [[`+0 ${status}`], [`+0 ${status}`]]);

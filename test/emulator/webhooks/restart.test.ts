@@ -17,7 +17,7 @@ async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
 }
 
 describe("after a restart", () => {
-  it("the schedule continues where it was", async (t) => {
+  it("the schedule continues from its last state", async (t) => {
     const open = await stateFile(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -28,7 +28,7 @@ describe("after a restart", () => {
     await before.close();
 
     const after = await post(t, { store: await open() });
-    assert.deepEqual((await after.runner.status()).next_due, after.clock.now() + minutes(15));
+    assert.deepEqual((await after.runner.readStatus()).next_due, after.clock.now() + minutes(15));
     await after.runner.advance({ untilIdle: true });
     assert.deepEqual(await after.story(), [
       {
@@ -39,7 +39,7 @@ describe("after a restart", () => {
     ]);
   });
 
-  it("an attempt whose outcome was not recorded is made again", async (t) => {
+  it("an attempt without a recorded outcome is repeated", async (t) => {
     const open = await stateFile(t);
     const sink = await receiver(t);
     const reached = new Promise<void>((resolve) => sink.answer(() => resolve()));
@@ -52,7 +52,7 @@ describe("after a restart", () => {
 
     sink.answer(200);
     const after = await post(t, { store: await open() });
-    await after.runner.whenIdle();
+    await after.runner.waitUntilIdle();
     assert.deepEqual(await after.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
     assert.equal(sink.received.length, 2);
     assert.deepEqual(sink.received[0]?.body, sink.received[1]?.body);

@@ -28,7 +28,7 @@ describe("the retry schedule", () => {
     assert.equal(sink.received.length, 6);
   });
 
-  it("counts failures per subscription: two events that fail together disable it at +15 minutes", async (t) => {
+  it("counts failures per webhook: two events that fail together disable it at +15 minutes", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -48,7 +48,7 @@ describe("the retry schedule", () => {
     ]);
   });
 
-  it("is disabled at once by six events, and skips the seventh without a POST", async (t) => {
+  it("disables a webhook at once after six events, and skips the seventh without a POST", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const sink = await receiver(t);
     // Nobody is answered before all six are there, so that all are under way together.
@@ -60,7 +60,7 @@ describe("the retry schedule", () => {
     const id = await subscribe(sink.url);
 
     await happen(...Array.from({ length: 7 }, () => "CONTRACT_CREATED" as const));
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
 
     assert.equal(sink.received.length, 6);
     assert.deepEqual(await story(), [
@@ -69,7 +69,7 @@ describe("the retry schedule", () => {
     ]);
   });
 
-  it("sends no more than six minus the counter at once", async (t) => {
+  it("sends at most six minus the counter at once", async (t) => {
     const { subscribe, happen, runner } = await post(t);
     const sink = await receiver(t);
     let open = 0;
@@ -91,11 +91,11 @@ describe("the retry schedule", () => {
     await subscribe(sink.url, { failure_count: 4 });
 
     await happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual({ most, received: sink.received.length }, { most: 2, received: 3 });
   });
 
-  it("forgets earlier failures after any 2xx", async (t) => {
+  it("resets the counter after any 2xx", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -106,7 +106,7 @@ describe("the retry schedule", () => {
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 4 });
     sink.answer(202);
     await happen("CONTRACT_SIGNED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
     sink.answer(500);
     await runner.advance({ untilIdle: true });
@@ -134,7 +134,7 @@ describe("the retry schedule", () => {
     ]);
   });
 
-  it("goes on after enabling, and does not send again what was skipped", async (t) => {
+  it("continues after enabling, and does not resend skipped events", async (t) => {
     const { subscribe, happen, runner, story, store, subscription, clock } = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -142,10 +142,10 @@ describe("the retry schedule", () => {
     const turn = (on: boolean) => store.transaction("switch", (tx) => switchSubscription(tx, id, on, clock.now()));
 
     await happen("CONTRACT_CREATED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     await turn(false);
     await happen("CONTRACT_SIGNED");
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     await turn(true);
     sink.answer(200);
     await runner.advance({ untilIdle: true });
@@ -157,7 +157,7 @@ describe("the retry schedule", () => {
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
   });
 
-  it("never lets a healthy receiver wait for a dead one", async (t) => {
+  it("never delays a healthy receiver for a dead one", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const hanging = await receiver(t);
     const held: (() => void)[] = [];
@@ -177,13 +177,13 @@ describe("the retry schedule", () => {
     assert.deepEqual({ held: held.length, healthy: healthy.received.length }, { held: 6, healthy: 8 });
 
     for (const answer of held) answer();
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     const outcomes = (await story()).map(({ webhook, outcome }) => `${webhook} ${outcome}`);
     assert.deepEqual(outcomes.filter((line) => line === `${well} delivered`).length, 8);
     assert.deepEqual(outcomes.filter((line) => line === `${dead} retrying`).length, 6);
   });
 
-  it("never lets a healthy receiver wait for several that hang, though they could fill every place", async (t) => {
+  it("never delays a healthy receiver for several that hang, even if they could fill every slot", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const hanging = await receiver(t);
     const held: (() => void)[] = [];
@@ -205,7 +205,7 @@ describe("the retry schedule", () => {
 
     hanging.answer(200);
     for (const answer of held) answer();
-    await runner.whenIdle();
+    await runner.waitUntilIdle();
     const delivered = (await story()).filter(({ outcome }) => outcome === "delivered");
     assert.deepEqual([delivered.length, delivered.filter(({ webhook }) => webhook === well).length], [12 * 14 + 8, 8]);
   });

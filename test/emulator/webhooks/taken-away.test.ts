@@ -27,7 +27,7 @@ const queued = ({ store }: Post) =>
     (await view.list(schedule, { by: "turn" })).map(({ id, kind, due }) => [id, kind, (due - begin) / 60_000]),
   );
 
-describe("an attempt that is on its way", () => {
+describe("a running attempt", () => {
   it("leaves the queue without a trace when its delivery was dropped meanwhile", async (t) => {
     const office = await post(t);
     const sink = await hanging(t);
@@ -37,12 +37,12 @@ describe("an attempt that is on its way", () => {
     await reached;
     await office.store.transaction("drop", (tx) => tx.delete(deliveries, 1));
     sink.held[0]!(500);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual([await office.story(), await queued(office)], [[], []]);
     assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 0 });
   });
 
-  it("leaves an entry alone that took the place of its own", async (t) => {
+  it("does not touch an entry that replaced its own", async (t) => {
     const office = await post(t);
     const sink = await hanging(t);
     await office.subscribe(sink.url);
@@ -55,11 +55,11 @@ describe("an attempt that is on its way", () => {
       enqueue(tx, { ...entry!, due: begin + minutes(7) });
     });
     sink.held[0]!(200);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual(await queued(office), [[1, "deliver", 7]]);
   });
 
-  it("changes nothing more when a resend was successful in the meantime", async (t) => {
+  it("changes nothing when a resend was successful meanwhile", async (t) => {
     const office = await post(t);
     const sink = await hanging(t);
     const id = await office.subscribe(sink.url);
@@ -75,7 +75,7 @@ describe("an attempt that is on its way", () => {
     sink.held[1]!(200);
     assert.equal(await again, "delivered");
     sink.held[0]!(500);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200", "+0 500"] }]);
     assert.deepEqual(await queued(office), []);
     assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 1 });
@@ -94,11 +94,11 @@ describe("an attempt that waits for capacity", () => {
     return { office, sink, id };
   }
 
-  it("is not made when its entry was taken away meanwhile", async (t) => {
+  it("is not made when its entry was removed meanwhile", async (t) => {
     const { office, sink, id } = await waiting(t);
     await office.store.transaction("take away", (tx) => tx.delete(schedule, 2));
     sink.held[0]!(200);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual(await office.story(), [
       { webhook: id, outcome: "delivered", attempts: ["+0 200"] },
       { webhook: id, outcome: "waiting", attempts: [] },
@@ -106,23 +106,23 @@ describe("an attempt that waits for capacity", () => {
     assert.deepEqual([sink.received.length, await queued(office)], [1, []]);
   });
 
-  it("is not made when its delivery was dropped meanwhile, and its entry goes, too", async (t) => {
+  it("is not made when its delivery was dropped meanwhile, and its entry is removed", async (t) => {
     const { office, sink, id } = await waiting(t);
     await office.store.transaction("drop", (tx) => tx.delete(deliveries, 2));
     sink.held[0]!(200);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
     assert.deepEqual([sink.received.length, await queued(office)], [1, []]);
   });
 
-  it("is made at its new time, and once, when it was moved meanwhile", async (t) => {
+  it("is made once, at its new time, when it was postponed meanwhile", async (t) => {
     const { office, sink, id } = await waiting(t);
     await office.store.transaction("move", async (tx) => {
       const entry = await tx.get(schedule, 2);
       enqueue(tx, { ...entry!, due: begin + minutes(9) });
     });
     sink.held[0]!(200);
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     assert.deepEqual(await queued(office), [[2, "deliver", 9]]);
     sink.answer(200);
     await office.runner.advance({ untilIdle: true });

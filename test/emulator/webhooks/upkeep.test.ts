@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { PendingAttempt } from "../../../emulator/faults/faults.ts";
 import type { WebhookSender } from "../../../emulator/http/outgoing/webhook-sender.ts";
 import type { Store } from "../../../emulator/store/port.ts";
-import { deliveryJobHandlers } from "../../../emulator/webhooks/deliver.ts";
+import { createDeliveryJobHandlers } from "../../../emulator/webhooks/deliver.ts";
 import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import { dropExpired } from "../../../emulator/webhooks/log.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
@@ -20,19 +20,19 @@ const idsOf = (store: Store) =>
     events: (await view.list(webhookEvents)).map(({ id }) => id),
   }));
 
-describe("what is over", () => {
-  it("leaves by itself with the next attempts, some of it each time", async (t) => {
+describe("expired records", () => {
+  it("are removed with the next attempts, a few each time", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 60 }, () => "CONTRACT_CREATED" as const));
     // Nobody listens to this one.
     await office.happen("CONTRACT_VOIDED");
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     const attempt = async (byMs: number) => {
       if (byMs > 0) await office.runner.advance({ by: byMs });
       await office.happen("CONTRACT_SIGNED");
-      await office.runner.whenIdle();
+      await office.runner.waitUntilIdle();
       return idsOf(office.store);
     };
     await attempt(days(30) - 1);
@@ -49,12 +49,12 @@ describe("what is over", () => {
     assert.deepEqual(await attempt(days(60)), { deliveries: [65], attempts: ["65/1"], events: [66] });
   });
 
-  it("leaves before the log is looked at, however much it is; its event goes with the last delivery of it", async (t) => {
+  it("are removed before the log is read, however many there are; an event is removed with its last delivery", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     for (let i = 0; i < 3; i += 1) await office.subscribe(sink.url);
     await office.happen(...Array.from({ length: 400 }, () => "CONTRACT_CREATED" as const));
-    await office.runner.whenIdle();
+    await office.runner.waitUntilIdle();
     // One delivery of the first event lasts longer than its sisters.
     await office.store.transaction("keep", async (tx) => {
       const kept = await tx.get(deliveries, 2);
@@ -68,8 +68,8 @@ describe("what is over", () => {
   });
 });
 
-describe("what a script of faults is reported", () => {
-  it("is which attempt is about to begin, by its number, and whether it is a resend", async (t) => {
+describe("a fault script", () => {
+  it("gets the number of the attempt, and whether it is a resend", async (t) => {
     const told: PendingAttempt[] = [];
     const office = await post(t, { intervene: (about) => void told.push(about) });
     const sink = await receiver(t);
@@ -95,8 +95,8 @@ describe("what a script of faults is reported", () => {
   });
 });
 
-describe("an emulator that closes", () => {
-  it("breaks off everything that is on its way at once, whatever the number of attempts", async (t) => {
+describe("a closing emulator", () => {
+  it("aborts all running attempts at once, however many there are", async (t) => {
     const office = await post(t);
     const id = await office.subscribe("http://127.0.0.1:1/");
     await office.runner.close();
@@ -111,7 +111,12 @@ describe("an emulator that closes", () => {
       close: async () => {},
     };
     const { clock, store } = office;
-    const { deliver } = deliveryJobHandlers({ clock, wall: systemWallClock, settings: defaultSettings, outgoing });
+    const { deliver } = createDeliveryJobHandlers({
+      clock,
+      wall: systemWallClock,
+      settings: defaultSettings,
+      outgoing,
+    });
     const entries = [1, 2].map((n) => ({
       id: n,
       due: clock.now(),

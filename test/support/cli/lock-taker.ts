@@ -8,7 +8,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { acquireFileLock } from "../../../src/cli/connection/profiles/private-file.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
-import { thisMachine } from "../../../src/files/machine.ts";
+import { identifyMachine } from "../../../src/files/machine.ts";
 
 const [, , file, times] = process.argv as [string, string, string, string];
 const host = { pid: process.pid, wall: systemWallClock } as Host;
@@ -23,7 +23,7 @@ for (let taken = 0; taken < Number(times); ) {
   await turn();
   await rm(`${file}-inside`);
   taken += 1;
-  const gone = { id: randomBytes(9).toString("base64url"), pid: 2 ** 22 + 1, ...(await thisMachine()) };
+  const gone = { id: randomBytes(9).toString("base64url"), pid: 2 ** 22 + 1, ...(await identifyMachine()) };
   await writeFile(`${file}-${process.pid}`, JSON.stringify(gone));
   await rename(`${file}-${process.pid}`, file);
   // It is another's by now, and stays.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { addChecksum } from "../../../emulator/store/file/checksummed-document.ts";
-import { openFileSnapshotStore, snapshotFolder } from "../../../emulator/store/file/file-snapshot-store.ts";
+import { getSnapshotFolder, openFileSnapshotStore } from "../../../emulator/store/file/file-snapshot-store.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { type History, StateFormatError, type Store, type Transaction } from "../../../emulator/store/port.ts";
@@ -76,7 +76,7 @@ export async function lifeOf(actions: readonly Action[], historyBytes?: number):
 const open = (disk: ForgetfulDisk, { historyBytes }: Life): Promise<Store> =>
   openFileStore({ path, collections, wall: systemWallClock, disk, compactAfterBytes: 300, historyBytes });
 
-const snapshotsOn = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: snapshotFolder(path), disk });
+const snapshotsOn = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: getSnapshotFolder(path), disk });
 
 /** Lives it on a disk, and tells how many commits were acknowledged before the disk died, if it did. */
 async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promise<number> {
@@ -100,7 +100,7 @@ async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promis
       } else if (action === "rewind") {
         const history = store.history!;
         const [last] = await commitsOf(history);
-        const before = await history.stateAfter(last! - 1);
+        const before = await history.restoreAfter(last! - 1);
         await store.takeOver(before.store, { past: before.past });
         acknowledged += 1;
       } else if (action === "export and replace") {
@@ -202,7 +202,7 @@ async function checkHistory(store: Store, life: Life): Promise<void> {
   const { history } = store;
   if (!history) return;
   for (const [i, number] of (await commitsOf(history)).entries()) {
-    const after = await holds((await history.stateAfter(number)).store);
+    const after = await holds((await history.restoreAfter(number)).store);
     if (i === 0) assert.equal(after, await holds(store));
     else assert.ok(life.history.includes(after), `after line ${number}: ${after}`);
   }

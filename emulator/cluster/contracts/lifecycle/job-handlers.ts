@@ -18,8 +18,8 @@ type ContractJob = (tx: Transaction, contract: Contract, rest: readonly string[]
 export function createContractJobHandlers(context: LifecycleContext): JobHandlers {
   const { clock } = context;
 
-  const createHandler = (does: string, job: ContractJob): JobHandler => ({
-    does,
+  const createHandler = (action: string, job: ContractJob): JobHandler => ({
+    action,
     prepare: async (_, entries) =>
       entries.map((entry) =>
         createCommitOnlyRun(async (tx) => {

@@ -1,6 +1,6 @@
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
 import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
-import { contractKey, endContractEntries, enqueue } from "../../../clock/schedule.ts";
+import { endContractEntries, enqueue, toContractKey } from "../../../clock/schedule.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emails, sendEmail } from "../../../world/emails.ts";
 import { hasDeliveryOutcome } from "../../emails.ts";
@@ -95,7 +95,7 @@ async function expectReports(tx: Transaction, contract: Contract, at: number): P
 }
 
 const addTimer = (tx: Transaction, { id, workspace_id }: Contract, due: number, kind: string, ref: number): void =>
-  void enqueue(tx, { due, kind, concurrency_key: contractKey(id), workspace_id, ref: `${id} ${ref}` });
+  void enqueue(tx, { due, kind, concurrency_key: toContractKey(id), workspace_id, ref: `${id} ${ref}` });
 
 const sortSignatories = ({ signatories }: Contract) =>
   signatories

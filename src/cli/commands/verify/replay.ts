@@ -157,8 +157,8 @@ async function replayProfile(
   ]);
   const { baseUrls, credentials } = await resolveServiceTarget({ ...globals, profile }, host, output);
   return replayCorpus(corpus, {
-    url: (callee) => (callee === "router" ? baseUrls.router : baseUrls.contracts),
-    service: { credentials: (operation) => findCredentials(operation, credentials) ?? {}, requestsPerSecond },
+    resolveUrl: (callee) => (callee === "router" ? baseUrls.router : baseUrls.contracts),
+    service: { getCredentials: (operation) => findCredentials(operation, credentials) ?? {}, requestsPerSecond },
     signal,
   }).catch((cause: unknown) => {
     throw toNetworkFailure(cause);

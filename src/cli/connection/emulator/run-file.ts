@@ -3,7 +3,7 @@ import { lstat, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { toFields } from "../../../base/object.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
-import { originalOf, readLock } from "../../../files/lock.ts";
+import { findOriginal, readLock } from "../../../files/lock.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import { makeFolder } from "../../../files/make-folder.ts";
 import { hasOriginMarker, markNewState } from "../../../files/origin-marker.ts";
@@ -75,7 +75,7 @@ async function findDistrustReason(path: string, { routerUrl }: RunningEmulator):
     if ((found.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "other users can read it";
   }
   const lock = await readLock(path).catch(() => undefined);
-  const original = lock && (await originalOf(path, lock));
+  const original = lock && (await findOriginal(path, lock));
   if (original !== undefined) return `it is a copy of ${original}`;
   // Otherwise, the rest of the URL could lead elsewhere once a path is appended.
   if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it has no address";

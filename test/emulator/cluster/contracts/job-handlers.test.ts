@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
-  contractKey,
   endContractEntries,
   enqueue,
   type ScheduledEntry,
   schedule,
+  toContractKey,
 } from "../../../../emulator/clock/schedule.ts";
 import { createContract } from "../../../../emulator/cluster/contracts/creation/new-contract.ts";
 import { createContractJobHandlers } from "../../../../emulator/cluster/contracts/lifecycle/job-handlers.ts";
@@ -35,7 +35,7 @@ async function waiting() {
     const about = { cluster_id: workspace.cluster_id, workspace_id: workspace.id, contract_id: contract.id };
     const email = sendEmail(tx, { ...about, purpose: "signing", recipient: "jo@acme.example", sent_at: at });
     const ref = `${contract.id} ${email.id}`;
-    const entry = enqueue(tx, { due: at, kind: "email-delivery", concurrency_key: contractKey(contract.id), ref });
+    const entry = enqueue(tx, { due: at, kind: "email-delivery", concurrency_key: toContractKey(contract.id), ref });
     return entry;
   });
   const kinds = createContractJobHandlers({ clock: { now: () => at }, settings: defaultSettings });

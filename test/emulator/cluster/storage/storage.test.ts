@@ -15,7 +15,7 @@ import {
 import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
 import { getStandardSet } from "../../../../emulator/compose/state/seed.ts";
 import { type Blobs, BlobTooLargeError } from "../../../../emulator/store/blobs.ts";
-import { memoryBlobs, openMemoryStore } from "../../../../emulator/store/memory-store.ts";
+import { createMemoryBlobs, openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 
 import { StoreFailedError } from "../../../../emulator/store/port.ts";
 import { defaultSettings } from "../../../../emulator/world/settings.ts";
@@ -68,7 +68,7 @@ async function signedPut(putBlob: Blobs["put"]) {
     ids: createRandomIds(),
     settings: defaultSettings,
     cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: false },
-    blobs: { ...memoryBlobs(), put: putBlob },
+    blobs: { ...createMemoryBlobs(), put: putBlob },
     pdfs: new PdfReader(systemWallClock),
     getStandardSet,
   };

@@ -30,55 +30,55 @@ async function stage(t: TestContext) {
   /** What a look on that day removes, of uploads named by their texts. */
   const look = async (onDay: number, named: readonly string[] = ["named"]) => {
     const wall = { ...movedWall(), now: () => first + onDay * day };
-    return collectBlobs({ path, folder, wall, named: async () => new Set(named.map(hashOf)) });
+    return collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set(named.map(hashOf)) });
   };
   const kept = async () => (await readdir(folder)).filter((name) => name !== "svc-unnamed.json").sort();
   return { home, path, folder, upload, look, kept };
 }
 
-describe("uploads that nothing names", () => {
-  it("are removed when no look has found them named for 30 days", async (t) => {
+describe("unreferenced uploads", () => {
+  it("are removed after 30 days without a reference", async (t) => {
     const { look, kept } = await stage(t);
     assert.deepEqual([await look(0), await look(15), await look(29.9)], [[], [], []]);
     assert.deepEqual(await look(31), [hashOf("unnamed")]);
     assert.deepEqual(await kept(), [hashOf("named")]);
   });
 
-  it("have 30 days again once something has named them: a state that was exported is undone", async (t) => {
+  it("get another 30 days after a reference, so that an import can be undone", async (t) => {
     const { look } = await stage(t);
     await look(0);
     await look(20, ["named", "unnamed"]);
     assert.deepEqual([await look(40), await look(69), await look(71)], [[], [], [hashOf("unnamed")]]);
   });
 
-  it("have 30 days from when they came, also where a note of an earlier life of theirs stands", async (t) => {
+  it("stay for 30 days after the upload, even with an older note about the same bytes", async (t) => {
     const { look, upload } = await stage(t);
     await look(0);
     await upload("unnamed", 40);
     assert.deepEqual([await look(50), await look(71)], [[], [hashOf("unnamed")]]);
   });
 
-  it("are looked for once a day, and not where nothing was uploaded", async (t) => {
+  it("are looked for once a day, and never without uploads", async (t) => {
     const { look, folder, home } = await stage(t);
     let asked = 0;
     const path = join(home, "emulator.json");
-    const named = async () => {
+    const findNamedBlobs = async () => {
       asked += 1;
       return new Set<string>();
     };
-    for (let i = 0; i < 3; i += 1) await collectBlobs({ path, folder, wall: movedWall(), named });
+    for (let i = 0; i < 3; i += 1) await collectBlobs({ path, folder, wall: movedWall(), findNamedBlobs });
     assert.equal(asked, 1);
     // Of a clock that stood wrong: a look in the future does not put off those of today.
     await look(900);
-    await collectBlobs({ path, folder, wall: movedWall(), named });
+    await collectBlobs({ path, folder, wall: movedWall(), findNamedBlobs });
     assert.equal(asked, 2);
     await mkdir(join(home, "empty"));
-    await collectBlobs({ path, folder: join(home, "empty"), wall: movedWall(), named });
+    await collectBlobs({ path, folder: join(home, "empty"), wall: movedWall(), findNamedBlobs });
     assert.deepEqual([asked, await readdir(join(home, "empty"))], [2, []]);
   });
 
   for (const name of ["other.json", "emulator.json.damaged", "export.json", "emulator.json.journal.2.torn"]) {
-    it(`stay while ${name} lies beside the state, which may name them, and for 30 days more`, async (t) => {
+    it(`stay while ${name} is next to the state and may refer to them, and for 30 more days`, async (t) => {
       const { look, home, kept } = await stage(t);
       await look(0);
       await writeFile(join(home, name), "{}");
@@ -91,7 +91,7 @@ describe("uploads that nothing names", () => {
     });
   }
 
-  it("go while the files of the state itself lie there: journals, run file, lock, snapshot that is being written", async (t) => {
+  it("are removed while only files of the state are there: journals, run file, lock, unfinished snapshot", async (t) => {
     const { look, home } = await stage(t);
     for (const end of ["", ".journal.12", ".run", ".run.AbCdEf_-1234.socket", ".0123456789ab.svc-tmp"]) {
       await writeFile(join(home, `emulator.json${end}`), "");
@@ -100,7 +100,7 @@ describe("uploads that nothing names", () => {
     assert.deepEqual(await look(31), [hashOf("unnamed")]);
   });
 
-  it("are files with the names that uploads get: nothing else is touched", async (t) => {
+  it("are files with upload names: no other file is touched", async (t) => {
     const { look, folder, kept } = await stage(t);
     const others = ["notes.txt", "a".repeat(64), hashOf("x").toUpperCase(), `${hashOf("x")}.pdf`];
     await writeFile(join(folder, "notes.txt"), "mine");
@@ -112,7 +112,7 @@ describe("uploads that nothing names", () => {
     assert.equal(await readFile(join(folder, "notes.txt"), "utf8"), "mine");
   });
 
-  it("stay where the note is another user's file, and so does that", async (t) => {
+  it("stay if the note belongs to another user, and the note stays too", async (t) => {
     const { look, folder, kept } = await stage(t);
     await writeFile(join(folder, "svc-unnamed.json"), '{"mine":true}');
     await assert.rejects(look(0), { message: /svc-unnamed\.json has other contents/ });
@@ -121,12 +121,12 @@ describe("uploads that nothing names", () => {
   });
 });
 
-describe("a collection that is killed", () => {
+describe("an interrupted removal", () => {
   for (const [call, count] of [
     ["rm", 3],
     ["rename", 1],
   ] as const) {
-    it(`right after its ${call} number ${count} leaves whole files, and the next one ends it`, async (t) => {
+    it(`after ${call} number ${count} leaves complete files, and the next one finishes it`, async (t) => {
       const home = await temporaryFolder(t);
       const [path, folder] = [join(home, "emulator.json"), join(home, "files")];
       await mkdir(folder);
@@ -148,7 +148,7 @@ describe("a collection that is killed", () => {
       // What was removed comes again, and is no longer what the note speaks of.
       await writeFile(join(folder, hashOf(texts[0]!)), texts[0]!);
       const wall = { ...movedWall(), now: () => Date.now() + 2 * day };
-      const removed = await collectBlobs({ path, folder, wall, named: async () => new Set() });
+      const removed = await collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set() });
       assert.deepEqual([...removed].sort(), left.filter((name) => name !== hashOf(texts[0]!)).sort());
       assert.deepEqual((await readdir(folder)).sort(), [hashOf(texts[0]!), "svc-unnamed.json"].sort());
     });

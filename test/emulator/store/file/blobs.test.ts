@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Blobs } from "../../../../emulator/store/blobs.ts";
 import { openFileBlobs } from "../../../../emulator/store/file/blob-collection.ts";
-import { memoryBlobs } from "../../../../emulator/store/memory-store.ts";
+import { createMemoryBlobs } from "../../../../emulator/store/memory-store.ts";
 import { gatedDisk, temporaryFolder } from "../../../support/store.ts";
 
 const kinds: [name: string, open: (t: TestContext) => Promise<Blobs>][] = [
-  ["in memory", async () => memoryBlobs()],
+  ["in memory", async () => createMemoryBlobs()],
   ["in a folder", async (t) => openFileBlobs({ folder: join(await temporaryFolder(t), "files") })],
 ];
 
@@ -29,7 +29,7 @@ const md5 = createHash("md5").update("one two").digest("hex");
 
 for (const [name, open] of kinds) {
   describe(`uploaded bytes ${name}`, () => {
-    it("are found by their hash", async (t) => {
+    it("can be read by their hash", async (t) => {
       const blobs = await open(t);
       assert.deepEqual(await blobs.put(stream("one", " two"), 7), { sha256, md5, size: 7 });
       assert.deepEqual(await blobs.put(stream("one two"), 7), { sha256, md5, size: 7 });
@@ -37,20 +37,20 @@ for (const [name, open] of kinds) {
       assert.equal(await textOf(await blobs.open(sha256)), "one two");
     });
 
-    it("may be none at all", async (t) => {
+    it("may be empty", async (t) => {
       const blobs = await open(t);
       const empty = await blobs.put(stream(), 0);
       assert.equal(empty.size, 0);
       assert.equal(await textOf(await blobs.open(empty.sha256)), "");
     });
 
-    it("are not kept past the limit", async (t) => {
+    it("are not stored beyond the limit", async (t) => {
       const blobs = await open(t);
       await assert.rejects(blobs.put(stream("one", " two"), 6), { name: "BlobTooLargeError" });
       assert.equal(await blobs.open(sha256), undefined);
     });
 
-    it("are not there under another name", async (t) => {
+    it("do not exist under another name", async (t) => {
       const blobs = await open(t);
       assert.deepEqual(await Promise.all(["0".repeat(64), "../blobs.test.ts", ""].map(blobs.open)), [
         undefined,
@@ -62,7 +62,7 @@ for (const [name, open] of kinds) {
 }
 
 describe("the folder of uploaded bytes", () => {
-  it("holds nothing but whole files, for the owner's eyes alone", async (t) => {
+  it("contains only complete files that only the owner can read", async (t) => {
     const folder = join(await temporaryFolder(t), "files");
     const blobs = await openFileBlobs({ folder });
     await assert.rejects(blobs.put(stream("one", " two"), 6));
@@ -72,7 +72,7 @@ describe("the folder of uploaded bytes", () => {
     assert.equal((await stat(join(folder, sha256))).mode & 0o777, 0o600);
   });
 
-  it("is cleared of what a crash left half written, and of nothing that has another name or is a link", async (t) => {
+  it("is cleared of files that a crash left incomplete, but not of links or other names", async (t) => {
     const folder = await temporaryFolder(t);
     const others = ["0123456789ab.tmp", "notes.tmp", "upload.tmp", "upload.0123456789ab.svc-tmp.txt", "theirs"];
     for (const name of others) await writeFile(join(folder, name), "mine");
@@ -94,7 +94,7 @@ describe("the folder of uploaded bytes", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("retains nothing of an upload whose bytes could not be made durable", async (t) => {
+  it("contains nothing of an upload whose bytes could not be made durable", async (t) => {
     const folder = await temporaryFolder(t);
     const disk = gatedDisk((call) => (call === "sync" ? Promise.reject(new Error("input/output error")) : null));
     const blobs = await openFileBlobs({ folder, disk });

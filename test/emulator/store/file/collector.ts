@@ -24,5 +24,5 @@ await collectBlobs({
   path,
   folder: join(dirname(path), "files"),
   wall: systemWallClock,
-  named: async () => new Set(),
+  findNamedBlobs: async () => new Set(),
 });

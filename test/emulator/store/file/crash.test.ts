@@ -45,13 +45,13 @@ const withHistory: Record<string, readonly [actions: readonly Action[], historyB
 /** At each step the most and the least that a disk may keep, and a chance between them, another at the next step. */
 const chancesAt = (at: number) => [() => 0, () => 0.99, seeded(at % 4)];
 
-describe("a disk that forgets what was not synced", () => {
+describe("a disk that loses unsynced writes", () => {
   const all = [
     ...Object.entries(lives).map(([what, actions]) => [what, actions, undefined] as const),
     ...Object.entries(withHistory).map(([what, life]) => [what, ...life] as const),
   ];
   for (const [what, actions, historyBytes] of all) {
-    it(`keeps every acknowledged commit of ${what}, whichever step it dies at`, async () => {
+    it(`keeps every acknowledged commit of ${what}, at whichever step the process dies`, async () => {
       const life = await lifeOf(actions, historyBytes);
       const steps = await stepsOf(life);
       assert.ok(steps.length > 15, `only ${steps.length} steps`);

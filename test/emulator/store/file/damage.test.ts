@@ -52,7 +52,7 @@ async function change(journal: string, how: Change): Promise<void> {
   await writeFile(journal, how(lines).join("\n"), "latin1");
 }
 
-describe("damage of a journal", () => {
+describe("a damaged journal", () => {
   const first = 1;
   const damages: [what: string, damage: Change | "remove" | "empty", message: RegExp, kept: number[]][] = [
     ["is removed", "remove", /journal\.2 is missing or empty, but .*emulator\.json continues in it/, [1]],
@@ -117,7 +117,7 @@ describe("damage of a journal", () => {
     ],
   ];
   for (const [what, damage, message, kept] of damages) {
-    it(`is refused in words and mended by a repair: it ${what}`, async (t) => {
+    it(`is rejected with a message and repaired: it ${what}`, async (t) => {
       const { folder, journal } = await crashed(t);
       if (damage === "remove") await rm(journal);
       else if (damage === "empty") await writeFile(journal, "");
@@ -138,7 +138,7 @@ describe("damage of a journal", () => {
   }
 
   for (const how of ["removed", "emptied"]) {
-    it(`is refused when the journal in which it goes on is ${how}`, async (t) => {
+    it(`is rejected when the journal that continues it is ${how}`, async (t) => {
       const folder = await temporaryFolder(t);
       const path = join(folder, "emulator.json");
       const first = await open(folder);
@@ -168,7 +168,7 @@ describe("damage of a journal", () => {
   }
 });
 
-describe("a write that a crash of the machine cut short", () => {
+describe("a write that a crash of the machine interrupted", () => {
   const tails: [what: string, torn: Change, kept: number[]][] = [
     ["that never arrived but for its length", (lines) => zeroedFrom(lines, 6), [1, 2, 3, 4, 5, 6]],
     ["of several lines that never arrived", (lines) => zeroedFrom(lines.slice(0, 6), 2), [1, 2]],
@@ -177,7 +177,7 @@ describe("a write that a crash of the machine cut short", () => {
     ["that ends within a line", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 30)], [1, 2, 3, 4, 5]],
   ];
   for (const [what, torn, kept] of tails) {
-    it(`is left out, told and kept beside: one ${what}`, async (t) => {
+    it(`is skipped, reported and saved: one ${what}`, async (t) => {
       const { folder, journal } = await crashed(t);
       await change(journal, torn);
       const left = await readFile(journal);

@@ -33,7 +33,7 @@ async function mended(store: Store, wall: StandingWall): Promise<void> {
   }
 }
 
-describe("a store whose disk fails for a while", () => {
+describe("a store whose disk fails temporarily", () => {
   const failures: [what: string, broken: readonly DiskCall[], answer: () => unknown][] = [
     ["is full", ["write"], () => 17],
     ["refuses fdatasync", ["datasync", "sync"], () => Promise.reject(new Error("input/output error"))],
@@ -44,7 +44,7 @@ describe("a store whose disk fails for a while", () => {
     ],
   ];
   for (const [what, calls, answer] of failures) {
-    it(`goes on by itself when it ${what} no more, keeps what was acknowledged and nothing that failed`, async (t) => {
+    it(`resumes when the disk ${what} no more, with everything that was acknowledged and nothing that failed`, async (t) => {
       const folder = await temporaryFolder(t);
       const path = join(folder, "emulator.json");
       const wall = new StandingWall();
@@ -80,7 +80,7 @@ describe("a store whose disk fails for a while", () => {
     });
   }
 
-  it("ends in time when it is closed meanwhile", async (t) => {
+  it("closes in time while the disk fails", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json");
     let broken = false;
     const disk = gatedDisk((call) => (broken && call !== "remove" ? Promise.reject(new Error("gone")) : null));
@@ -99,7 +99,7 @@ async function copyOf(t: TestContext, folder: string): Promise<string> {
 }
 
 describe("a real disk that is full", () => {
-  it("is reported, and written to again when there is room; uploads are rejected as declared", async (t) => {
+  it("is reported, and written to again when there is space; uploads are rejected as declared", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const wall = new StandingWall();
@@ -123,7 +123,7 @@ describe("a real disk that is full", () => {
     await again.close();
   });
 
-  it("is told by repair, in a sentence", async (t) => {
+  it("is reported by repair in a sentence", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const file = join(folder, "emulator.json");
@@ -139,7 +139,7 @@ describe("a real disk that is full", () => {
     });
   });
 
-  it("answers an upload as declared, and takes it when there is room", async (t) => {
+  it("gets the declared response to an upload, and accepts it when there is space", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const world = await emulator(t, { file: join(folder, "emulator.json") });
@@ -155,7 +155,7 @@ describe("a real disk that is full", () => {
     assert.equal((await put()).status, 200);
   });
 
-  it("retains an emulator from starting, in a sentence", async (t) => {
+  it("prevents a start, with a sentence", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
@@ -172,7 +172,7 @@ async function* bytes(count: number): AsyncGenerator<Uint8Array> {
 }
 
 describe("a state that cannot be opened", () => {
-  it("reports in a sentence that it is a folder", async (t) => {
+  it("is reported as a folder", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     await mkdir(file);
     await assert.rejects(startEmulator({ file }), {
@@ -181,7 +181,7 @@ describe("a state that cannot be opened", () => {
     });
   });
 
-  it("reports in a sentence that a part of its path is a file", async (t) => {
+  it("is reported as having a file in its path", async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, "a"), "");
     await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {

@@ -36,8 +36,8 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("the order in which things reach the disk", () => {
-  it("of a new state: its journal, the last line of the old one, the file, its name; only then the old journal goes", async (t) => {
+describe("the order of writes to the disk", () => {
+  it("of a new state is: its journal, the last line of the old one, the file, its name, then the removal of the old journal", async (t) => {
     const folder = await temporaryFolder(t);
     const { calls, disk } = noted(folder);
     const store = await open(folder, disk);
@@ -62,7 +62,7 @@ describe("the order in which things reach the disk", () => {
     await store.close();
   });
 
-  it("of a close: the snapshot that holds everything, its name, its mark; only then the journal goes", async (t) => {
+  it("of a close is: the complete checkpoint, its name, its mark, then the removal of the journal", async (t) => {
     const folder = await temporaryFolder(t);
     const { calls, disk } = noted(folder);
     const store = await open(folder, disk);
@@ -90,7 +90,7 @@ describe("the order in which things reach the disk", () => {
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
   });
 
-  it("of commits that came in one turn of the event loop, one after the other: all of them at once", async (t) => {
+  it("of commits in one turn of the event loop is one group", async (t) => {
     const folder = await temporaryFolder(t);
     const { calls, disk } = noted(folder);
     const store = await open(folder, disk);
@@ -105,7 +105,7 @@ describe("the order in which things reach the disk", () => {
     await store.close();
   });
 
-  it("of a new state waits for what was committed before it, and fails with it", async (t) => {
+  it("of a new state is after earlier commits, and it fails with them", async (t) => {
     const folder = await temporaryFolder(t);
     const calls: string[] = [];
     let held: Promise<never> | undefined;
@@ -142,7 +142,7 @@ describe("the order in which things reach the disk", () => {
 });
 
 describe("a file that could not be written", () => {
-  it("is neither left open nor left there", async (t) => {
+  it("is closed and removed", async (t) => {
     const folder = await temporaryFolder(t);
     const openFiles = new Set<string>();
     let full = false;

@@ -35,14 +35,14 @@ async function reopened(folder: string): Promise<unknown> {
 
 const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, person(id)));
 
-describe("a disk that fails", () => {
+describe("a failing disk", () => {
   const failures: [what: string, call: DiskCall, answer: () => unknown][] = [
     ["is full", "write", () => 17],
     ["refuses to write", "write", () => Promise.reject(new Error("input/output error"))],
     ["refuses fdatasync", "datasync", () => Promise.reject(new Error("input/output error"))],
   ];
   for (const [what, failing, answer] of failures) {
-    it(`${what}: waiting and later transactions fail and are undone, reads go on, the next start finds what was good`, async (t) => {
+    it(`${what}: waiting and later transactions fail and are undone, reads continue, the next start finds valid data`, async (t) => {
       const folder = await temporaryFolder(t);
       let broken = false;
       const disk = gatedDisk((call, path) =>
@@ -79,7 +79,7 @@ describe("a disk that fails", () => {
     });
   }
 
-  it("loses nothing when only the compaction fails, reports that, and compacts later", async (t) => {
+  it("loses nothing when only the compaction fails, reports it, and compacts later", async (t) => {
     const folder = await temporaryFolder(t);
     let broken = true;
     const reports: string[] = [];
@@ -99,7 +99,7 @@ describe("a disk that fails", () => {
     assert.deepEqual(await reopened(folder), crashed);
   });
 
-  it("never puts into a snapshot what is not durable in the journal", async (t) => {
+  it("never adds data to a snapshot that is not durable in the journal", async (t) => {
     const folder = await temporaryFolder(t);
     let held: Promise<never> | undefined;
     let writesLeft = Number.POSITIVE_INFINITY;
@@ -151,7 +151,7 @@ describe("a disk that fails", () => {
     await third.close();
   });
 
-  it("retains the old state when the new one cannot be written", async (t) => {
+  it("keeps the old state when the new one cannot be written", async (t) => {
     const folder = await temporaryFolder(t);
     let broken = false;
     const disk = gatedDisk((call, path) => (broken && call === "write" && path.endsWith(".svc-tmp") ? 10 : null));
@@ -201,7 +201,7 @@ describe("a crash", () => {
     ],
   ];
   for (const [what, live] of lives) {
-    it(`${what} leaves a file that opens and holds every acknowledged write`, async (t) => {
+    it(`${what} leaves a file that opens and contains every acknowledged write`, async (t) => {
       let crashes = 0;
       for (let at = 0; crashes === at; at += 16) {
         const places = Array.from({ length: 16 }, (_, i) => crashAt(t, at + i, live));

@@ -6,7 +6,7 @@ import { systemWallClock } from "../../../../src/base/clock.ts";
 import { collections, contentOf, exported, owners, people, person, temporaryFolder } from "../../../support/store.ts";
 
 describe("an exported state", () => {
-  it("put into another file brings rows, identifiers and sequences, also for the start after it", async (t) => {
+  it("brings rows, identifiers and sequences to another file, which keeps them after a restart", async (t) => {
     const open = async () =>
       openFileStore({ path: join(await temporaryFolder(t), "emulator.json"), collections, wall: systemWallClock });
     const from = await open();

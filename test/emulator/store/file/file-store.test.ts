@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { type FileStoreOptions, openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { firstLine, logLine } from "../../../../src/files/log-line.ts";
+import { formatFirstLine, logLine } from "../../../../src/files/log-line.ts";
 import { collections, contentOf, owners, people, person, temporaryFolder } from "../../../support/store.ts";
 
 type Rest = Partial<FileStoreOptions>;
@@ -53,13 +53,13 @@ async function copyOf(t: TestContext, folder: string): Promise<string> {
 }
 
 describe("a state file", () => {
-  it("holds what was committed, also when the process never closed it", async (t) => {
+  it("contains all commits, even if the process never closed it", async (t) => {
     const { folder, store } = await seeded(t);
     assert.deepEqual(await readdir(folder), ["emulator.json", "emulator.json.journal.1"]);
     assert.deepEqual(await reopened(t, folder), await contentOf(store));
   });
 
-  it("keeps its journal at a close that would take long, and gives up the base that is being written", async (t) => {
+  it("keeps its journal if a close would take long, and aborts a checkpoint that is being written", async (t) => {
     const folder = await temporaryFolder(t);
     const store = await open(folder, { compactAfterBytes: 20_000_000 });
     const name = "x".repeat(1_000_000);
@@ -77,7 +77,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), content);
   });
 
-  it("is one readable document after a close: a row a line, and no other file next to it", async (t) => {
+  it("is one readable document after a close: one row per line, and no other file next to it", async (t) => {
     const { folder, path, store } = await seeded(t);
     await store.close();
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
@@ -101,7 +101,7 @@ describe("a state file", () => {
     assert.equal((await stat(path)).mode & 0o777, 0o600);
   });
 
-  it("goes through close and open unchanged", async (t) => {
+  it("is unchanged after a close and a start", async (t) => {
     const { folder, store } = await seeded(t);
     const before = await contentOf(store);
     await store.close();
@@ -121,7 +121,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), before);
   });
 
-  it("brings back the rows of a transaction as they were put, however much they share with each other", async (t) => {
+  it("restores the rows of a transaction as they were put, even if they share objects", async (t) => {
     const { folder, store } = await seeded(t);
     await store.transaction("of many kinds", (tx) => {
       tx.put(people, person(10, { age: 1 }));
@@ -142,7 +142,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), await contentOf(store));
   });
 
-  it("accepts a new state instead of the old one, and a crash right after it finds the new one", async (t) => {
+  it("accepts a new state, and a crash right after it finds the new one", async (t) => {
     const { folder, store } = await seeded(t);
     await store.replace({ svc_state: 1, rows: { people: [person(7)] } });
     await store.transaction("after", (tx) => tx.put(people, person(8)));
@@ -178,7 +178,7 @@ describe("a state file", () => {
 });
 
 describe("a torn last line", () => {
-  it("is dropped wherever the crash cut it, and what was before it is stored", async (t) => {
+  it("is dropped wherever the crash cut it, and everything before it is kept", async (t) => {
     const { folder, store } = await seeded(t);
     const before = await contentOf(store);
     const journal = join(folder, "emulator.json.journal.1");
@@ -197,7 +197,7 @@ describe("a torn last line", () => {
     }
   });
 
-  it("with a newline, but with bytes that never arrived, is dropped too", async (t) => {
+  it("with a newline but missing bytes is dropped too", async (t) => {
     const { folder, store } = await seeded(t);
     const before = await contentOf(store);
     const journal = join(folder, "emulator.json.journal.1");
@@ -250,7 +250,7 @@ describe("a damaged file", () => {
     ],
   ];
   for (const [what, file, damage, message] of damages) {
-    it(`is refused: ${what}; nothing is overwritten, and the message names the way out`, async (t) => {
+    it(`is rejected: ${what}; nothing is overwritten, and the message names the remedy`, async (t) => {
       const folder = await temporaryFolder(t);
       const first = await open(folder);
       await first.transaction("seed", (tx) => {
@@ -276,7 +276,7 @@ describe("a damaged file", () => {
     });
   }
 
-  it("is not called damaged when another version wrote it", async (t) => {
+  it("is not reported as damaged if another version wrote it", async (t) => {
     const { folder, path, store } = await seeded(t);
     await store.close();
     await writeFile(path, (await readFile(path, "utf8")).replace('"svc_state": 1', '"svc_state": 4'));
@@ -287,7 +287,7 @@ describe("a damaged file", () => {
     });
   });
 
-  it("is never begun again when only its journal is there", async (t) => {
+  it("is never created again if only its journal exists", async (t) => {
     const { folder } = await seeded(t);
     const copy = await temporaryFolder(t);
     const journal = await readFile(join(folder, "emulator.json.journal.1"));
@@ -296,10 +296,10 @@ describe("a damaged file", () => {
     assert.deepEqual(await readdir(copy), ["emulator.json.journal.1"]);
   });
 
-  it("is rejected when a journal between snapshot and last journal is missing", async (t) => {
+  it("is rejected if a journal between checkpoint and last journal is missing", async (t) => {
     const { folder, store } = await seeded(t);
     await store.close();
-    const first = firstLine(JSON.stringify({ svc_journal: 1, generation: 9, after: 8 })).toString();
+    const first = formatFirstLine(JSON.stringify({ svc_journal: 1, generation: 9, after: 8 })).toString();
     const line = logLine('[["delete","people","1"]]', { number: 9, group: 9, before: 0 }).bytes.toString();
     await writeFile(join(folder, "emulator.json.journal.9"), first + line);
     await assert.rejects(open(folder), /journal\.9, line 1: the previous journal \(generation 8\) is missing/);
@@ -313,13 +313,13 @@ async function filesIn(folder: string): Promise<Record<string, string>> {
   );
 }
 
-describe("a journal that a user changes under a store that is open", () => {
+describe("a journal that a user changes while the store is open", () => {
   const changes: readonly [what: string, change: (journal: string, older: Buffer) => Promise<unknown>][] = [
     ["loses its newest lines", async (journal) => truncate(journal, (await stat(journal)).size - 20)],
     ["is overwritten by an older copy", (journal, older) => writeFile(journal, older)],
   ];
   for (const [what, change] of changes) {
-    it(`and that ${what}, is not written on; once it is moved away, all is put back`, async (t) => {
+    it(`${what}, and is not written to; once it is moved away, everything is written again`, async (t) => {
       const { folder, path, store } = await seeded(t);
       const journal = join(folder, "emulator.json.journal.1");
       const older = await readFile(journal);
@@ -347,7 +347,7 @@ describe("a journal that a user changes under a store that is open", () => {
     });
   }
 
-  it("is noticed where an older copy is written over the state's file", async (t) => {
+  it("is detected if an older copy replaces the state file", async (t) => {
     const { path, store } = await seeded(t);
     await store.check!();
     await writeFile(path, await readFile(path));

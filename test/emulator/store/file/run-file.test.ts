@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "no
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { claimRunFile, listRunFilePaths, type RunFile } from "../../../../emulator/store/file/run-file.ts";
-import { thisMachine } from "../../../../src/files/machine.ts";
+import { identifyMachine } from "../../../../src/files/machine.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 import { movedWall } from "../../../support/walls/moved-wall.ts";
 
@@ -25,7 +25,7 @@ const gonePid = (): number => spawnSync(process.execPath, ["--version"]).pid;
 const instanceIn = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, "utf8")).instance_id;
 
 describe("the run file", () => {
-  it("tells who runs, is for the owner's eyes alone, and goes with its emulator", async (t) => {
+  it("describes the running process, is readable by its owner only, and is removed at the end", async (t) => {
     const folder = await temporaryFolder(t);
     const path = join(folder, ".svc", "emulator.json.run");
     const claimed = await claim([path], { ...run("one"), clusters: [] });
@@ -38,7 +38,7 @@ describe("the run file", () => {
     assert.deepEqual(await readdir(join(folder, ".svc")), []);
   });
 
-  it("rejects a second emulator, names the first, and never reports its token", async (t) => {
+  it("rejects a second emulator, names the first, and never shows its token", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const first = await claim([path], run("one"));
     await assert.rejects(claim([path], run("two")), (error: Error) => {
@@ -51,7 +51,7 @@ describe("the run file", () => {
     await first.release();
   });
 
-  it("reports that a repair is at work where one holds it, which has no address", async (t) => {
+  it("reports a running repair, which has no address", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const repair = await claim([path], undefined);
     const message = `"svc emulator repair" is running on this state (${path}: pid ${process.pid}). Wait until it ends.`;
@@ -59,7 +59,7 @@ describe("the run file", () => {
     await repair.release();
   });
 
-  it("of another machine is rejected with host, pid, time and the way out", async (t) => {
+  it("of another machine is rejected with host, pid, time and the remedy", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const since = "2031-01-02T03:04:05.000Z";
     await writeFile(path, JSON.stringify({ ...run("one", 17), id: "left", machine: "box-7", boot: "b", since }));
@@ -71,16 +71,16 @@ describe("the run file", () => {
     });
   });
 
-  it("goes to exactly one of many that start at once over a stale one", async (t) => {
+  it("goes to exactly one of many processes that start over a stale one", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
-    await writeFile(path, JSON.stringify({ ...run("old", gonePid()), id: "old", ...(await thisMachine()) }));
+    await writeFile(path, JSON.stringify({ ...run("old", gonePid()), id: "old", ...(await identifyMachine()) }));
     const starting = Array.from({ length: 8 }, (_, i) => claim([path], run(`new-${i}`)));
     const settled = await Promise.allSettled(starting);
     assert.equal(settled.filter(({ status }) => status === "fulfilled").length, 1);
     for (const one of settled) if (one.status === "fulfilled") await one.value.release();
   });
 
-  it("is left alone by a release when it is another's", async (t) => {
+  it("of another process is not removed by a release", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const first = await claim([path], run("one"));
     await writeFile(path, JSON.stringify(run("two")));
@@ -90,7 +90,7 @@ describe("the run file", () => {
 });
 
 describe("the run files of an emulator", () => {
-  it("are that of the real state and the one asked for, once where both are one", async (t) => {
+  it("are those of the real state and of the option, once if they are the same", async (t) => {
     const folder = await temporaryFolder(t);
     await mkdir(join(folder, "real"));
     await symlink("real", join(folder, "link"));
@@ -105,7 +105,7 @@ describe("the run files of an emulator", () => {
     assert.deepEqual(await listRunFilePaths(undefined, undefined), []);
   });
 
-  it("are all let go when one of them is another user's", async (t) => {
+  it("are all released if one belongs to another user", async (t) => {
     const folder = await temporaryFolder(t);
     const [first, second] = [join(folder, "a.json.run"), join(folder, "link")];
     await symlink("nowhere", second);

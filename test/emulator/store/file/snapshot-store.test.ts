@@ -3,7 +3,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { openFileSnapshotStore } from "../../../../emulator/store/file/file-snapshot-store.ts";
-import { memorySnapshotStore } from "../../../../emulator/store/memory-store.ts";
+import { createMemorySnapshotStore } from "../../../../emulator/store/memory-store.ts";
 import type { SnapshotStore } from "../../../../emulator/store/snapshot-store.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
@@ -25,13 +25,13 @@ async function read(snapshotStore: SnapshotStore, name: string): Promise<string 
 }
 
 const stores: Record<string, (t: TestContext) => Promise<SnapshotStore>> = {
-  "in memory": async () => memorySnapshotStore(),
+  "in memory": async () => createMemorySnapshotStore(),
   "in a folder": async (t) => openFileSnapshotStore({ folder: join(await temporaryFolder(t), "snapshots") }),
 };
 
 for (const [where, open] of Object.entries(stores)) {
   describe(`a snapshot store ${where}`, () => {
-    it("gives back what was put there, the last of each name", async (t) => {
+    it("returns stored documents, the last one of each name", async (t) => {
       const snapshotStore = await open(t);
       assert.deepEqual(await snapshotStore.list(), []);
       await snapshotStore.put("a", text("one\ntw", "o\n"));
@@ -51,7 +51,7 @@ for (const [where, open] of Object.entries(stores)) {
       assert.deepEqual([await snapshotStore.remove("A"), await snapshotStore.remove("A")], [true, false]);
     });
 
-    it("retains what was there when the new one fails", async (t) => {
+    it("keeps the old document when the new one fails", async (t) => {
       const snapshotStore = await open(t);
       await snapshotStore.put("a", text("one"));
       await assert.rejects(snapshotStore.put("a", failing()), { message: "no more" });
@@ -61,7 +61,7 @@ for (const [where, open] of Object.entries(stores)) {
   });
 }
 
-it("a snapshot store in a folder removes what an interrupted writing has left, and nothing else", async (t) => {
+it("a snapshot store in a folder removes the remains of interrupted writes, and nothing else", async (t) => {
   const folder = await temporaryFolder(t);
   for (const name of ["kept.json.0123456789ab.svc-tmp", "mine.txt", "mine.txt.0123456789ab.svc-tmp", "kept.json"])
     await writeFile(join(folder, name), "x");

@@ -5,7 +5,7 @@ import { explainUnusable } from "../../../../emulator/store/file/file-store.ts";
 const refused = (code: string) => Object.assign(new Error(`${code}: said the system`), { code });
 const path = "/data/emulator.json";
 
-describe("what the system says at a start is a sentence", () => {
+describe("a system error at a start is explained in a sentence", () => {
   for (const [code, why, next] of [
     ["EROFS", "the file system is read-only", "Choose another file with the option file, or use the option ephemeral."],
     ["EMFILE", "too many files are open", "Raise the limit (ulimit -n), or close other programs."],
@@ -22,6 +22,6 @@ describe("what the system says at a start is a sentence", () => {
       }));
   }
 
-  it("and what no one foresaw stays as it was", () =>
+  it("an unknown error stays unchanged", () =>
     assert.throws(() => explainUnusable(path, refused("EWHATEVER")), { message: "EWHATEVER: said the system" }));
 });

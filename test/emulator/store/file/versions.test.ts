@@ -53,7 +53,7 @@ async function filesIn(folder: string): Promise<Record<string, string>> {
 
 describe("a state of an older version", () => {
   for (const how of ["closed", "killed"] as const) {
-    it(`that was ${how} opens with every row in its new form, and is written so`, async (t) => {
+    it(`that was ${how} opens with every row in its new form, and is written that way`, async (t) => {
       const folder = await old(t, how);
       const store = await open(folder, third);
       const expected = [
@@ -76,7 +76,7 @@ describe("a state of an older version", () => {
     });
   }
 
-  it("continues from the version that it is of", async (t) => {
+  it("is upgraded from its own version", async (t) => {
     const folder = await old(t, "killed");
     await (await open(folder, second)).close();
     const store = await open(folder, third);
@@ -85,14 +85,14 @@ describe("a state of an older version", () => {
   });
 });
 
-describe("what no version of a row explains", () => {
+describe("a row without a known version", () => {
   const words: [what: string, wrote: "closed" | "killed", collection: Collection, message: RegExp][] = [
     ["a new field without a migration", "closed", forgotten, /line \d+: The value is not a row of members/],
     ["a new field without a migration, in a journal", "killed", forgotten, /is not a row of members: first_name/],
     ["a collection that is gone", "closed", owners, /svc 0\.1\.0 wrote it, with a collection members, which this/],
   ];
   for (const [what, wrote, collection, message] of words) {
-    it(`is refused, called no damage, and left alone by a repair: ${what}`, async (t) => {
+    it(`is rejected but not as damage, and a repair does not change it: ${what}`, async (t) => {
       const folder = await old(t, wrote);
       const before = await filesIn(folder);
       const collections = collection === owners ? [owners] : [collection, owners];
@@ -110,7 +110,7 @@ describe("what no version of a row explains", () => {
 });
 
 describe("a state of a newer version", () => {
-  it("is rejected with the version that wrote it, and left alone by a repair", async (t) => {
+  it("is rejected with the version that wrote it, and a repair does not change it", async (t) => {
     const folder = await old(t, "killed");
     await (await open(folder, third)).close();
     const before = await filesIn(folder);
@@ -121,7 +121,7 @@ describe("a state of a newer version", () => {
     assert.deepEqual(await filesIn(folder), before);
   });
 
-  it("is one too when its format is", async (t) => {
+  it("is also recognized by a newer format", async (t) => {
     const folder = await old(t, "closed");
     const path = join(folder, "emulator.json");
     const text = await readFile(path, "utf8");

@@ -5,7 +5,7 @@ import { freezerOf } from "../../../../emulator/store/live/row-table.ts";
 
 const part = z.strictObject({ word: z.string() });
 
-describe("a row that is frozen", () => {
+describe("a frozen row", () => {
   for (const [kind, field, value] of [
     ["a list", z.array(part), [{ word: "a" }]],
     ["an object", part, { word: "a" }],
@@ -15,20 +15,20 @@ describe("a row that is frozen", () => {
     ["one of several kinds", z.union([z.string(), part]), { word: "a" }],
     ["anything", z.unknown(), { word: "a" }],
   ] as const) {
-    it(`is frozen to its depths where a field holds ${kind}`, () => {
+    it(`is frozen deeply if a field contains ${kind}`, () => {
       const row = { id: 1, field: value };
       freezerOf(z.strictObject({ id: z.int(), field }))(row);
       assert.deepEqual(thawed(row), []);
     });
   }
 
-  it("is so in fields that its schema does not name", () => {
+  it("is frozen in fields that its schema does not name", () => {
     const row = { id: 1, other: [{ word: "a" }] };
     freezerOf(z.looseObject({ id: z.int() }))(row);
     assert.deepEqual(thawed(row), []);
   });
 
-  it("may hold null, and lack what it need not have", () => {
+  it("may contain null and lack optional fields", () => {
     const row = { id: 1, field: null };
     freezerOf(z.strictObject({ id: z.int(), field: part.nullable(), other: part.optional() }))(row);
     assert.deepEqual(thawed(row), []);

@@ -26,7 +26,7 @@ class ScriptedLog implements CommitLog {
     return this.#newest;
   }
 
-  flushed(): Promise<void> {
+  waitUntilFlushed(): Promise<void> {
     return this.#newest;
   }
 
@@ -88,7 +88,7 @@ function watched(work: Promise<unknown>) {
 }
 
 describe("a commit", () => {
-  it("is seen at once, and ends when it is durable; anyone who has read it ends no earlier", async () => {
+  it("is visible at once and ends when it is durable; its readers end no earlier", async () => {
     const { log, store, put, names } = stage();
     const told: string[] = [];
     store.watch(people, () => told.push("people"));
@@ -96,7 +96,7 @@ describe("a commit", () => {
     await idle();
     assert.deepEqual([await names(), write.ended, told], [["p1"], "not yet", []]);
     const reader = watched(store.transaction("read only", (tx) => tx.count(people)));
-    const flushed = watched(store.durable());
+    const flushed = watched(store.waitUntilDurable());
     await idle();
     assert.deepEqual([reader.ended, flushed.ended], ["not yet", "not yet"]);
     log.goOn();
@@ -105,7 +105,7 @@ describe("a commit", () => {
     assert.deepEqual(log.appended, [[["put", "people", person(1)]]]);
   });
 
-  it("of what changes nothing writes nothing and reports no one", async () => {
+  it("without changes writes nothing and notifies no watcher", async () => {
     const { log, store } = stage();
     const first = store.transaction("map", (tx) => tx.map(owners, "eu-1", ["a", "b"]));
     await idle();
@@ -122,7 +122,7 @@ describe("a commit", () => {
     assert.deepEqual([log.appended.length, told], [1, []]);
   });
 
-  it("reports how far a sequence came, once", async () => {
+  it("reports the last number of a sequence once", async () => {
     const { log, store } = stage();
     const numbers = store.transaction("next", (tx) => [tx.next("a"), tx.next("b"), tx.next("a")]);
     await idle();
@@ -137,8 +137,8 @@ describe("a commit", () => {
   });
 });
 
-describe("a log that fails", () => {
-  it("undoes what is not durable, and nothing else, before anyone is reported", async () => {
+describe("a failing log", () => {
+  it("undoes exactly what is not durable, before any watcher is notified", async () => {
     const { log, store, put, names } = stage();
     const first = put(1);
     await idle();
@@ -163,7 +163,7 @@ describe("a log that fails", () => {
     await store.close();
   });
 
-  it("leaves durable what was confirmed before it, in whatever number it waited", async () => {
+  it("keeps everything that was confirmed before it, however much waited", async () => {
     const { log, put, names, store } = stage();
     const all = [put(1), put(2), put(3)].map(watched);
     await idle();
@@ -180,7 +180,7 @@ describe("a log that fails", () => {
     await store.close();
   });
 
-  it("rejects whatever would be written, and reads continue", async () => {
+  it("rejects writes, and reads continue", async () => {
     const { log, store, put, names } = stage();
     log.breakDown();
     await idle();
@@ -194,7 +194,7 @@ describe("a log that fails", () => {
     await store.close();
   });
 
-  it("is mended after a while, which doubles up to eight seconds; then it is written again", async () => {
+  it("is retried after a delay that doubles up to eight seconds, and is then written again", async () => {
     const { wall, log, put, store, names } = stage();
     log.breakDown();
     await idle();
@@ -214,7 +214,7 @@ describe("a log that fails", () => {
     assert.deepEqual(await names(), ["p1"]);
   });
 
-  it("may be closed while it waits to be mended", async () => {
+  it("can be closed while it waits for a retry", async () => {
     const { wall, log, store, put } = stage();
     log.breakDown();
     await idle();
@@ -225,8 +225,8 @@ describe("a log that fails", () => {
   });
 });
 
-describe("a store that closes", () => {
-  it("lets through who came before, rejects who comes after, and closes once", async () => {
+describe("a closing store", () => {
+  it("serves earlier callers, rejects later ones, and closes once", async () => {
     const { log, store, put } = stage();
     const before = watched(put(1));
     await idle();

@@ -11,7 +11,7 @@ const step = fc.oneof(
 );
 
 describe("the table of a mapping", () => {
-  it("is a Map, and its snapshots stay as they were, whatever is mapped and removed meanwhile", () => {
+  it("behaves like a Map, and its snapshots do not change", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         const table = new MappingTable(declaration);
@@ -44,7 +44,7 @@ describe("the table of a mapping", () => {
     );
   });
 
-  it("undoes what was mapped and what was removed", () => {
+  it("undoes added and removed mappings", () => {
     fc.assert(
       fc.property(identifiers, identifiers, fc.boolean(), (first, second, isSnapshotOpen) => {
         const table = new MappingTable(declaration);

@@ -16,7 +16,7 @@ function* numbers(): Generator<number, never> {
 }
 
 describe("a sorted list of several thousand items", () => {
-  it("is in order, ranks and slices rightly, while items come and go", () => {
+  it("keeps its order, ranks and slices while items are added and removed", () => {
     const random = numbers();
     const list = new SortedList<Item>();
     const plain: Item[] = [];
@@ -56,7 +56,7 @@ describe("a sorted list of several thousand items", () => {
     assert.deepEqual([list.length, list.rank(5), list.slice(0, 9)], [0, 0, []]);
   });
 
-  it("is in order while items go from one of a few values to another, the first ones first", () => {
+  it("keeps its order while items move between a few values, the first ones first", () => {
     const random = numbers();
     const list = new SortedList<{ readonly ordinal: number }>();
     const items = Array.from({ length: 3_000 }, (_, before) => ({ ordinal: before + 1 }));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Cause, CauseRow } from "../../../../emulator/store/cause.ts";
-import { CausedStore, causes, causesEvictedAtOnce, maxCauses } from "../../../../emulator/store/causes.ts";
+import { CausedStore, causeEvictionBatch, causes, maxCauses } from "../../../../emulator/store/causes.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { collections, people, person } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
@@ -16,7 +16,7 @@ const rowOf = (id: string, before?: CauseRow): CauseRow => ({
   before: before?.id ?? null,
   moved_by: null,
 });
-const cause = (id: string, before?: Cause): Cause => ({ id, before, row: (known) => rowOf(id, known) });
+const cause = (id: string, before?: Cause): Cause => ({ id, before, createRow: (known) => rowOf(id, known) });
 const kept = (store: Store) => store.read((view) => view.list(causes));
 const idsOf = async (store: Store) => (await kept(store)).map(({ id }) => id);
 const withCauses = { collections: [...collections, causes] };
@@ -24,7 +24,7 @@ const withCauses = { collections: [...collections, causes] };
 /** Who writes says why: the cause is known to what it writes, and kept with it. */
 export function causesSuite(open: Open): void {
   describe("the cause of a transaction", () => {
-    it("is kept with what it changes, once, after what led to it", async (t) => {
+    it("is stored with its changes, once, after the previous cause", async (t) => {
       const { store } = await open(t, withCauses);
       const second = cause("timer:1", cause("request:1"));
       await store.transaction("first", (tx) => tx.put(people, person(1)), second);
@@ -33,7 +33,7 @@ export function causesSuite(open: Open): void {
       assert.deepEqual(await kept(store), [request, rowOf("timer:1", request)]);
     });
 
-    it("is not kept where nothing follows from it, or all of it is taken back", async (t) => {
+    it("is not stored if it changes nothing, or if everything is rolled back", async (t) => {
       const { store } = await open(t, withCauses);
       const asked = cause("request:1");
       await store.transaction("reads", (tx) => tx.list(people), asked);
@@ -53,43 +53,43 @@ export function causesSuite(open: Open): void {
       assert.deepEqual(await idsOf(store), ["request:1"]);
     });
 
-    it("is known inside, and another one for a part of the work", async (t) => {
+    it("is known inside, and a part of the work can have another one", async (t) => {
       const { store } = await open(t, withCauses);
       const seen: (string | undefined)[] = [];
       const own = new CausedStore(store, cause("advance:1"));
       await own.transaction("record", async (tx) => {
         seen.push(tx.cause?.id);
-        await tx.because(cause("timer:1"), () => {
+        await tx.withCause(cause("timer:1"), () => {
           seen.push(tx.cause?.id);
           tx.put(people, person(1));
         });
         // Written down before: nothing is known of it but its id.
-        await tx.because({ id: "request:9" }, () => {
+        await tx.withCause({ id: "request:9" }, () => {
           seen.push(tx.cause?.id);
           tx.put(people, person(2));
         });
-        await tx.because(cause("timer:2"), () => seen.push(tx.cause?.id));
-        await tx.because(undefined, () => seen.push(tx.cause?.id));
+        await tx.withCause(cause("timer:2"), () => seen.push(tx.cause?.id));
+        await tx.withCause(undefined, () => seen.push(tx.cause?.id));
         seen.push(tx.cause?.id);
       });
       assert.deepEqual(seen, ["advance:1", "timer:1", "request:9", "timer:2", undefined, "advance:1"]);
       assert.deepEqual(await idsOf(store), ["timer:1", "advance:1"]);
     });
 
-    it("gives way to newer ones where there are too many", async (t) => {
+    it("is dropped for newer ones when there are too many", async (t) => {
       const { store } = await open(t, withCauses);
       await store.transaction("many", async (tx) => {
         for (let n = 1; n <= maxCauses + 2; n += 1) {
-          await tx.because(cause(`request:${n}`), () => tx.put(people, person(1)));
+          await tx.withCause(cause(`request:${n}`), () => tx.put(people, person(1)));
         }
       });
       const ids = await idsOf(store);
-      const left = maxCauses + 2 - causesEvictedAtOnce;
-      const oldest = `request:${causesEvictedAtOnce + 1}`;
+      const left = maxCauses + 2 - causeEvictionBatch;
+      const oldest = `request:${causeEvictionBatch + 1}`;
       assert.deepEqual([ids.length, ids[0], ids.at(-1)], [left, oldest, `request:${maxCauses + 2}`]);
     });
 
-    it("survives a kill with what followed", async (t) => {
+    it("survives a kill together with its changes", async (t) => {
       const { store, kept: disk } = await open(t, withCauses);
       if (!disk) return;
       await store.transaction("writes", (tx) => tx.put(people, person(1)), cause("request:1"));

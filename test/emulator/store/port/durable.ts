@@ -7,7 +7,7 @@ import type { Open } from "./open.ts";
 /** What is told when, and what is kept by then. */
 export function durableSuite(open: Open): void {
   describe("a commit", () => {
-    it("tells who watches the collections that it touched, once, and not after a failure", async (t) => {
+    it("notifies the watchers of the collections that it touched, once, and not after a failure", async (t) => {
       const { store } = await open(t);
       const told: string[] = [];
       store.watch(people, () => told.push("people"));
@@ -27,7 +27,7 @@ export function durableSuite(open: Open): void {
       assert.deepEqual(told, ["people", "owners"]);
     });
 
-    it("tells who watches rows what it did to them, in order, and that another state took their place", async (t) => {
+    it("notifies the watchers of rows of its changes, in order, and of a replaced state", async (t) => {
       const { store } = await open(t);
       const told: unknown[] = [];
       const end = store.watchRows([people], (changes) => told.push(changes));
@@ -57,7 +57,7 @@ export function durableSuite(open: Open): void {
       ]);
     });
 
-    it("is there after a kill once it resolved, and after a close", async (t) => {
+    it("survives a kill once it is resolved, and a close", async (t) => {
       const { store, kept } = await open(t);
       if (!kept) return t.skip("it forgets");
       await store.transaction("one", (tx) => {
@@ -72,38 +72,38 @@ export function durableSuite(open: Open): void {
   });
 
   describe("the fence", () => {
-    it("resolves once what was committed before is durable, and begins nothing", async (t) => {
+    it("resolves when earlier commits are durable, and starts nothing", async (t) => {
       const { store, kept } = await open(t);
-      await store.durable();
+      await store.waitUntilDurable();
       const told: string[] = [];
       store.watch(people, () => told.push("people"));
       const writing = store.transaction("one", (tx) => tx.put(people, person(1)));
       // As soon as others can see it.
       const seen = await store.read((view) => view.count(people));
-      await store.durable();
+      await store.waitUntilDurable();
       assert.equal(seen, 1);
       if (kept) assert.equal((await contentOf(await kept.afterKill())).rows.people?.length, 1);
       await writing;
       assert.deepEqual(told, ["people"]);
     });
 
-    it("waits for no transaction that is open, and for no reader", async (t) => {
+    it("does not wait for open transactions or readers", async (t) => {
       const { store } = await open(t);
       const leave = signal();
       const writing = store.transaction("open", async (tx) => {
         tx.put(people, person(1));
-        await store.durable();
+        await store.waitUntilDurable();
         await leave.raised;
       });
-      await store.durable();
+      await store.waitUntilDurable();
       leave.raise();
       await writing;
-      await store.read(() => store.durable());
+      await store.read(() => store.waitUntilDurable());
     });
   });
 
-  describe("a store that is closed", () => {
-    it("takes nothing more, and says so", async (t) => {
+  describe("a closed store", () => {
+    it("rejects everything with a message", async (t) => {
       const { store } = await open(t);
       await Promise.all([store.close(), store.close()]);
       const refused = { name: "StoreFailedError", message: /The store is closed/ };
@@ -115,10 +115,10 @@ export function durableSuite(open: Open): void {
         store.reset("late", (tx) => tx.put(people, person(1))),
         refused,
       );
-      await assert.rejects(store.durable(), refused);
+      await assert.rejects(store.waitUntilDurable(), refused);
     });
 
-    it("lets those finish that came before", async (t) => {
+    it("lets earlier callers finish", async (t) => {
       const { store, kept } = await open(t);
       const writing = [1, 2, 3].map((id) => store.transaction("write", (tx) => tx.put(people, person(id))));
       const closing = store.close();

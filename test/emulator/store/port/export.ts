@@ -61,7 +61,7 @@ async function seeded(store: Store): Promise<unknown> {
 /** An export shows one moment, and is in nobody's way. */
 export function exportSuite(open: Open): void {
   describe("an export", () => {
-    it("is of the moment at which it began, however much is written while it is read", async (t) => {
+    it("has the state at its start, whatever is written while it is read", async (t) => {
       const { store } = await open(t);
       const before = await seeded(store);
       let round = 0;
@@ -80,7 +80,7 @@ export function exportSuite(open: Open): void {
       assert.deepEqual(sequences, { numbers: 1 + round });
     });
 
-    it("is of its own moment, beside another", async (t) => {
+    it("has its own moment, next to another one", async (t) => {
       const { store } = await open(t);
       const before = await seeded(store);
       let later: Promise<unknown> | undefined;
@@ -98,7 +98,7 @@ export function exportSuite(open: Open): void {
       assert.deepEqual([found, await later], [before, expected]);
     });
 
-    it("goes on when a whole new state takes the place of the one that it shows", async (t) => {
+    it("continues when the exported state is replaced", async (t) => {
       const { store } = await open(t);
       const before = await seeded(store);
       let isReset = false;
@@ -110,7 +110,7 @@ export function exportSuite(open: Open): void {
       assert.equal(await store.read((view) => view.count(people)), 1);
     });
 
-    it("that nobody reads to its end leaves nothing behind", async (t) => {
+    it("leaves nothing behind if it is not read to its end", async (t) => {
       const { store } = await open(t);
       await seeded(store);
       for await (const _ of store.export()) break;

@@ -38,7 +38,7 @@ async function wayOf(store: Store): Promise<Content[]> {
   const { commits, reach } = await told(history);
   const numbers = [reach!.number, ...commits.reverse().map(({ number }) => number)];
   const states: Content[] = [];
-  for (const number of numbers) states.push(await contentOf((await history.stateAfter(number)).store));
+  for (const number of numbers) states.push(await contentOf((await history.restoreAfter(number)).store));
   return states;
 }
 
@@ -46,14 +46,14 @@ async function goBack(store: Store, steps: number): Promise<void> {
   const history = store.history!;
   const numbers: number[] = [];
   const reach = await history.visit(({ number }) => numbers.push(number) <= steps);
-  const { store: next, past } = await history.stateAfter(reach ? reach.number : numbers[steps]!);
+  const { store: next, past } = await history.restoreAfter(reach ? reach.number : numbers[steps]!);
   await store.takeOver(next, { past });
 }
 
 /** What led to the present state can be gone back to, for stores that are told to keep it. */
 export function historySuite(name: string, open: Open): void {
   describe(`${name}: its history`, () => {
-    it("is the way that led to the present state, whatever was left, also over starts", async (t) => {
+    it("contains the way to the present state, without replaced states, across restarts", async (t) => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
           let opened: Opened = await open(t, { historyBytes: 10_000_000 });
@@ -65,7 +65,7 @@ export function historySuite(name: string, open: Open): void {
             else if (one === "keep") {
               kept = { past: store.history!.place(), document: await exported(store), way };
             } else if (one === "restore") {
-              const next = store.beside();
+              const next = store.createEmptyStore();
               await next.replace(kept.document);
               await store.takeOver(next, { past: kept.past });
               way = kept.way;
@@ -95,7 +95,7 @@ export function historySuite(name: string, open: Open): void {
       );
     });
 
-    it("is told whole while others write", async (t) => {
+    it("is complete while others write", async (t) => {
       const { store } = await open(t, { historyBytes: 10_000_000 });
       let written = 0;
       let isOver = false;
@@ -115,7 +115,7 @@ export function historySuite(name: string, open: Open): void {
       }
     });
 
-    it("is trimmed to what may be kept, the oldest first, and not at all kept where nothing may", async (t) => {
+    it("drops the oldest entries beyond its limit, and is empty with a limit of 0", async (t) => {
       const { store, kept } = await open(t, { historyBytes: 6_000 });
       const states = [await contentOf(store)];
       const reach = async () => (await told(store.history!)).reach!.number;
@@ -128,7 +128,7 @@ export function historySuite(name: string, open: Open): void {
       const way = await wayOf(again.store);
       assert.ok(way.length < states.length);
       assert.deepEqual(way, states.slice(-way.length));
-      await assert.rejects(again.store.history!.stateAfter(0), { message: /no longer in the history/ });
+      await assert.rejects(again.store.history!.restoreAfter(0), { message: /no longer in the history/ });
       const { store: without } = await again.kept!.reopen(undefined, { historyBytes: 0 });
       assert.equal(without.history, undefined);
     });

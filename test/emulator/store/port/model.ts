@@ -127,8 +127,8 @@ async function live(t: TestContext, open: Open, steps: readonly Step[]): Promise
 
 /** Any life that a store can lead, beside the same life of plain Maps. */
 export function modelSuite(open: Open): void {
-  describe("whatever is done to it", () => {
-    it("it is what a plain Map would be, through failures, closes, crashes and replacements", async (t) => {
+  describe("a store under random operations", () => {
+    it("behaves like a Map, through failures, closes, crashes and replacements", async (t) => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 25 }), (steps) => live(t, open, steps)),
         { numRuns: 60 },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { mapping, rows } from "../../../../emulator/store/port.ts";
+import { defineMapping, defineRows } from "../../../../emulator/store/port.ts";
 import { owners, type Person, people, person } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
@@ -9,7 +9,7 @@ const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
 /** Order, indexes and slices of rows; what a mapping says; which collections there are. */
 export function rowsSuite(open: Open): void {
   describe("rows", () => {
-    it("are listed by an index, then in the order of their insertion", async (t) => {
+    it("are listed by an index, then in the order of insertion", async (t) => {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => {
         tx.put(people, person(1, { age: 30, tags: ["a"] }));
@@ -37,7 +37,7 @@ export function rowsSuite(open: Open): void {
       });
     });
 
-    it("keep their place when they are replaced, and move in the indexes", async (t) => {
+    it("keep their position when they are replaced, and move in the indexes", async (t) => {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => {
         for (const id of [1, 2, 3]) tx.put(people, person(id, { age: id }));
@@ -53,7 +53,7 @@ export function rowsSuite(open: Open): void {
       ]);
     });
 
-    it("are frozen to their depths", async (t) => {
+    it("are frozen deeply", async (t) => {
       const { store } = await open(t);
       const row = person(1, { tags: ["a"] });
       await store.transaction("seed", (tx) => tx.put(people, row));
@@ -63,7 +63,7 @@ export function rowsSuite(open: Open): void {
   });
 
   describe("a mapping", () => {
-    it("says how many identifiers moved, and how many were removed", async (t) => {
+    it("returns how many identifiers were moved, and how many were removed", async (t) => {
       const { store } = await open(t);
       const moved = await store.transaction("map", (tx) => [
         tx.map(owners, "eu-1", ["a", "b", "c"]).moved,
@@ -82,13 +82,13 @@ export function rowsSuite(open: Open): void {
 
   describe("the list of collections", () => {
     it("names each collection once", async (t) => {
-      const twice = [mapping("owners"), mapping("owners")];
+      const twice = [defineMapping("owners"), defineMapping("owners")];
       await assert.rejects(open(t, { collections: twice }), /Two collections have the name owners/);
     });
 
     it("is the only source of collections", async (t) => {
       const { store } = await open(t);
-      const unknown = rows<Person>({ ...people, name: "unknown", indexes: {} });
+      const unknown = defineRows<Person>({ ...people, name: "unknown", indexes: {} });
       await assert.rejects(
         store.read((view) => view.list(unknown)),
         { name: "EmulatorBugError", message: /unknown is not in the list/ },

@@ -36,7 +36,7 @@ export function transactionsSuite(open: Open): void {
       assert.deepEqual(tagged, [1, 2, 3]);
     });
 
-    it("reads what it wrote, at once as well", async (t) => {
+    it("reads its own writes, also synchronously", async (t) => {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => [1, 2].forEach((id) => void tx.put(people, person(id))));
       const found = await store.transaction("change", (tx) => {
@@ -48,7 +48,7 @@ export function transactionsSuite(open: Open): void {
       assert.deepEqual(found, [person(1, { name: "other" }), undefined, person(3)]);
     });
 
-    it("hides what it writes from readers until it is over", async (t) => {
+    it("hides its writes from readers until it ends", async (t) => {
       const { store } = await open(t);
       const written = signal();
       const proceed = signal();
@@ -65,7 +65,7 @@ export function transactionsSuite(open: Open): void {
       assert.equal(await reading, 2);
     });
 
-    it("waits until the reads before it are over", async (t) => {
+    it("waits until earlier reads end", async (t) => {
       const { store } = await open(t);
       const proceed = signal();
       const order: string[] = [];
@@ -83,7 +83,7 @@ export function transactionsSuite(open: Open): void {
       assert.deepEqual(order, ["read 0 0", "write"]);
     });
 
-    it("inside another, or inside a read, is a bug that names the operation, and nothing of either stays", async (t) => {
+    it("inside another one, or inside a read, fails as a bug that names the operation, and both are undone", async (t) => {
       const { store } = await open(t);
       const inner = () => store.transaction("inner", (tx) => tx.put(people, person(2)));
       const outer = store.transaction("outer", async (tx) => {
@@ -103,7 +103,7 @@ export function transactionsSuite(open: Open): void {
       assert.equal(await store.read((view) => view.count(people)), 0);
     });
 
-    it("inside another or inside a read, after an await of theirs, ends both within 2 s", async (t) => {
+    it("inside another one, or inside a read, after an await, ends both within 2 s", async (t) => {
       const wall = handWall();
       const { store } = await open(t, { wall });
       const opened = signal();
@@ -136,7 +136,7 @@ export function transactionsSuite(open: Open): void {
       assert.equal(seen, 1);
     });
 
-    it("that stays open for more than 2 s is rolled back, and what it does later fails", async (t) => {
+    it("that stays open for more than 2 s is rolled back, and its later calls fail", async (t) => {
       const wall = handWall();
       const { store } = await open(t, { wall });
       const opened = signal();

@@ -9,7 +9,7 @@ export function versionsSuite(open: Open): void {
   describe("a row of an earlier version", () => {
     const expected = [{ id: 1, first_name: "Ada", grade: 1 }];
 
-    it("is brought to this one when its store is opened", async (t) => {
+    it("is upgraded when its store is opened", async (t) => {
       const { store, kept } = await open(t, { collections: [members, owners] });
       if (!kept) return t.skip("it forgets");
       await store.transaction("seed", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
@@ -17,7 +17,7 @@ export function versionsSuite(open: Open): void {
       assert.deepEqual(await later.store.read((view) => view.list(third, { by: "grade", equals: 1 })), expected);
     });
 
-    it("may come in an exported document", async (t) => {
+    it("is accepted in an imported document", async (t) => {
       const { store: from } = await open(t, { collections: [members, owners] });
       await from.transaction("seed", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
       const { store: to } = await open(t, { collections: [third, owners] });
@@ -27,7 +27,7 @@ export function versionsSuite(open: Open): void {
   });
 
   describe("a collection", () => {
-    it("has a migration for each version but the first", async (t) => {
+    it("has a migration for each version except the first", async (t) => {
       await assert.rejects(open(t, { collections: [{ ...third, migrate: [named] }] }), {
         name: "EmulatorBugError",
         message: "Collection members is of version 3 and has 1 migrations",

@@ -10,7 +10,7 @@ const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
 /** A document of the whole goes out, and one comes in; everything begins anew. */
 export function wholeStateSuite(open: Open): void {
   describe("the whole state", () => {
-    it("goes out as one document and comes back", async (t) => {
+    it("is exported as one document and imported again", async (t) => {
       const { store: from } = await open(t);
       const { store: to } = await open(t);
       await from.transaction("seed", (tx) => {
@@ -55,7 +55,7 @@ export function wholeStateSuite(open: Open): void {
       [{ svc_state: 1, sequences: { n: 0.5 } }, /Sequence n/],
     ];
     for (const [document, why] of refused) {
-      it(`stays as it is when ${JSON.stringify(document)} is put in its place`, async (t) => {
+      it(`does not change if it is replaced with ${JSON.stringify(document)}`, async (t) => {
         const { store } = await open(t);
         await store.transaction("seed", (tx) => tx.put(people, person(1)));
         await assert.rejects(store.replace(document), { name: "StateFormatError", message: why });
@@ -63,7 +63,7 @@ export function wholeStateSuite(open: Open): void {
       });
     }
 
-    it("gives its place to one that was read beside it, and is kept first", async (t) => {
+    it("is replaced with a state that was loaded next to it, and is saved first", async (t) => {
       const { store } = await open(t);
       const kept: string[] = [];
       await store.transaction("seed", (tx) => {
@@ -99,15 +99,15 @@ export function wholeStateSuite(open: Open): void {
       assert.deepEqual(JSON.parse(kept.join("")).rows, { people: [] });
     });
 
-    it("stays when what is to be kept cannot be", async (t) => {
+    it("does not change if it cannot be saved", async (t) => {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => tx.put(people, person(1)));
       const keep = () => Promise.reject(new Error("no room"));
-      await assert.rejects(store.takeOver(store.beside(), { keep }), { message: "no room" });
+      await assert.rejects(store.takeOver(store.createEmptyStore(), { keep }), { message: "no room" });
       assert.deepEqual(ids(await store.read((view) => view.list(people))), [1]);
     });
 
-    it("begins anew all or nothing", async (t) => {
+    it("is reset completely or not at all", async (t) => {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => tx.put(people, person(1)));
       await assert.rejects(

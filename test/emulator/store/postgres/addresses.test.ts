@@ -61,7 +61,7 @@ describe("the URL of a store", () => {
     });
   }
 
-  it("may leave the host out, and has its parts written with percent signs", () => {
+  it("may omit the host, and its parts are percent-encoded", () => {
     const nothing = { user: undefined, password: undefined, database: undefined, sslMode: undefined };
     assert.deepEqual(parsePostgresUrl("postgres://:6432/a%2Fb"), {
       ...{ ...nothing, host: "localhost", port: 6432, database: "a/b" },
@@ -71,7 +71,7 @@ describe("the URL of a store", () => {
     });
   });
 
-  it("names one host, once", () => {
+  it("names exactly one host", () => {
     const refusal = (url: string) => {
       try {
         return JSON.stringify(parsePostgresUrl(url));

@@ -24,7 +24,7 @@ export const aCandidate = (): PostgresStoreOptions["candidate"] => ({
   instance: createRandomIds().uuid(),
   address: {},
   token: undefined,
-  newToken: () => "the token",
+  createToken: () => "the token",
 });
 
 /** What the next one would find in the database now. */

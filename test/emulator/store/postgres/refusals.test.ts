@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { migrations, serverProblem } from "../../../../emulator/store/postgres/schema.ts";
+import { findServerProblem, migrations } from "../../../../emulator/store/postgres/schema.ts";
 import { svcVersion } from "../../../../src/base/version.ts";
 import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
 import { openStore } from "./opened.ts";
 
-describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () => {
+describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
   const server = postgresServer();
 
   /** What a start says, and what is in the database after it. */
@@ -27,7 +27,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
       (sql) => sql`select schemaname, tablename from pg_tables where schemaname not like 'pg_%' order by 1, 2`,
     );
 
-  it("is rejected in one sentence where the server, the user, its password or the database is not right", async () => {
+  it("is rejected in one sentence if the server, the user, its password or the database is wrong", async () => {
     const at = server();
     await at.sql(async (sql) => {
       await sql.unsafe("create role careful login password 'right'; create role guest login");
@@ -81,14 +81,14 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     );
   });
 
-  it("is content without TLS where that is allowed or preferred", async () => {
+  it("works without TLS if that is allowed or preferred", async () => {
     for (const mode of ["allow", "prefer"]) {
       const place = { url: `${server().url()}&sslmode=${mode}`, schema: server().freshSchema() };
       await (await openStore(place)).store.close();
     }
   });
 
-  it("is rejected where the schema holds tables of another program", async () => {
+  it("is rejected if the schema contains tables of another program", async () => {
     await server().sql((sql) => sql.unsafe("create schema theirs; create table theirs.invoices (id int)"));
     assert.equal(
       await refused(server().url(), "theirs"),
@@ -96,7 +96,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     );
   });
 
-  it("is rejected where a newer version has written it", async () => {
+  it("is rejected if a newer version has written it", async () => {
     const schema = server().freshSchema();
     const { store } = await openStore({ url: server().url(), schema });
     await store.close();
@@ -111,7 +111,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     assert.equal(await refused(server().url(), schema), "opened");
   });
 
-  it("is rejected where a line of its journal, or its base, is damaged", async () => {
+  it("is rejected if a line of its journal, or its checkpoint, is damaged", async () => {
     for (const [table, column] of [
       ["journal", "lines"],
       ["pieces", "lines"],
@@ -125,7 +125,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     }
   });
 
-  it("is rejected where the schema, or its tables, are hidden from this user", async () => {
+  it("is rejected if this user cannot see the schema or its tables", async () => {
     const schema = server().freshSchema();
     await (await openStore({ url: server().url(), schema })).store.close();
     await server().sql((sql) => sql.unsafe("create role visitor login"));
@@ -136,7 +136,7 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
     );
   });
 
-  it("may be in a schema that a user made for it", async () => {
+  it("may be in a schema that a user created for it", async () => {
     await server().sql((sql) => sql.unsafe("create role tenant login; create schema given authorization tenant"));
     const { store } = await openStore({ url: server().url({ user: "tenant" }), schema: "given" });
     assert.equal(await store.transaction("x", (tx) => tx.next("numbers")), 1);
@@ -144,12 +144,12 @@ describe("a store in PostgreSQL that cannot be used", { skip: noPostgres }, () =
   });
 });
 
-describe("a server", () => {
-  it("is of version 13 or later, and of UTF8", () =>
+describe("a PostgreSQL server", () => {
+  it("needs version 13 or later, and UTF8", () =>
     assert.deepEqual(
       [
-        serverProblem({ version: 120_022, called: "12.22 (Debian)", encoding: "UTF8" }),
-        serverProblem({ version: 130_000, called: "13.0", encoding: "UTF8" }),
+        findServerProblem({ version: 120_022, called: "12.22 (Debian)", encoding: "UTF8" }),
+        findServerProblem({ version: 130_000, called: "13.0", encoding: "UTF8" }),
       ],
       ["PostgreSQL 13 or later is required, but the server is 12.22 (Debian)", undefined],
     ));

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { type FileHandle, open, readFile, rename, rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
-import { temporaryName } from "../../../../files/atomic-write.ts";
+import { createTemporaryName } from "../../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../../files/disk.ts";
 import { resolveRealPath } from "../../../../files/folders.ts";
 import { makeFolder } from "../../../../files/make-folder.ts";
@@ -46,7 +46,7 @@ export async function startDetached(
   const { host, signal } = context;
   const path = await resolveLogPath(flags, host);
   // The log of a running emulator keeps its name unless this one starts.
-  const temporaryPath = temporaryName(path);
+  const temporaryPath = createTemporaryName(path);
   const log = await openLog(path, temporaryPath, flags.ephemeral === true);
   let child: ChildProcess | undefined;
   try {

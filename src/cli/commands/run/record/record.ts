@@ -69,7 +69,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
   await writeOutput(host, resolve(host.cwd, path), [Buffer.from(story.text)]);
   const summary = `${story.actions.length} of ${pluralize(recording.requests, "request")} matter`;
   if (output.format === "table") await output.print(`Wrote ${path}: ${summary}.`);
-  else await output.show({ file: path, requests: recording.requests, kept: story.actions.length, ok: result.ok });
+  else await output.show({ file: path, requests: recording.requests, matter: story.actions.length, ok: result.ok });
 }
 
 const isBefore = (goal: Goal, id: number, at: number): boolean =>

@@ -19,11 +19,11 @@ interface State {
 // Most of the time one waits until the lease of the one that was killed is over: three wait at once.
 const together = { skip: noPostgres, concurrency: true };
 
-describe("kill -9 of an emulator that leads, under 16 writers over HTTP", together, () => {
+describe("kill -9 of the leader, under 16 writers over HTTP", together, () => {
   const server = postgresServer();
 
   for (const processes of [1, 2, 3]) {
-    it(`one of ${processes} loses and doubles nothing in ${kills} kills, and delivers all in order`, async (t) => {
+    it(`with ${processes} processes loses and duplicates nothing in ${kills} kills, and deliveries keep their order`, async (t) => {
       const all = await begun(t, processes);
       for (let kill = 0; kill < kills; kill += 1) {
         await all.emulators.wrote(1 + Math.floor(Math.random() * 60));

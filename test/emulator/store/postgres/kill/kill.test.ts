@@ -36,7 +36,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
   const place = (at: PostgresServer) => ({ url: at.url(), schema: at.freshSchema() });
 
   for (const processes of [1, 2, 3]) {
-    it(`of ${processes} loses and doubles no acknowledged write in ${Math.ceil(kills / 3)} kills`, async (t) => {
+    it(`with ${processes} processes loses and duplicates no acknowledged write in ${Math.ceil(kills / 3)} kills`, async (t) => {
       const at = place(server());
       const writers = new Writers(at.url, at.schema);
       t.after(() => writers.killAll());
@@ -56,7 +56,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     });
   }
 
-  it("a leader that was stopped for longer than its lease is rejected its next commit, and ends", async (t) => {
+  it("a leader that was stopped for longer than its lease has its next commit rejected, and ends", async (t) => {
     const at = place(server());
     const writers = new Writers(at.url, at.schema);
     t.after(() => writers.killAll());
@@ -113,7 +113,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     ],
   ];
   for (const [what, trouble] of troubles) {
-    it(`a leader ${what} goes on, and has lost nothing`, async (t) => {
+    it(`a leader ${what} continues, and has lost nothing`, async (t) => {
       const at = place(server());
       const writers = new Writers(at.url, at.schema);
       t.after(() => writers.killAll());
@@ -128,7 +128,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     });
   }
 
-  it("a leader whose network stalls gives up what waits, goes on after it, and has lost nothing", async (t) => {
+  it("a leader with a stalled network rolls back waiting writes, resumes later, and has lost nothing", async (t) => {
     const at = place(server());
     const proxy = await stallingProxy(t, server());
     const writers = new Writers(at.url.replace(server().folder, proxy.folder), at.schema);
@@ -161,7 +161,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     ["", () => ""],
     [", in an epoch of its own that its beats have not heard of", slowEpochs],
   ] as const) {
-    it(`a leader whose database has no room goes on once there is some, and has lost nothing${what}`, async (t) => {
+    it(`a leader without database space resumes when there is some, and has lost nothing${what}`, async (t) => {
       const at = place(server());
       const writers = new Writers(at.url, at.schema);
       t.after(() => writers.killAll());

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { tryParseJson } from "../../../../../base/object.ts";
 import { svcVersion } from "../../../../../base/version.ts";
 import { type Disk, isMissing, systemDisk } from "../../../../../files/disk.ts";
-import { firstLine, logLine, startPosition } from "../../../../../files/log-line.ts";
+import { formatFirstLine, logLine, startPosition } from "../../../../../files/log-line.ts";
 import { type LogEnd, readLog } from "../../../../../files/read-log.ts";
 
 const format = 1;
@@ -22,7 +22,7 @@ interface LogFile extends LogEnd {
 /** Creates a log with these lines, durably. An existing file is replaced, because nothing depends on it yet. */
 export async function createLog(disk: Disk, folder: string, lines: readonly string[]): Promise<void> {
   const path = join(folder, logName);
-  const bytes = [firstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
+  const bytes = [formatFirstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
   let { number, checksum } = startPosition;
   for (const json of lines) {
     number += 1;
@@ -44,10 +44,12 @@ export async function createLog(disk: Disk, folder: string, lines: readonly stri
 /** Reads the log of a job line by line, up to a write that a crash interrupted. Fails with JobLogError. */
 async function readLogFile(disk: Disk, folder: string, take: (json: string) => void): Promise<LogFile> {
   const path = join(folder, logName);
-  const end = await readLog(disk, path, { first: (json) => parseHeader(json, path), line: take }).catch((cause) => {
-    if (isMissing(cause)) throw new JobLogError(`${path} is missing`, { cause });
-    throw cause;
-  });
+  const end = await readLog(disk, path, { visitFirst: (json) => parseHeader(json, path), visitLine: take }).catch(
+    (cause) => {
+      if (isMissing(cause)) throw new JobLogError(`${path} is missing`, { cause });
+      throw cause;
+    },
+  );
   if (end.damage) throw new JobLogError(`${path}, line ${end.damage.line}: ${end.damage.reason}`);
   // The first line is durable before the folder becomes a job.
   if (end.length === 0) throw new JobLogError(`${path} is empty or cut off in its first line`);

@@ -57,7 +57,7 @@ export class OpenJob {
       length: state.file.length,
       position: state.file.position ?? startPosition,
       // The system error code explains the end of the job.
-      failure: (_reason, cause) => cause as Error,
+      createError: (_reason, cause) => cause as Error,
       gather: () => this.#collectLines(),
       ahead: () => results.write(),
     });
