@@ -160,7 +160,7 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
   const explanation = redactExplanation({ ...found, next: next && buildNextArgv(next, parseTargetFlags(own)) });
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
   const printer = createPrinter(host, false);
-  if (logsJson(own)) {
+  if (isJsonLogRequested(own)) {
     // Log collectors of an emulator read one document per line, also for a fatal error.
     const about = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
     await printer.printJson("stderr", { ...about, ...toExplanationJson(explanation) });
@@ -177,7 +177,7 @@ async function reportFailure(found: Explanation, error: unknown, argv: readonly 
 }
 
 /** Whether the command line is `svc emulator start --log json`. */
-const logsJson = (argv: readonly string[]): boolean =>
+const isJsonLogRequested = (argv: readonly string[]): boolean =>
   argv.some((token, i) => token === "--log=json" || (token === "--log" && argv[i + 1] === "json"));
 
 /** Standard output fails for another reason than a closed reader. */

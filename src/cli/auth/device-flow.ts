@@ -56,7 +56,7 @@ function parseWebAddress(value: unknown): string | undefined {
 /** Receives the progress of polling. */
 export interface PollObserver {
   readonly onSlowDown?: (intervalSeconds: number) => void;
-  readonly onTrouble?: (reason: string, waitSeconds: number) => void;
+  readonly onFailure?: (reason: string, waitSeconds: number) => void;
 }
 
 /**
@@ -90,7 +90,7 @@ export async function pollForTokens(
       const backoffSeconds = Math.max(intervalSeconds, Math.min(maxBackoffSeconds, intervalSeconds * 2 ** faults));
       const retryMs = answer instanceof NetworkError ? 0 : (parseRetryAfterMs(answer.headers, wall.now()) ?? 0);
       waitMs = Math.max(backoffSeconds * 1_000, retryMs);
-      watcher.onTrouble?.(failure, Math.round(waitMs / 1_000));
+      watcher.onFailure?.(failure, Math.round(waitMs / 1_000));
       continue;
     }
     faults = 0;

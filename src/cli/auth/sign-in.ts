@@ -99,7 +99,7 @@ async function finish(
           pollForTokens(pending, poll, host, signal, {
             onSlowDown: (seconds) =>
               void output.note(`The server requested a longer interval: polling every ${seconds} s`),
-            onTrouble: (reason, seconds) =>
+            onFailure: (reason, seconds) =>
               void output.note(`Polling failed (${reason}); trying again in ${seconds} s`),
           }),
         { tellsTime: true },
@@ -180,14 +180,14 @@ async function savePendingSignIn(pending: PendingSignIn, context: Context): Prom
 }
 
 async function readPendingSignIn(context: Context): Promise<PendingSignIn> {
-  const pending = await readPrivateFile<PendingSignIn>(getPendingLoginPath(context), checkBegun);
+  const pending = await readPrivateFile<PendingSignIn>(getPendingLoginPath(context), checkPendingSignIn);
   if (pending) return pending;
   throw new CommandFailedError("usage", "nothing_begun", "No sign-in was started with --no-wait.", {
     next: ["auth", "device-login", "--no-wait"],
   });
 }
 
-const checkBegun: Check = ({ client_id, device_code, expires_at, interval, server }) => {
+const checkPendingSignIn: Check = ({ client_id, device_code, expires_at, interval, server }) => {
   const texts = [client_id, device_code, expires_at];
   const isWhole = texts.every((one) => typeof one === "string") && typeof interval === "number" && isObject(server);
   return isWhole ? undefined : "it must be what svc auth device-login --no-wait wrote";

@@ -60,7 +60,7 @@ function addHelpHint(error: unknown, group: readonly string[]): never {
 /** The word may be meant as a topic. */
 function addSuggestion(error: unknown, [word = "", ...more]: readonly string[]): never {
   if (!(error instanceof UsageError)) throw error;
-  const near = more.length === 0 ? findNearest(word, Object.keys(topics)) : undefined;
-  if (near !== undefined) throw new UsageError(error.message, { hint: `Did you mean ${near}?`, cause: error });
+  const nearest = more.length === 0 ? findNearest(word, Object.keys(topics)) : undefined;
+  if (nearest !== undefined) throw new UsageError(error.message, { hint: `Did you mean ${nearest}?`, cause: error });
   throw error.withHint(`svc --help lists the commands. Topics: ${Object.keys(topics).join(", ")}.`);
 }

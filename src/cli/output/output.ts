@@ -186,8 +186,8 @@ export function checkFields(chosen: readonly string[], known: readonly string[])
   for (const name of chosen) {
     const first = name.split(".")[0]!;
     if (!known.includes(first)) {
-      const near = findNearest(first, known);
-      throw new UsageError(`Unknown field "${name}".${near === undefined ? "" : ` Did you mean ${near}?`}`, {
+      const nearest = findNearest(first, known);
+      throw new UsageError(`Unknown field "${name}".${nearest === undefined ? "" : ` Did you mean ${nearest}?`}`, {
         hint: `Fields: ${[...known].sort().join(", ")}`,
       });
     }

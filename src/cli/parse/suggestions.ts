@@ -71,9 +71,9 @@ export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown)
   const known = schema && listFields(schema);
   if (known === undefined || !isObject(body)) return [];
   return Object.keys(body).flatMap((name) => {
-    const near = known.includes(name) ? undefined : findNearest(name, known);
-    if (near === undefined) return [];
-    return [`${name} is not a declared field of the body and may be ignored. Did you mean ${near}?`];
+    const nearest = known.includes(name) ? undefined : findNearest(name, known);
+    if (nearest === undefined) return [];
+    return [`${name} is not a declared field of the body and may be ignored. Did you mean ${nearest}?`];
   });
 }
 

@@ -51,9 +51,9 @@ function parseChoice(word: string, choices: readonly string[]): string {
     const rule =
       choices.length > maxShownChoices ? `one of ${choices.length} values` : formatAlternatives([...choices].sort());
     // The nearest choice may not be the intended one, so a few choices are all listed.
-    const near =
+    const nearest =
       choices.length > maxShownChoices ? formatSuggestion(word, choices) : suggestChoice(findNearest(word, choices));
-    throw new InvalidValueError(rule, word, near);
+    throw new InvalidValueError(rule, word, nearest);
   }
   return match;
 }
@@ -61,8 +61,8 @@ function parseChoice(word: string, choices: readonly string[]): string {
 /** Maximum number of choices that users read at a glance. */
 const maxShownChoices = 6;
 
-const suggestChoice = (near: string | undefined): string | undefined =>
-  near === undefined ? undefined : `Did you mean ${near}?`;
+const suggestChoice = (nearest: string | undefined): string | undefined =>
+  nearest === undefined ? undefined : `Did you mean ${nearest}?`;
 
 /** Formats `csv, json or table`. */
 const formatAlternatives = (words: readonly string[]): string =>

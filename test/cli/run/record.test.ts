@@ -58,7 +58,7 @@ describe("svc run --record", () => {
       await read(stage, "story.yaml"),
       `# Recorded by svc run --record: 4 of 200 requests matter.
 
-name: What led to emulator-contracts.sign
+name: Causes of emulator-contracts.sign
 steps:
   - call: contracts.create
     body:
@@ -134,7 +134,7 @@ steps:
       await read(stage, "story.yaml"),
       `# Recorded by svc run --record: 2 of 7 requests matter.
 
-name: What led to the delivery of CONTRACT_CREATED
+name: Causes of the delivery of CONTRACT_CREATED
 steps:
   - receiver: receiver
     answers: 500

@@ -180,7 +180,7 @@ describe("svc verify scan of an interrupted recording", () => {
       {
         exit: 1,
         files: ["00005-contracts.status.http"],
-        err: "warning: corpus has no end: this is what has been recorded so far\n",
+        err: "warning: corpus is unfinished: only recordings up to now are included\n",
       },
     );
     assert.equal((await svc("verify replay corpus")).exit, 2);

@@ -185,7 +185,7 @@ const jobsResume = defineCommand({
 
 const jobsUndo = defineCommand({
   words: ["router", "jobs", "undo"],
-  summary: "Map back what a bulk job moved from other clusters",
+  summary: "Map back identifiers that a bulk job moved",
   description:
     "Requires a job with --results all, which records the previous clusters of e-mails and client IDs. Identifiers that were moved again since, or that were in no cluster before, are unchanged.",
   positionals: [id],

@@ -61,7 +61,7 @@ function createMappingCommand(table: MappingJob, action: "map" | "unmap"): Comma
     ...(action === "unmap" ? [removalFlag] : []),
   ];
   const column = name === "emails" ? "email" : "id";
-  const to = ["--cluster", "eu-1", ...(name === "external-integrations" ? ["--integration-type", "CHAT_B"] : [])];
+  const target = ["--cluster", "eu-1", ...(name === "external-integrations" ? ["--integration-type", "CHAT_B"] : [])];
   return defineCommand({
     words,
     summary: action === "map" ? `Map ${noun}s to a cluster` : `Remove ${noun}s of a cluster`,
@@ -81,10 +81,10 @@ function createMappingCommand(table: MappingJob, action: "map" | "unmap"): Comma
     positionals: [inputFile],
     flags,
     examples: [
-      { title: "A column of a CSV file", argv: [...words, file, "--column", column, ...to] },
+      { title: "A column of a CSV file", argv: [...words, file, "--column", column, ...target] },
       {
         title: "Plan first, then apply the plan",
-        argv: [...words, file, "--column", column, ...to, "--plan-out", "plan.json"],
+        argv: [...words, file, "--column", column, ...target, "--plan-out", "plan.json"],
       },
     ],
     async run(input, context, spec) {

@@ -33,9 +33,13 @@ function describeIssue(issue: Issue, keys: readonly string[], schema: z.ZodType)
     case "unrecognized_keys": {
       const [key = ""] = issue.keys;
       const declared = issue.path.length === 0 ? keys : findKeys(schema, issue.path);
-      const near = findNearest(key, declared);
+      const nearest = findNearest(key, declared);
       const hint =
-        near !== undefined ? ` Did you mean ${near}?` : declared.length > 0 ? ` Known: ${declared.join(", ")}.` : "";
+        nearest !== undefined
+          ? ` Did you mean ${nearest}?`
+          : declared.length > 0
+            ? ` Known: ${declared.join(", ")}.`
+            : "";
       const position = issue.path.length === 0 ? "" : ` in ${name}`;
       return { at: issue.path, key, sentence: `Unknown key "${key}"${position}.${hint}` };
     }
@@ -51,9 +55,9 @@ function describeIssue(issue: Issue, keys: readonly string[], schema: z.ZodType)
       return { at: issue.path, sentence: `${name} must be ${describeKind(issue)}, got ${describeValue(issue.input)}.` };
     case "invalid_value": {
       const values = issue.values.map(String);
-      const near = findNearest(String(issue.input), values);
+      const nearest = findNearest(String(issue.input), values);
       const known = values.length > 12 ? "" : ` Known: ${values.join(", ")}.`;
-      const hint = near === undefined ? known : ` Did you mean ${near}?`;
+      const hint = nearest === undefined ? known : ` Did you mean ${nearest}?`;
       return { at: issue.path, sentence: `${name} cannot be ${describeValue(issue.input)}.${hint}` };
     }
     case "too_small":

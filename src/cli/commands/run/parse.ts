@@ -27,7 +27,7 @@ const maxCharacters = 1_000_000;
 /** @throws ScenarioError for the first problem. */
 export function parseScenario(file: string, content: string, operations: readonly Operation[]): ParsedScenario {
   const text = stripByteOrderMark(content);
-  const mark = content.slice(0, content.length - text.length);
+  const byteOrderMark = content.slice(0, content.length - text.length);
   const lines = new LineCounter();
   const fail = (position: Position, sentence: string): never => {
     throw new ScenarioError(file, position, sentence);
@@ -49,7 +49,7 @@ export function parseScenario(file: string, content: string, operations: readonl
   if (!isObject(value)) return fail(positions.locate([]), "A scenario must be a map with steps.");
   const checker = new Checker(file, positions, operations);
   checker.checkScenario(value);
-  return { file, scenario: value as unknown as Scenario, text, mark, document, positions };
+  return { file, scenario: value as unknown as Scenario, text, mark: byteOrderMark, document, positions };
 }
 
 /** Position of the first alias without an anchor; the beginning of the file if there is none. */
@@ -131,7 +131,7 @@ class Checker {
       const keys = Object.keys(step);
       const suggestion = keys
         .map((key) => [key, findNearest(key, kinds)] as const)
-        .find(([, near]) => near !== undefined);
+        .find(([, nearest]) => nearest !== undefined);
       const key = suggestion?.[0] ?? keys[0];
       if (key === undefined) this.#fail(this.#positions.locate(path), `A step must have one of ${kinds.join(", ")}.`);
       const hint = suggestion ? `Did you mean ${suggestion[1]}?` : `A step has one of ${kinds.join(", ")}.`;
@@ -156,11 +156,11 @@ class Checker {
   #checkCall({ call, params, query, body }: Record<string, unknown>, path: Path): void {
     const operation = this.#operations.find(({ id }) => id === call);
     if (!operation) {
-      const near = findNearest(
+      const nearest = findNearest(
         String(call),
         this.#operations.map(({ id }) => id),
       );
-      const hint = near === undefined ? "svc openapi lists the operations." : `Did you mean ${near}?`;
+      const hint = nearest === undefined ? "svc openapi lists the operations." : `Did you mean ${nearest}?`;
       this.#fail(this.#positions.locate([...path, "call"]), `Unknown operation "${call}". ${hint}`);
     }
     const { request } = operation!;
@@ -240,7 +240,7 @@ class Checker {
 
 /** A suggestion, or the few valid values. */
 function suggestSimilar(word: string, words: readonly string[]): string {
-  const near = findNearest(word, words);
-  if (near !== undefined) return `Did you mean ${near}?`;
+  const nearest = findNearest(word, words);
+  if (nearest !== undefined) return `Did you mean ${nearest}?`;
   return words.length === 0 ? "There are none." : `Known: ${[...words].sort().slice(0, 20).join(", ")}.`;
 }

@@ -5,7 +5,7 @@ import { getUnderlyingOperation } from "../../parse/declaration.ts";
 import { explainPersonal } from "../mcp/operations.ts";
 import { fileNamePattern } from "./schema.ts";
 
-/** Commands without an operation of their own that only call the services, or only compute. */
+/** Commands without an operation that only call the services or compute. */
 const harmless: ReadonlySet<string> = new Set([
   "api",
   "contracts reconcile",
@@ -43,8 +43,8 @@ const rejectedFlags = lookupTable<string>({
 });
 
 /**
- * Why a step does not run a command line; undefined if it does. A scenario may come with a cloned repository: it
- * reaches its own emulator and its own files, and nothing else of the user who runs it.
+ * Explains why a step may not run a command line. Returns undefined if it may. A scenario may come with a cloned
+ * repository: it reaches its own emulator and its own files, and nothing else of the user who runs it.
  */
 export function explainRejection({ declaration, input, globals }: InterpretedLine): string | undefined {
   const command = declaration.words.join(" ");
@@ -71,17 +71,17 @@ function explainCommand(command: string, declaration: DeclaredCommand): string |
   return rejectedCommands[command] ?? explainPersonal({ command, operation });
 }
 
-/** That of another emulator. Files to send are called PATH. */
+/** The file of another emulator. Files to send have the placeholder PATH. */
 const isStateFile = ({ flag, placeholder }: FlagSpec): boolean => flag === "file" && placeholder === "FILE";
 
-/** The files that the value of a flag names. */
+/** Lists the files in the value of a flag. */
 function listFiles({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknown): readonly unknown[] {
   if (isBase64) return [value].flat().flatMap((one) => (/^@/.test(String(one)) ? [String(one).slice(1)] : []));
   const isFile = /\b(?:FILE|DIR|FOLDER)\b/.test(placeholder) || flag === "file" || flag === "received";
   return isFile ? [value].flat() : [];
 }
 
-/** Those of operations are parts of the URL, as is that of `svc api`. */
+/** Positionals of operations are parts of the URL, as is that of `svc api`. */
 const isFilePositional = (name: string, { words, ...declaration }: DeclaredCommand): boolean =>
   ["path", "file", "body"].includes(name) && !("operation" in declaration) && words[0] !== "api";
 

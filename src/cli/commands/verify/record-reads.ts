@@ -78,8 +78,8 @@ const probedOperations: readonly (readonly [operation: string, parameter: string
 
 /** Description of reads and probes for users. */
 export const readsPlan: readonly string[] = [
-  `List ${lists.length} kinds of things, and show the first ${detailed} of each`,
-  `Look up ${probedOperations.length} ids that do not exist`,
+  `List ${lists.length} kinds of objects, and show the first ${detailed} of each`,
+  `Look up ${probedOperations.length} IDs that do not exist`,
   "Send a wrong method, a wrong type and one wrong secret",
 ];
 

@@ -18,7 +18,7 @@ async function requireService(context: Context, hasKey: boolean): Promise<void> 
 
 const flags = [
   { flag: "out", type: "text", placeholder: "FOLDER", description: "Folder of the corpus" },
-  { flag: "allow-writes", type: "switch", description: "Also create things, and remove them again" },
+  { flag: "allow-writes", type: "switch", description: "Also create objects, and remove them again" },
   { flag: "plan", type: "switch", description: "Print what would be done, and exit" },
   { flag: "rate", type: "number", placeholder: "N", description: "Maximum requests per second", default: 5 },
 ] as const satisfies readonly FlagSpec[];
@@ -58,7 +58,7 @@ export const verifyRecord = defineCommand({
     for (const step of plan) await output.note(`  ${step}`);
     if (
       writes &&
-      !(await context.confirm(`Create and remove things at ${baseUrls.contracts ?? baseUrls.router}?`, "--yes"))
+      !(await context.confirm(`Create and remove objects at ${baseUrls.contracts ?? baseUrls.router}?`, "--yes"))
     )
       return "failed";
     await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);

@@ -49,7 +49,7 @@ const flags = [
   { flag: "reason", type: "text", placeholder: "TEXT", description: "Why it is accepted" },
   { flag: "junit", type: "text", placeholder: "FILE", description: "Write a JUnit XML report" },
   { flag: "markdown", type: "text", placeholder: "FILE", description: "Write a report for a pull request" },
-  { flag: "reference", type: "text", placeholder: "FILE", description: "Write the reference, with what was observed" },
+  { flag: "reference", type: "text", placeholder: "FILE", description: "Write the reference with the observations" },
 ] as const satisfies readonly FlagSpec[];
 
 export const verifyReplay = defineCommand({

@@ -26,7 +26,7 @@ export const verifyScan = defineCommand({
       if (flags.reindex) await reindexCorpus(folder);
       const corpus = await readCorpus(folder, { isInterruptedAllowed: true });
       if (!corpus.isEnded)
-        await output.warn(`warning: ${positionals.folder} has no end: this is what has been recorded so far`);
+        await output.warn(`warning: ${positionals.folder} is unfinished: only recordings up to now are included`);
       const found = scanCorpus(corpus);
       await output.show(found, {
         fields: ["file", "place", "kind", "shown"],

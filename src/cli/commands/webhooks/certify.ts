@@ -60,7 +60,7 @@ const flags = [
     type: "text",
     placeholder: "A,B",
     repeatable: true,
-    description: "Make only these checks, by ID or group: signature, raw-body.spaced",
+    description: "Run only these checks, by ID or group: signature, raw-body.spaced",
   },
   {
     flag: "skip",

@@ -28,9 +28,9 @@ export function parseActivity(text: string): Activity {
   const found = known.find((name) => name === text.toUpperCase().replaceAll("-", "_"));
   if (found) return found;
   // A list of thirty-nine names would hide the error.
-  const near = findNearest(text, known);
+  const nearest = findNearest(text, known);
   throw new UsageError(`Activity "${text}" not found.`, {
-    hint: near === undefined ? "To list the activities, run svc webhooks trigger." : `Did you mean ${near}?`,
+    hint: nearest === undefined ? "To list the activities, run svc webhooks trigger." : `Did you mean ${nearest}?`,
   });
 }
 

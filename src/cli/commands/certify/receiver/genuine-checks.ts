@@ -4,12 +4,12 @@ import { type Check, type CheckRun, describeReply } from "./check.ts";
 import { contentType, sortKeys } from "./deliveries.ts";
 import { type Delivery, isAccepted } from "./sender.ts";
 
-interface Genuine extends Pick<Check, "id" | "summary" | "basis" | "reason"> {
+interface GenuineVariant extends Pick<Check, "id" | "summary" | "basis" | "reason"> {
   readonly build: (run: CheckRun) => Delivery;
 }
 
 /** Creates a check that a delivery gets a 2xx. */
-const accepts = ({ build, ...declared }: Genuine): Check => ({
+const accepts = ({ build, ...declared }: GenuineVariant): Check => ({
   ...declared,
   expects: "accept",
   async run(run) {

@@ -13,7 +13,7 @@ export interface ReceiverProcess {
   /** Its exit, such as `exit code 3`. Undefined while it runs. */
   readonly end: string | undefined;
   /** Its exit, a moment after a connection broke: a process closes its connections before it ends. */
-  endAfterBreak(): Promise<string | undefined>;
+  getEndAfterBreak(): Promise<string | undefined>;
   /** Ends it with all its child processes. */
   stop(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       return getChildEnd();
     },
 
-    async endAfterBreak() {
+    async getEndAfterBreak() {
       await waitForEnd(stopTimeoutMs, signal);
       const end = getChildEnd();
       // A receiver that continues breaks connections by itself.

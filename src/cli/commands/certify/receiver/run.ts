@@ -101,7 +101,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
     }
     const item = await runCheck(check, options, { pace, timeoutMs: Math.min(responseTimeoutMs, leftMs), further });
     if (isRefused(item)) return undefined;
-    const receiverEnd = isBroken(item) ? await receiver?.endAfterBreak() : receiver?.end;
+    const receiverEnd = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.end;
     if (receiverEnd !== undefined) return addReceiverEnd(item, receiverEnd);
     if (item.result === "passed" || leftMs >= responseTimeoutMs || !isTooLate(item)) return item;
     return { ...item, result: "not_checked", detail: cutOff, isCutOff: true };
@@ -150,7 +150,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   }
 
   const first = await makeGenuine(options, pace);
-  const firstExit = isBroken(first) ? await receiver?.endAfterBreak() : receiver?.end;
+  const firstExit = isBroken(first) ? await receiver?.getEndAfterBreak() : receiver?.end;
   await record(firstExit === undefined ? first : addReceiverEnd(first, firstExit));
   if (checks.includes(responseTimeCheck)) await make([responseTimeCheck]);
   if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await make([probeCheck]);

@@ -135,7 +135,7 @@ async function announceJob(
 }
 
 async function concludeJob(
-  of: {
+  run: {
     record: JobRecord;
     work: BulkWork;
     job: OpenJob;
@@ -145,7 +145,7 @@ async function concludeJob(
   },
   context: Context,
 ): Promise<FailureKind | undefined> {
-  const { record, work, job, seen, retries, folder } = of;
+  const { record, work, job, seen, retries, folder } = run;
   const report = buildJobReport(record, job, { ...seen, retries, results: getResultsPath(folder) });
   await showReport(report, work, record.shard, context);
   return report.invalid + report.failed > 0 ? "partial" : undefined;

@@ -56,7 +56,7 @@ export async function undoJob(
   const shares = [...lists].map(([from, list]) => `${list.length} to ${from}`).join(", ");
   const count = [...lists.values()].reduce((sum, list) => sum + list.length, 0);
   await confirmYes(`Map back ${pluralize(count, work.noun)} from ${cluster} (${shares})`, context);
-  let worst: FailureKind | undefined;
+  let firstFailure: FailureKind | undefined;
   for (const [from, list] of lists) {
     // Stored with the job, so that an undo job can be resumed.
     const path = join(folder, `undo-${encodeURIComponent(from)}.txt`);
@@ -74,7 +74,7 @@ export async function undoJob(
       },
       context,
     );
-    worst ??= failure;
+    firstFailure ??= failure;
   }
-  return worst;
+  return firstFailure;
 }

@@ -39,7 +39,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
     JSON.stringify({ ...(seed && { seed }), steps: [{ advance: "next" }] }),
     operations,
   );
-  const story = await withSpinner(context, "Leaving out what does not matter", async () => {
+  const story = await withSpinner(context, "Removing unnecessary requests", async () => {
     const replayer = new Replayer(await emulators.getBase(empty), context, operations);
     const before = recording.actions.filter(({ id, at }) => isBefore(goal, id, at));
     const links = findLinks(before, await replayer.run(before, new Map()));
@@ -50,7 +50,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
       throw new CommandFailedError(
         "failed",
         "not_repeatable",
-        `The ${describeGoal(goal)} comes out otherwise when it is repeated.`,
+        `The ${describeGoal(goal)} has another outcome when it is repeated.`,
         {
           hint: "Name the seed of the emulator with --seed. Uploads, secrets and requests of other workspaces cannot be recorded.",
         },

@@ -69,7 +69,7 @@ export function writeStory({ goal, actions, links, requests, seed }: StoryOutcom
     steps.push({ expect: { deliveries: [{ to, ...toExpectedDelivery(goal.seen) }] } });
   }
   const what = goal.kind === "request" ? goal.action.operation.id : `the delivery of ${goal.seen.activity}`;
-  const document = new Document({ name: `What led to ${what}`, ...(seed === undefined ? {} : { seed }), steps });
+  const document = new Document({ name: `Causes of ${what}`, ...(seed === undefined ? {} : { seed }), steps });
   document.commentBefore = ` Recorded by svc run --record: ${actions.length} of ${pluralize(requests, "request")} matter.`;
   visit(document, {
     Seq(_, list) {

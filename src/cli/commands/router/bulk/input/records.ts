@@ -117,8 +117,8 @@ const formatHeader = (header: readonly string[]): string => header.slice(0, 40).
 
 /** Rejects the implicit use of the first of several columns, and a whole row as one cell. */
 function rejectUnnamedColumn(first: readonly string[], second: readonly string[], { findOtherFormat }: Notation): void {
-  const otherwise = findOtherFormat(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
-  if (otherwise) throw otherwise;
+  const otherFormat = findOtherFormat(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
+  if (otherFormat) throw otherFormat;
   const names = first.filter((cell) => cell.trim() !== "");
   if (names.length < 2) return;
   throw new OtherFormatError(`The input has ${first.length} columns: ${formatHeader(first)}.`, {

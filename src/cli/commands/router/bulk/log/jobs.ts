@@ -123,7 +123,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
 export async function removeJob(folder: string): Promise<void> {
   await rm(join(folder, "job.json"), { force: true });
   for (const name of await readdir(folder).catch(() => [])) {
-    if (isOfJob(name)) await rm(join(folder, name), { force: true });
+    if (isJobFile(name)) await rm(join(folder, name), { force: true });
   }
   await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
     // ENOTDIR: the path is a link to the folder.
@@ -132,7 +132,7 @@ export async function removeJob(folder: string): Promise<void> {
 }
 
 /** Whether a job writes a file with that name: its log, results, lock or undo, or their remains after a crash. */
-const isOfJob = (name: string): boolean =>
+const isJobFile = (name: string): boolean =>
   [logName, "results.csv", "lock"].includes(name) ||
   /^undo-.*\.txt$/.test(name) ||
   isTemporaryName(name, "job.json") ||
