@@ -5,9 +5,9 @@ import { type BuildOptions, build, type Metafile, type Plugin, transform } from 
 import { fontFiles } from "../emulator/cluster/pdf/fonts.ts";
 import { reduceFont } from "../emulator/cluster/pdf/true-type.ts";
 import { registry, webhookPayloads } from "../src/api/registry.ts";
-import { commandsFile } from "../src/cli/command-tree/built.ts";
+import { getCommandsFile } from "../src/cli/command-tree/built-commands.ts";
 import { groupNames, loadCommandTree, loadDeclarations } from "../src/cli/command-tree/tree.ts";
-import { manualPage } from "../src/cli/help/manual.ts";
+import { formatManual } from "../src/cli/help/manual.ts";
 import { renderOperationTypes, renderPayloadTypes } from "../src/derive/operation-types.ts";
 import { bundleConsole } from "./console.ts";
 import { findBundledPackages, formatThirdPartyNotices } from "./licences.ts";
@@ -262,14 +262,14 @@ async function writeCommands(folder: string): Promise<void> {
   mkdirSync(`${folder}/commands`);
   for (const group of await groupNames()) {
     const declared = await loadDeclarations(group);
-    writeFileSync(join(folder, commandsFile(group)), declared.map((item) => JSON.stringify(item)).join("\n"));
+    writeFileSync(join(folder, getCommandsFile(group)), declared.map((item) => JSON.stringify(item)).join("\n"));
   }
 }
 
 /** The page for `man svc`, which package.json names. */
 async function writeManual(folder: string): Promise<void> {
   mkdirSync(folder);
-  writeFileSync(`${folder}/svc.1`, manualPage(await loadCommandTree(loadDeclarations), readPackageVersion()));
+  writeFileSync(`${folder}/svc.1`, formatManual(await loadCommandTree(loadDeclarations), readPackageVersion()));
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) {

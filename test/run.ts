@@ -30,7 +30,7 @@ const slow = [
   "emulator/store/file/kill",
   "emulator/store/file/large-stop",
   "cli/bulk/kill",
-  "cli/emulator/killed",
+  "cli/emulator/killed-emulator",
 ];
 
 const given = process.argv.slice(2);

@@ -19,7 +19,7 @@ export const lifecycleHandlers = {
 
   "emulator.live": (_, { instance, request }) => describeProcess(instance.getReadiness(), instance.process, request),
 
-  "emulator.kept": (_, { requestLog, inboxes, feed, spans }) => ({
+  "emulator.usage": (_, { requestLog, inboxes, feed, spans }) => ({
     requests: requestLog.amount,
     inboxes: sumOf([...inboxes.values()].map(({ amount }) => amount)),
     events: feed.amount,

@@ -75,7 +75,8 @@ const Dictionary = z.core.$constructor<z.ZodRecord>("Dictionary", (instance, def
     const members = Object.entries(value).map(([name, input]) => {
       // No declaration is asynchronous.
       const read = definition.valueType._zod.run({ value: input, issues: [] }, context) as z.core.ParsePayload;
-      payload.issues.push(...z.core.util.prefixIssues(name, read.issues));
+      const key = definition.keyType._zod.run({ value: name, issues: [] }, context) as z.core.ParsePayload;
+      payload.issues.push(...z.core.util.prefixIssues(name, [...key.issues, ...read.issues]));
       return [name, read.value] as const;
     });
     // `fromEntries` defines an own property, while an assignment would set the prototype.
@@ -84,6 +85,9 @@ const Dictionary = z.core.$constructor<z.ZodRecord>("Dictionary", (instance, def
   };
 });
 
-/** An object with arbitrary keys, and values of one type. */
-export const dictionary = <Value extends z.ZodType>(valueType: Value): z.ZodRecord<z.ZodString, Value> =>
-  new Dictionary({ type: "record", keyType: z.string(), valueType }) as unknown as z.ZodRecord<z.ZodString, Value>;
+/** An object with keys and values of one type each. */
+export const dictionary = <Value extends z.ZodType>(
+  valueType: Value,
+  keyType = z.string(),
+): z.ZodRecord<z.ZodString, Value> =>
+  new Dictionary({ type: "record", keyType, valueType }) as unknown as z.ZodRecord<z.ZodString, Value>;

@@ -3,18 +3,18 @@ import type { BaseUrls, Credentials } from "../client/published.d.ts";
 import type { TypedFlag, TypedPositional } from "../derive/command-flags.ts";
 import type { CommandSpec, FlagSpec, PositionalSpec } from "../derive/command-spec.ts";
 import type { Output } from "./output/output.ts";
-import type { CommandInput, CommandInputOf, ReadLine, WrittenDeclaration } from "./parse/declaration.ts";
+import type { CommandInput, CommandInputOf, InterpretedLine, WrittenDeclaration } from "./parse/declaration.ts";
 import type { Globals } from "./parse/globals.ts";
 import type { FailureKind } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
 
-/** A command written by hand: its declaration, and what it does. Its module imports nothing costly statically. */
+/** A hand-written command: its declaration and its action. Its module imports no expensive module statically. */
 export interface Command extends WrittenDeclaration {
-  /** The values that its own code reads; a test compares them with the derived command. */
+  /** The values that its own code reads. A test compares them with the derived command. */
   readonly readsDerived?: DerivedInput;
   /**
-   * Resolves when done; a failure kind or an exit code says how, if that is not plain success. `spec` is the derived
-   * command, if any.
+   * Resolves when the command is done; a failure kind or an exit code reports an outcome other than success. `spec` is
+   * the derived command, if any.
    */
   run(
     input: CommandInput,
@@ -44,7 +44,7 @@ interface TypedCommand<
   ): ReturnType<Command["run"]>;
 }
 
-/** The command as it is. Returns its code the types that its flags and positionals have by their declaration. */
+/** Returns the command unchanged. Its declaration determines the types of its flags and positionals. */
 export const defineCommand = <
   const Flags extends readonly FlagSpec[],
   const Positionals extends readonly PositionalSpec[],
@@ -54,71 +54,74 @@ export const defineCommand = <
   declared: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals>,
 ): Command => declared;
 
-/** One run of the command line, captured. */
+/** The captured output of one command line. */
 export interface CapturedRun {
   readonly exit: number;
   readonly out: string;
   readonly err: string;
 }
 
-/**
- * Differences between a nested command line and its surroundings. `env` is added to the environment, or removes
- * variables.
- */
+/** Differences between a nested command line and its parent. `env` adds or removes variables. */
 export interface InnerRun {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
 }
 
-/** Target and credentials of the calls. */
+/** Target and credentials of requests. */
 export interface ServiceTarget {
   readonly baseUrls: BaseUrls;
   readonly credentials: Credentials;
-  /** Reports what was chosen and why, without secrets. */
+  /** Reports the selected target and the reason, without secrets. */
   readonly origin: string;
 }
 
-/** How a client differs from the usual one of its target. */
+/** Options that differ from the target's default client. */
 export interface ClientChoice {
-  /** State of the running emulator that is meant. */
+  /** State file of the selected running emulator. */
   readonly file?: string | undefined;
   readonly connections?: number;
-  /** Next to those of the target. */
+  /** Added to the credentials of the target. */
   readonly credentials?: Credentials | undefined;
 }
 
-/** Context of a command. Costly parts are functions, called late. */
+/** Context of a command. Expensive parts are functions that are called on demand. */
 export interface Context {
   readonly host: Host;
-  /** The command line of this run, without `svc`. */
+  /** The arguments of this run, without `svc`. */
   readonly argv: readonly string[];
   readonly globals: Globals;
   readonly output: Output;
-  /** Aborted by Ctrl-C, SIGTERM, SIGHUP, or a reader that went away. */
+  /** Aborted by Ctrl-C, SIGTERM, SIGHUP or a closed output. */
   readonly signal: AbortSignal;
-  /** Aborted a little later, for work that has to finish first: after that, everything is killed. */
+  /** Aborted shortly after `signal`, for work that must finish first. After that, the process is terminated. */
   readonly cut: AbortSignal;
-  /** Addresses of the services; for the emulator's control plane, `file` names the state of a running one. */
+  /**
+   * Resolves the addresses of the services. For the control plane of the emulator, `file` selects the state of a
+   * running one.
+   */
   target(service: keyof BaseUrls, file?: string): Promise<ServiceTarget>;
-  /** A client for that target. All clients are closed at the end of the run. */
+  /** Creates a client for that target. All clients are closed at the end of the run. */
   client(service: keyof BaseUrls, options?: ClientChoice): Promise<Client>;
-  /** Runs another command line in this process and captures what it prints. */
+  /** Runs another command line in this process and captures its output. */
   svc(argv: readonly string[], options?: InnerRun): Promise<CapturedRun>;
-  /** What another command line means, with texts for values; undefined where it prints a page, or cannot be parsed. */
-  read(argv: readonly string[]): Promise<ReadLine | undefined>;
-  /** Asks y/N, default no. Only where asking is allowed; otherwise a usage error that names `flag`. */
+  /** Interprets another command line, with strings as values. Returns undefined if it prints a page or is invalid. */
+  read(argv: readonly string[]): Promise<InterpretedLine | undefined>;
+  /** Asks y/N (default: no). Throws a usage error that names `flag` if questions are not allowed. */
   confirm(question: string, flag: string): Promise<boolean>;
-  /** Runs at the end, whatever happens; the last one first. */
-  atEnd(close: () => Promise<void>): void;
-  /** Does the work while another program has the terminal, where there is one: Ctrl-C is a key of that program then. */
+  /** Registers a cleanup for the end of the run. Cleanups run in reverse order. */
+  onEnd(close: () => Promise<void>): void;
+  /**
+   * Performs work while another program controls the terminal, if there is one. Ctrl-C is an ordinary key for that
+   * program.
+   */
   lendTerminal<T>(work: () => Promise<T>): Promise<T>;
-  /** Runs when the process is ended at once: at a second signal, or when a stopped run continues for too long. */
-  atForcedEnd(last: () => void): void;
-  /** A run that serves others is given longer to end once it is stopped, milliseconds. */
+  /** Registers a handler for a forced exit: a second signal, or a stopped run that does not end in time. */
+  onForcedEnd(last: () => void): void;
+  /** Extends the shutdown time of a run that serves others, in milliseconds. */
   allowToEnd(ms: number): void;
-  /** A run that holds a state is given longer to write it, once it serves nothing any more. Milliseconds. */
+  /** Extends the time in which a run may write its state after it stops serving, in milliseconds. */
   allowToClose(ms: number): void;
-  /** Runs work that waits for a program which gets the signals, for as long as that takes to end. */
-  outlast<T>(work: () => Promise<T>): Promise<T>;
+  /** Waits for a child process that receives the signals itself, for as long as it runs. */
+  waitForProgram<T>(work: () => Promise<T>): Promise<T>;
 }

@@ -18,11 +18,11 @@ import {
   type Explanation,
   explainError,
   explainInterruption,
-  explanationJson,
-  explanationLines,
+  formatExplanation,
+  formatStack,
+  redactExplanation,
   signalCodes,
-  stackLines,
-  withoutSecrets,
+  toExplanationJson,
 } from "./process/exit.ts";
 import { CommandFailedError, PartialFailureError, UsageError } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
@@ -30,43 +30,43 @@ import { ShutdownController } from "./process/shutdown-controller.ts";
 
 export { createProcessHost } from "./process/process-host.ts";
 
-/** Set by the build: the version of the package. */
+/** The build sets this to the version of the package. */
 declare const SVC_VERSION: string | undefined;
 
 export const version = typeof SVC_VERSION === "undefined" ? "0.0.0" : SVC_VERSION;
 
 /**
- * Runs one command line: `argv` is what follows `svc`. The promise never rejects; it is the exit code
- * (src/cli/process/exit.ts). Nothing is read or written but through the host.
+ * Runs one command line: `argv` follows `svc`. The promise never rejects and resolves with the exit code
+ * (src/cli/process/exit.ts). All input and output go through the host.
  */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const args = normalizeArgv(await insertSeparator(argv));
-  // Failures in it occur once more below, where the streams are observed, and are reported there.
-  const page = host.writeAtOnce && (await pageAsked(args, host).catch(() => undefined));
+  // Failures here recur below, where the streams are observed and failures are reported.
+  const page = host.writeAtOnce && (await findRequestedPage(args, host).catch(() => undefined));
   const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
   if (rest?.length === 0) return 0;
 
   const stopping = new ShutdownController(host);
-  let readerGone = false;
-  let unwritten: NodeJS.ErrnoException | undefined;
+  let isOutputClosed = false;
+  let outputError: NodeJS.ErrnoException | undefined;
   const onOutputError = (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") readerGone = true;
-    else unwritten ??= error;
+    if (error.code === "EPIPE") isOutputClosed = true;
+    else outputError ??= error;
     stopping.stop();
   };
-  // Unread output on standard error is lost; it stops no work.
+  // Unread output on standard error is lost and stops no work.
   const onNoteError = () => {};
   host.stdout.on("error", onOutputError);
   host.stderr.on("error", onNoteError);
   const stopListening = host.onSignal((name) => stopping.interrupt(name));
   try {
     const code = await run(args, host, stopping, rest);
-    if (unwritten) return reportFailure(explainError(createStdoutError(unwritten)), unwritten, args, host);
-    return readerGone ? 0 : code;
+    if (outputError) return reportFailure(explainError(createStdoutError(outputError)), outputError, args, host);
+    return isOutputClosed ? 0 : code;
   } catch (error) {
-    // A reader that went away has seen enough (DECISIONS.md, L3).
-    if (readerGone) return 0;
-    if (unwritten) return reportFailure(explainError(createStdoutError(unwritten)), unwritten, args, host);
+    // A closed output ends the command successfully (DECISIONS.md, L3).
+    if (isOutputClosed) return 0;
+    if (outputError) return reportFailure(explainError(createStdoutError(outputError)), outputError, args, host);
     const { name } = stopping;
     if (name && error instanceof PartialFailureError)
       return reportFailure(explainInterruption(error, name), error, args, host);
@@ -80,36 +80,36 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-/** `rest`: the part of the page that is not printed yet. */
+/** `rest` is the part of the page that is not printed yet. */
 async function run(
   argv: readonly string[],
   host: Host,
   stopping: ShutdownController,
   rest?: Uint8Array,
 ): Promise<number> {
-  const printed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
-  const page = rest ?? (await pageAsked(argv, host));
-  if (page !== undefined) return printed(page);
+  const printAndSucceed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
+  const page = rest ?? (await findRequestedPage(argv, host));
+  if (page !== undefined) return printAndSucceed(page);
 
   const { words } = locateCommand(argv);
   const parser = await loadParser(words);
   try {
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
-    if (!chosen) return await printed(await help(argv, host));
+    if (!chosen) return await printAndSucceed(await formatHelp(argv, host));
     const { runCommandLine, runCaptured } = await import("./runtime/perform.ts");
     const svc: Parameters<typeof runCommandLine>[4] = (inner, how = {}) => runCaptured(main, inner, host, how);
     return await runCommandLine(chosen, argv, host, stopping, svc, readLine);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const isCommand = error.message.startsWith("unknown command");
-    const better = isCommand ? (await import("./parse/suggestions.ts")).findReplacement(words) : undefined;
-    if (better !== undefined) throw new UsageError(error.message, { hint: `${better}.`, cause: error });
-    throw error.withHint((await hintOnName(error, words)) ?? `See ${parser.helpLine(words)}.`);
+    const replacement = isCommand ? (await import("./parse/suggestions.ts")).findReplacement(words) : undefined;
+    if (replacement !== undefined) throw new UsageError(error.message, { hint: `${replacement}.`, cause: error });
+    throw error.withHint((await suggestName(error, words)) ?? `See ${parser.formatHelpLine(words)}.`);
   }
 }
 
-/** Position of a command or an option that this part of the tree does not have. */
-async function hintOnName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
+/** Suggests where a command or an option exists that is unknown in this part of the tree. */
+async function suggestName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
   const [, kind, unknown = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
   if (kind === undefined || hint !== undefined) return undefined;
   const [{ suggestCommand, suggestCommandsWithOption }, names] = await Promise.all([
@@ -122,21 +122,21 @@ async function hintOnName({ message, hint }: UsageError, words: readonly string[
   return suggestCommand(words.slice(words.indexOf(unknown)), commands);
 }
 
-/** Output without a command: the version, a page of help, completions. Undefined if a command is to be run. */
-async function pageAsked(argv: readonly string[], host: Host): Promise<string | undefined> {
-  if (argv[0] === "complete") return completions(argv.slice(argv.indexOf("--") + 1), host);
+/** Finds output that needs no command: the version, a help page or completions. Returns undefined to run a command. */
+async function findRequestedPage(argv: readonly string[], host: Host): Promise<string | undefined> {
+  if (argv[0] === "complete") return formatCompletions(argv.slice(argv.indexOf("--") + 1), host);
   const { words, wantsHelp } = locateCommand(argv);
   const isVersion = ["--version", "-V", "-v"].some((flag) => argv.includes(flag)) && words.length === 0;
   if (isVersion || (words.length === 1 && words[0] === "version")) return `${host.version}\n`;
-  return wantsHelp || words.length === 0 || words[0] === "help" ? help(argv, host) : undefined;
+  return wantsHelp || words.length === 0 || words[0] === "help" ? formatHelp(argv, host) : undefined;
 }
 
-async function help(argv: readonly string[], host: Host): Promise<string> {
+async function formatHelp(argv: readonly string[], host: Host): Promise<string> {
   return escapePage(host, await renderHelp(argv, host));
 }
 
-/** The shells' request at each Tab. */
-async function completions(words: readonly string[], host: Host): Promise<string> {
+/** Answers the shells' request at each Tab. */
+async function formatCompletions(words: readonly string[], host: Host): Promise<string> {
   const { findCompletions } = await import("./help/completions.ts");
   const names = new Set(await groupNames());
   const found = await findCompletions(words, {
@@ -144,43 +144,43 @@ async function completions(words: readonly string[], host: Host): Promise<string
       ...[...names].map((value) => ({ value, about: commandGroups[value]?.summary ?? "" })),
       { value: "help", about: "Show help for a command or a topic" },
     ],
-    declarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
-    snapshots: async () => (await import("./connection/emulator/snapshot-names.ts")).snapshotNames(host),
-    profiles: async () => {
+    loadDeclarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
+    listSnapshots: async () => (await import("./connection/emulator/snapshot-names.ts")).listSnapshotNames(host),
+    listProfiles: async () => {
       return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
     },
   });
   return escapePage(host, found);
 }
 
-/** Reports on standard error how a command line failed, as a string or as JSON. Returns the exit code. */
+/** Reports the failure of a command line on standard error as text or JSON. Returns the exit code. */
 async function reportFailure(found: Explanation, error: unknown, argv: readonly string[], host: Host): Promise<number> {
   const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = found;
-  const explanation = withoutSecrets({ ...found, next: next && buildNextArgv(next, parseTargetFlags(own)) });
+  const explanation = redactExplanation({ ...found, next: next && buildNextArgv(next, parseTargetFlags(own)) });
   const wantsJson = own.includes("--json") || own.some((token, i) => token === "--format" && own[i + 1] === "json");
   const printer = createPrinter(host, false);
   if (logsJson(own)) {
-    // Programs that collect the log of an emulator read a document on a line, also of a fatal error.
+    // Log collectors of an emulator read one document per line, also for a fatal error.
     const about = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
-    await printer.json("stderr", { ...about, ...explanationJson(explanation) });
+    await printer.printJson("stderr", { ...about, ...toExplanationJson(explanation) });
     return explanation.exitCode;
   }
   if (wantsJson) {
-    await printer.json("stderr", explanationJson(explanation));
+    await printer.printJson("stderr", toExplanationJson(explanation));
     return explanation.exitCode;
   }
-  const stack = own.includes("--debug") && error instanceof Error ? stackLines(error) : [];
-  await printer.lines("stderr", [...explanationLines(explanation), ...stack]);
+  const stack = own.includes("--debug") && error instanceof Error ? formatStack(error) : [];
+  await printer.printLines("stderr", [...formatExplanation(explanation), ...stack]);
   if (shouldAnnotate(host.env, own)) await annotate(host, explanation);
   return explanation.exitCode;
 }
 
-/** `svc emulator start --log json`. */
+/** Whether the command line is `svc emulator start --log json`. */
 const logsJson = (argv: readonly string[]): boolean =>
   argv.some((token, i) => token === "--log=json" || (token === "--log" && argv[i + 1] === "json"));
 
-/** Standard output accepts no more data, for another reason than a reader that went away. */
+/** Standard output fails for another reason than a closed reader. */
 const createStdoutError = (cause: NodeJS.ErrnoException): CommandFailedError =>
   new CommandFailedError(
     "failed",

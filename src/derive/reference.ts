@@ -35,7 +35,7 @@ export function renderReference({ registry, commands, globalFlags, exitCodes, ob
   const severalCalls = commands.filter((command) => !standing.has(command));
   return `${joinBlocks(
     "# Reference",
-    "Generated from the declarations in `src/api` by `src/derive/reference.ts`. “Known from” is the source of a fact: the specification, public material of the service, or an assumption.",
+    "Generated from the declarations in `src/api` by `src/derive/reference.ts`. “Basis” is the source of a fact: the specification, public material of the service, or an assumption.",
     ...[...new Set(registry.map(({ service }) => service))].flatMap((service) => [
       `## ${service.title}`,
       service.failures.length > 0 ? `Any operation may also respond with ${formatCodes(service.failures)}.` : "",
@@ -69,7 +69,7 @@ const renderFailureSection = (observed: ObservedClaims): string =>
   joinBlocks(
     "## Failures",
     renderMarkdownTable(
-      ["Code", "Status", "Form", "When", "Known from"],
+      ["Code", "Status", "Form", "When", "Basis"],
       Object.entries(failures as Readonly<Record<string, Failure<unknown>>>)
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([name, { status, shape, when, basis }]) => [
@@ -177,7 +177,7 @@ function renderOperationSection(
     ["Credentials", auth],
     ["Role", getRequiredRole(operation) ?? ""],
     [
-      "Answers",
+      "Responses",
       Object.entries(responses)
         .map(([status, { kind }]) => `${status} (${kind})`)
         .join(", "),
@@ -185,7 +185,7 @@ function renderOperationSection(
     ["Failures", formatCodes(failures)],
     ["Failures of its cluster", formatCodes(clusterFailures)],
     ["Emits", formatCodes(emits ?? [])],
-    ["Known from", describeBasis(basis, seen)],
+    ["Basis", describeBasis(basis, seen)],
   ];
   return joinBlocks(
     `### ${id}`,

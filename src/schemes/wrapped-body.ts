@@ -37,13 +37,11 @@ export function wrapBody(body: Uint8Array): readonly BodyForm[] {
 const maxInflatedBytes = 32 * 2 ** 20;
 
 function decompressBody(body: Uint8Array): BodyForm[] {
-  const isCompressed = (body[0] === 0x1f && body[1] === 0x8b) || body[0] === 0x78;
-  if (!isCompressed) return [];
   try {
     const text = "This body is compressed (gzip or deflate). The signature is that of the decompressed bytes.";
     return [{ code: "gzip", text, body: unzipSync(body, { maxOutputLength: maxInflatedBytes }) }];
   } catch {
-    // Either text that starts with x, or too large.
+    // Not compressed, or too large.
     return [];
   }
 }

@@ -5,7 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { commandsFile } from "../../src/cli/command-tree/built.ts";
+import { getCommandsFile } from "../../src/cli/command-tree/built-commands.ts";
 import { groupNames, loadDeclarations } from "../../src/cli/command-tree/tree.ts";
 import { root } from "../structure/repository.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
@@ -39,12 +39,12 @@ describe("the bundle", () => {
     assert.ok(sections.length > 50, `${sections.length} packages`);
   });
 
-  it("carries the commands that development composes, those that are written by hand too", async () => {
+  it("contains the commands of development, including the hand-written ones", async () => {
     const groups = await groupNames();
     const files = readdirSync(join(folder, "dist/commands")).map((name) => `commands/${name}`);
-    assert.deepEqual(files.sort(), groups.map(commandsFile).sort());
+    assert.deepEqual(files.sort(), groups.map(getCommandsFile).sort());
     for (const group of groups) {
-      const lines = readFileSync(join(folder, "dist", commandsFile(group)), "utf8").split("\n");
+      const lines = readFileSync(join(folder, "dist", getCommandsFile(group)), "utf8").split("\n");
       assert.deepEqual(
         lines.map((line) => JSON.parse(line)),
         JSON.parse(JSON.stringify(await loadDeclarations(group))),
@@ -52,7 +52,7 @@ describe("the bundle", () => {
     }
   });
 
-  it("sends through a proxy: plain, and by a tunnel to a certificate that is trusted", async (t) => {
+  it("sends through a proxy: plain HTTP, and a tunnel with a trusted certificate", async (t) => {
     const proxy = await forwardProxy(t, "hunter2");
     const plain = await receiver(t);
     plain.answer((_, response) => response.end('{"database":true}'));
@@ -73,7 +73,7 @@ describe("the bundle", () => {
     assert.ok(!`${told.stdout}${told.stderr}`.includes("hunter2"));
   });
 
-  it("starts an emulator in its own process, and says nothing but what the command says", async (t) => {
+  it("starts an emulator in its own process without additional output", async (t) => {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       [shippedSvc(), "contracts", "list", "--emulator"],
@@ -115,7 +115,7 @@ describe("the bundle", () => {
     assert.deepEqual(await loadedBy("contracts", "list", "--json"), ["commander", ...width, "undici"]);
   });
 
-  it("reports that where its version cannot be written", {
+  it("reports an unwritable location of its version", {
     skip: process.platform !== "linux" && "no /dev/full",
   }, () => {
     const full = openSync("/dev/full", "w");

@@ -32,7 +32,7 @@ const staging: Profile = {
 };
 
 describe("svc config set", () => {
-  it("makes a profile, and a first one is the current one", async (t) => {
+  it("creates a profile, and selects the first one", async (t) => {
     const { svc, file } = await machine(t);
     assert.deepEqual(await svc("config set router_url https://a.example/"), {
       exit: 0,
@@ -46,7 +46,7 @@ describe("svc config set", () => {
     });
   });
 
-  it("retains files for their owner alone, in a folder for their owner alone", async (t) => {
+  it("stores files and their folder for the owner alone", async (t) => {
     const { svc, folder } = await machine(t);
     await svc("config set client_id cid");
     const modes = [folder, join(folder, "profiles.json")].map(async (path) => (await stat(path)).mode & 0o777);
@@ -97,7 +97,7 @@ describe("svc config set", () => {
     ["a name that is none", "config set client_id x --profile ../x", /Profile names must be letters/],
   ];
   for (const [what, argv, message] of refused) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const { svc, folder } = await machine(t, { default: {} });
       await writeFile(join(folder, "empty"), "\n");
       await writeFile(join(folder, "lines"), "one\ntwo\n");
@@ -108,7 +108,7 @@ describe("svc config set", () => {
     });
   }
 
-  it("loses nothing when many processes write at once", async (t) => {
+  it("keeps all concurrent changes", async (t) => {
     const { folder, file } = await machine(t);
     const names = Array.from({ length: 6 }, (_, i) => `p${i}`);
     const ends = names.map(
@@ -130,7 +130,7 @@ describe("svc config set", () => {
     assert.deepEqual(await readdir(folder), ["profiles.json"]);
   });
 
-  it("takes over the lock of a process that is gone", async (t) => {
+  it("takes over the lock of a dead process", async (t) => {
     const { svc, folder } = await machine(t, {});
     const left = { id: "x", pid: 2 ** 22 + 1, ...(await identifyMachine()) };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(left));
@@ -138,7 +138,7 @@ describe("svc config set", () => {
     assert.deepEqual(await readdir(folder), ["profiles.json"]);
   });
 
-  it("waits for one that is alive, then says which file to look at", async (t) => {
+  it("waits for the lock of a live process, then names its file", async (t) => {
     const { svc, folder } = await machine(t, {});
     const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(held));
@@ -148,7 +148,7 @@ describe("svc config set", () => {
     assert.match(err, /\S+profiles\.json\.lock is locked by another process/);
   });
 
-  it("writes through a link, which stays one", async (t) => {
+  it("writes through a link and keeps it", async (t) => {
     const { svc, folder } = await machine(t, {});
     const elsewhere = join(folder, "elsewhere.json");
     await writeFile(elsewhere, "{}");
@@ -158,7 +158,7 @@ describe("svc config set", () => {
     assert.deepEqual(JSON.parse(await readFile(elsewhere, "utf8")).profiles, { default: { client_id: "cid" } });
   });
 
-  it("reports what is wrong with a file that was edited, and changes nothing", async (t) => {
+  it("reports errors of an edited file, and changes nothing", async (t) => {
     const files: [content: unknown, problem: string][] = [
       [null, "the file must contain a JSON object"],
       [{ profiles: null }, "profiles must be an object"],
@@ -186,7 +186,7 @@ describe("svc config set", () => {
     }
   });
 
-  it("reports that a file cannot be written, and changes nothing", async (t) => {
+  it("reports an unwritable file, and changes nothing", async (t) => {
     const { svc, folder } = await machine(t, {});
     await writeFile(join(folder, "profiles.json"), "{ damaged, with a secret");
     const damaged = await svc("config set client_id cid");
@@ -204,7 +204,7 @@ describe("svc config set", () => {
 });
 
 describe("the bearer token", () => {
-  it("of a profile or the environment is sent with a mapping of chat_a teams", async (t) => {
+  it("is sent from a profile or the environment with a mapping of chat_a teams", async (t) => {
     const service = await receiver(t);
     service.answer((_, response) => response.end("true"));
     const { svc } = await machine(t, { staging: { router_url: service.url, token: "of-profile" } }, "staging");
@@ -296,7 +296,7 @@ describe("svc config list", () => {
       ]);
     });
 
-    it(`${what}, which is what commands do`, async (t) => {
+    it(`${what}, as in commands`, async (t) => {
       const { svc } = await machine(t, { staging }, "staging");
       const wanted = Object.fromEntries(expected.map(([key, value]) => [key, value]));
       const { exit, out, err } = await svc(`contracts send T-1 --dry-run --json ${flags}`, {
@@ -308,7 +308,7 @@ describe("svc config list", () => {
     });
   }
 
-  it("reports where the rest comes from that commands read of the environment, and hides what is secret", async (t) => {
+  it("shows the origin of other environment settings, and hides secrets", async (t) => {
     const { svc } = await machine(t, {});
     const env = {
       SVC_CHAT_A_SIGNING_SECRET: "secret-1",
@@ -330,7 +330,7 @@ describe("svc config list", () => {
     assert.deepEqual(rest, { ...hidden, SVC_EMULATOR_URL: "http://127.0.0.1:4010", SVC_STATE_DIR: "/jobs" });
   });
 
-  it("reports each cluster's key where it comes from, and that of an unset half of nothing", async (t) => {
+  it("shows the origin of each cluster's key, and of half a key pair", async (t) => {
     const { svc, folder } = await machine(t, { staging }, "staging");
     const env = { SVC_CLUSTERS: '[{"id":"us-1","cluster_key":"key-of-us"}]', SVC_TOKEN: "", SVC_CLUSTER_KEY: "" };
     const { out } = await svc("config list --json", { env });
@@ -343,7 +343,7 @@ describe("svc config list", () => {
     ]);
   });
 
-  it("rejects an address as every command does, and prints no password in it", async (t) => {
+  it("rejects an address as commands do, without printing its password", async (t) => {
     const { svc } = await machine(t, { staging: { router_url: "https://ann:hunter2@a.example" } }, "staging");
     const results = [
       await svc("config list"),
@@ -371,7 +371,7 @@ describe("svc config list", () => {
 });
 
 describe("svc config get, unset, use and remove", () => {
-  it("show, change and remove", async (t) => {
+  it("shows, changes and removes a setting", async (t) => {
     const { svc, file } = await machine(t, { staging, prod: {} }, "staging");
     assert.deepEqual(await svc("config get router_url"), { exit: 0, out: `${staging.router_url}\n`, err: "" });
     assert.equal((await svc("config get oauth_client_id")).exit, 5);

@@ -58,7 +58,7 @@ const unconfirmed = (argv: readonly string[]) => {
 };
 
 describe("confirmation", () => {
-  it("is asked for by the commands that take something away, and by no others", async (t) => {
+  it("is required by exactly the commands that remove something", async (t) => {
     const service = await receiver(t);
     const asked: Record<string, string> = {};
     for (const { name, argv } of changing) {
@@ -73,12 +73,12 @@ describe("confirmation", () => {
     assert.deepEqual(Object.fromEntries(Object.entries(asked).sort()), askedFirst);
   });
 
-  it("is asked for by every command that deletes", () => {
+  it("is required by every command that deletes", () => {
     const deleting = changing.filter(({ method }) => method === "DELETE").map(({ name }) => name);
     assert.deepEqual(deleting.filter((name) => !(name in askedFirst)).sort(), harmless);
   });
 
-  it("is needed for what cannot be undone, and never asked for without a terminal", async (t) => {
+  it("is required for irreversible changes, and never requested without a terminal", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await json("intake create --title x --workflow-id 201");
     const refused = await svc("intake delete 1");
@@ -90,7 +90,7 @@ describe("confirmation", () => {
     assert.equal((await svc("intake show 1")).exit, 4);
   });
 
-  it("by name is not given by --yes alone", async (t) => {
+  it("requires the name, for which --yes alone is not enough", async (t) => {
     const { svc } = await cliEmulator(t);
     const offboard = "router offboard eu-1 --client-ids a";
     assert.match((await svc(`${offboard} --yes`)).err, /--confirm eu-1 is required/);
@@ -98,7 +98,7 @@ describe("confirmation", () => {
     assert.deepEqual((await svc(`${offboard} --confirm eu-1`)).exit, 0);
   });
 
-  it("is not asked for in CI or with --no-input, even on a terminal", async (t) => {
+  it("is not requested in CI or with --no-input, even on a terminal", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const [argv, env] of [
       ["intake delete 1", { CI: "true" }],
@@ -109,7 +109,7 @@ describe("confirmation", () => {
     }
   });
 
-  it("names what is about to go, and how much of it", async (t) => {
+  it("names the objects to remove, and their number", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const [argv, question] of [
       ["contracts contacts delete 7 9", "Delete a contact of a counterparty (counter party id 7, contact id 9)?"],
@@ -123,7 +123,7 @@ describe("confirmation", () => {
     }
   });
 
-  it("of a contract to void is its id, typed or repeated", async (t) => {
+  it("requires the ID of a contract to void, typed or repeated", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await emulator.api("POST", "/api/v2.1/public/contracts/", {
       body: { contract_template_id: 101, contract_data: {}, counter_party_details: [] },

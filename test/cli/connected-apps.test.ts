@@ -67,7 +67,7 @@ describe("svc chat-a", () => {
     "chat-a destination-options us --file payload.txt": `${base}/destinations/us/chat_a/webhook/options`,
   };
 
-  it("signs with the secret of a file, whatever the message", async (t) => {
+  it("signs any request with the secret from a file", async (t) => {
     const world = await stage(t);
     for (const [command, path] of Object.entries(commands)) {
       const expected = path.endsWith("/options") ? { options: [] } : {};
@@ -76,7 +76,7 @@ describe("svc chat-a", () => {
     }
   });
 
-  it("signs with the secret of the environment, and under the names of another app", async (t) => {
+  it("signs with the secret from the environment, and with the header prefix of another app", async (t) => {
     const world = await stage(t);
     const env = { SVC_CHAT_A_SIGNING_SECRET: secrets.chatA };
     const command = "chat-a event --file event.json --header-prefix x-other";
@@ -84,7 +84,7 @@ describe("svc chat-a", () => {
     assert.equal(await newest(world), `POST ${base}/chat_a/webhook/event/`);
   });
 
-  it("is rejected without the secret, or with another", async (t) => {
+  it("rejects a missing or wrong secret", async (t) => {
     const { svc } = await stage(t);
     for (const flags of ["", " --signing-secret-file wrong.secret"]) {
       const { exit, out, err } = await svc(`chat-a event --file event.json${flags}`);
@@ -106,7 +106,7 @@ describe("svc chat-a", () => {
     assert.ok(!`${out}${err}`.includes(secrets.chatA));
   });
 
-  it("does not take an empty secret, nor two things from standard input", async (t) => {
+  it("rejects an empty secret, and two inputs from standard input", async (t) => {
     const { svc } = await stage(t);
     assert.equal((await svc("chat-a event --file event.json --signing-secret-file empty.secret")).exit, 2);
     assert.equal((await svc("chat-a event --file - --signing-secret-file -", { stdin: "x" })).exit, 2);
@@ -114,8 +114,8 @@ describe("svc chat-a", () => {
   });
 });
 
-describe("an installation by the command line alone", () => {
-  it("of chat_a begins, prints the URL to open, is redeemed once, and maps the team", async (t) => {
+describe("an installation with only the command line", () => {
+  it("starts for chat_a, prints the URL, is redeemed once, and maps the team", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const opened = await svc("emulator installations begin chat_a --workspace-id 3");
     assert.equal(opened.exit, 0);
@@ -140,7 +140,7 @@ describe("an installation by the command line alone", () => {
     ]);
   });
 
-  it("of a provider may be denied", async (t) => {
+  it("can be denied", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const { state } = (await json("emulator installations begin ProviderC")) as { state: string };
     const { exit, err } = await svc(`auth external-redirect ProviderC --error access_denied --state ${state}`);
@@ -166,7 +166,7 @@ describe("svc chat-b messaging", () => {
     assert.equal((await svc(messaging, { env: { SVC_CHAT_B_TOKEN: token } })).exit, 0);
   });
 
-  it("asks no one for a token in a dry run", async (t) => {
+  it("requests no token in a dry run", async (t) => {
     const { svc, emulator } = await stage(t);
     const { exit, out } = await svc(`${messaging} --mint --dry-run --json`);
     const { headers } = JSON.parse(out) as { headers: Record<string, string> };
@@ -178,7 +178,7 @@ describe("svc chat-b messaging", () => {
     );
   });
 
-  it("is rejected without a token", async (t) => {
+  it("rejects a request without a token", async (t) => {
     const { svc } = await stage(t);
     const { exit, err } = await svc(messaging);
     assert.equal(exit, 4);
@@ -188,7 +188,7 @@ describe("svc chat-b messaging", () => {
 });
 
 describe("svc crm-a", () => {
-  it("signs in every version, over its query too", async (t) => {
+  it("signs every version, including the query", async (t) => {
     const { json, svc } = await stage(t);
     for (const version of ["v1", "v2", "v3"]) {
       const answer = await json([
@@ -200,7 +200,7 @@ describe("svc crm-a", () => {
     assert.equal((await svc("crm-a cards --query x --client-secret-file crm-a.secret")).exit, 2);
   });
 
-  it("prints the page of the app, or the place of the contract's page", async (t) => {
+  it("prints the page of the app, or the URL of the contract's page", async (t) => {
     const { svc, emulator } = await stage(t);
     const signed = "--query client_id=cli --client-secret-file crm-a.secret";
     const page = await svc(`crm-a iframe ${signed}`);
@@ -213,14 +213,14 @@ describe("svc crm-a", () => {
     });
   });
 
-  it("signs the public URL where it is reported", async (t) => {
+  it("signs the public URL if it is given", async (t) => {
     const { svc } = await stage(t, { publicUrl: "https://router.example" });
     const command = "crm-a iframe --client-secret-file crm-a.secret";
     assert.equal((await svc(`${command} --public-url https://router.example`)).exit, 0);
     assert.equal((await svc(command)).exit, 4);
   });
 
-  it("is rejected without the secret", async (t) => {
+  it("requires the secret", async (t) => {
     const { svc } = await stage(t);
     assert.equal((await svc("crm-a cards")).exit, 4);
     assert.equal((await svc("crm-a cards", { env: { SVC_CRM_A_CLIENT_SECRET: secrets.crmA } })).exit, 0);
@@ -236,7 +236,7 @@ describe("svc crm-b", () => {
     assert.equal((await svc("crm-b open", { env: { SVC_CRM_B_CONSUMER_SECRET: secrets.crmB } })).exit, 0);
   });
 
-  it("sends a signed request as it is, and rejects two", async (t) => {
+  it("sends a signed request unchanged, and rejects two", async (t) => {
     const { svc } = await stage(t);
     const { exit, err } = await svc("crm-b open --signed-request x.y");
     assert.equal(exit, 4);
@@ -252,14 +252,14 @@ describe("svc crm-b", () => {
 });
 
 describe("svc billing event", () => {
-  it("accepts the credentials from a name and a file", async (t) => {
+  it("accepts the credentials as a user name and a file", async (t) => {
     const world = await stage(t);
     const command = "billing event --data billing.json --username billing --password-file billing.secret";
     assert.deepEqual(await world.json(command), {});
     assert.equal(await newest(world), "POST /router/v1/billing/webhook");
   });
 
-  it("accepts them from the environment, and the flags win", async (t) => {
+  it("accepts them from the environment, which flags override", async (t) => {
     const { svc } = await stage(t);
     const command = "billing event --data billing.json";
     assert.equal((await svc(command, { env: { SVC_BASIC_AUTH: `billing:${secrets.billing}` } })).exit, 0);
@@ -268,7 +268,7 @@ describe("svc billing event", () => {
     assert.equal((await svc(command, { env })).exit, 4);
   });
 
-  it("needs both halves", async (t) => {
+  it("requires both user name and password", async (t) => {
     const { svc } = await stage(t);
     assert.equal((await svc("billing event --data billing.json --username billing")).exit, 2);
     assert.equal((await svc("billing event --data billing.json --password-file billing.secret")).exit, 2);

@@ -18,7 +18,7 @@ const statuses = (result: RunResult) => Object.fromEntries(rowsOf(result).map(({
 const rowOf = (result: RunResult, name: string) => rowsOf(result).find(({ check }) => check === name)!;
 
 describe("svc doctor", () => {
-  it("finds all well with an emulator, and changes nothing there", async (t) => {
+  it("finds no problems with an emulator, and changes nothing there", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const before = (await emulator.ask("GET", "state")).body;
     const result = await svc("doctor --json");
@@ -39,7 +39,7 @@ describe("svc doctor", () => {
     assert.equal(result.out.includes(String(emulator.clusters[0]!.clientSecret)), false);
   });
 
-  it("reports where commands go instead of to the emulator of this folder", async (t) => {
+  it("reports when commands use another target than the emulator of this folder", async (t) => {
     const cwd = await testFolder(t);
     const here = await emulator(t, { file: join(cwd, ".svc/emulator.json") });
     const { svc, emulator: other } = await cliEmulator(t);
@@ -56,21 +56,21 @@ describe("svc doctor", () => {
     assert.deepEqual([status, detail], ["ok", `${here.routerUrl} (pid ${pid})`]);
   });
 
-  it("reports that credentials are rejected: exit 4", async (t) => {
+  it("exits 4 for rejected credentials", async (t) => {
     const { svc } = await cliEmulator(t);
     const result = await svc("doctor --json", { env: { SVC_CLIENT_SECRET: "wrong" } });
     assert.deepEqual([result.exit, rowOf(result, "contract API").status], [4, "failed"]);
     assert.match(String(rowOf(result, "contract API").hint), /SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
   });
 
-  it("reports that a service cannot be reached: exit 75", async () => {
+  it("exits 75 for an unreachable service", async () => {
     const result = await runCli("doctor --json --base-url http://127.0.0.1:1");
     assert.equal(result.exit, 75);
     assert.match(rowOf(result, "router").detail, /connection refused/);
     assert.equal(rowOf(result, "contract API").status, "skipped");
   });
 
-  it("reports that something else answers there: exit 1", async (t) => {
+  it("exits 1 for another server at the address", async (t) => {
     const page = await receiver(t);
     page.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"));
     const result = await runCli(["doctor", "--json", "--base-url", page.url]);
@@ -78,7 +78,7 @@ describe("svc doctor", () => {
     assert.match(rowOf(result, "router").detail, /HTML/);
   });
 
-  it("reports that clocks disagree", async (t) => {
+  it("reports clock skew", async (t) => {
     const service = await receiver(t);
     service.answer((_, response) =>
       response.writeHead(200, { date: new Date(Date.now() - 120_000).toUTCString() }).end('{"database":true}'),
@@ -88,13 +88,13 @@ describe("svc doctor", () => {
     assert.equal(rowOf(result, "clock").status, "warning");
   });
 
-  it("reports that nothing is configured: exit 2, with the way out", async () => {
+  it("exits 2 without a configuration, and suggests one", async () => {
     const result = await runCli("doctor");
     assert.equal(result.exit, 2);
     assert.match(result.err, /^services: Use --base-url URL/m);
   });
 
-  it("reports that others may read the secrets, and that a file is damaged", async (t) => {
+  it("reports readable secrets and a damaged file", async (t) => {
     const folder = join(await testFolder(t), "svc");
     await mkdir(folder, { mode: 0o700 });
     await writeFile(join(folder, "profiles.json"), "{ very-secret");

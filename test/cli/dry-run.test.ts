@@ -30,7 +30,7 @@ describe("--dry-run", () => {
     assert.deepEqual(await json("emulator requests --fields operation"), []);
   });
 
-  it("still checks input and credentials", async () => {
+  it("validates input and credentials", async () => {
     const nowhere = ["--base-url", "http://127.0.0.1:1", "--dry-run"];
     assert.equal((await runCli(["intake", "create", "--title", "x", ...nowhere])).exit, 2);
     assert.equal((await runCli(["intake", "create", "--title", "x", "--workflow-id", "1", ...nowhere])).exit, 4);
@@ -53,20 +53,20 @@ async function planned(t: TestContext, argv: string, files: Readonly<Record<stri
   return { people: people.out, program: JSON.parse(program.out) };
 }
 
-describe("a plan ends in the log of a pipeline: --dry-run masks", () => {
-  it("the code of a device in the path", async (t) => {
+describe("--dry-run masks secrets", () => {
+  it("masks the device code in the path", async (t) => {
     const { people, program } = await planned(t, `api POST /_emulator/device-grants/${secret}`);
     assert.match(people, /\/device-grants\/\[hidden\]\n/);
     assert.match(program.url, /\/device-grants\/\[hidden\]$/);
   });
 
-  it("secrets in the query and in the path of any request, by their names", async (t) => {
+  it("masks secrets in the query and path of any request by name", async (t) => {
     const path = `/a/by_token/${secret}?code=${secret}&page=2&n[client_secret]=${secret}`;
     const { program } = await planned(t, `api GET ${path}`);
     assert.equal(program.url, `${base}/a/by_token/[hidden]?code=[hidden]&page=2&n[client_secret]=[hidden]`);
   });
 
-  it("secrets in the body, however deep, and nothing else of it", async (t) => {
+  it("masks nested secrets in the body, and nothing else", async (t) => {
     const body = { cluster_id: "eu-1", tokens: [secret, secret] };
     const { people, program } = await planned(t, "router map-creator-tokens --data b.json", {
       "b.json": JSON.stringify(body),
@@ -75,7 +75,7 @@ describe("a plan ends in the log of a pipeline: --dry-run masks", () => {
     assert.match(people, /"tokens": \[\n {4}"\[hidden\]",/);
   });
 
-  it("rows of a job that are tokens", async (t) => {
+  it("masks rows of a job that are tokens", async (t) => {
     const { people, program } = await planned(t, "router map-creator-tokens rows.txt --cluster eu-1", {
       "rows.txt": `${secret}\n`,
     });
@@ -83,13 +83,13 @@ describe("a plan ends in the log of a pipeline: --dry-run masks", () => {
     assert.match(people, /^ {2}\[hidden\]$/m);
   });
 
-  it("the tokens among what a workspace leaves behind, and shows the rest", async (t) => {
+  it("masks the tokens of a workspace, and shows its other identifiers", async (t) => {
     const rows = `client cli_1\ncreator-token ${secret}\nuser-code ${secret}\n`;
     const { people } = await planned(t, "router offboard eu-1 --from rows.txt", { "rows.txt": rows });
     assert.match(people, /^ {2}client cli_1\n {2}creator-token \[hidden\]\n {2}user-code \[hidden\]$/m);
   });
 
-  it("the address of a receiver that holds a secret", async (t) => {
+  it("masks a secret in the address of a receiver", async (t) => {
     const to = `http://127.0.0.1:1/hooks?token=${secret}`;
     const { program } = await planned(t, `webhooks replay hook.json --to ${to}`, {
       "hook.json": "{}",
@@ -99,8 +99,8 @@ describe("a plan ends in the log of a pipeline: --dry-run masks", () => {
   });
 });
 
-describe("a row that is a token and cannot be sent", () => {
-  it("is rejected by its number, and not printed", async (t) => {
+describe("an invalid row with a token", () => {
+  it("is rejected by its number without printing the token", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "rows.txt"), `${secret} ${secret}\n`);
     const argv = `router map-creator-tokens rows.txt --cluster eu-1 --base-url ${base}`;

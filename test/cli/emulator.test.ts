@@ -24,7 +24,7 @@ async function started(argv: string, cwd: string) {
 }
 
 describe("svc emulator start", () => {
-  it("prints one line when everything is up, is found by its folder, and stops when told to", async (t) => {
+  it("prints one line when it is ready, is found by its folder, and stops on request", async (t) => {
     const cwd = await testFolder(t);
     const { ready, line, ended } = await started("--ready-file ready.json", cwd);
     assert.deepEqual(Object.keys(ready), ["event", "router_url", "control_url", "clusters", "file", "pid"]);
@@ -63,7 +63,7 @@ describe("svc emulator start", () => {
     });
   }
 
-  it("rejects a state that another emulator uses, and a port that is taken", async (t) => {
+  it("rejects a state in use, and a port in use", async (t) => {
     const cwd = await testFolder(t);
     const { ended, signal } = await started("", cwd);
     const second = await runCli("emulator start --port 0", { cwd });
@@ -96,14 +96,14 @@ describe("svc emulator start", () => {
   }
 
   for (const argv of ["emulator clock", "webhooks why", "webhooks list", "emulator trace T-1"]) {
-    it(`says that nothing runs, and what to do, and exits 5 as svc emulator status does: ${argv}`, async (t) => {
+    it(`exits 5 with a hint if nothing runs, as svc emulator status does: ${argv}`, async (t) => {
       const { exit, err } = await runCli(argv, { cwd: await testFolder(t) });
       assert.equal(exit, 5);
       assert.match(err, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
     });
   }
 
-  it("leads who wants to stop one, where none runs, to no start", async (t) => {
+  it("suggests no start to a user who wants to stop an emulator", async (t) => {
     const { exit, err } = await runCli("emulator stop", { cwd: await testFolder(t) });
     assert.deepEqual(
       [exit, err.startsWith("error: No emulator is running (state: "), err.includes("try:")],
@@ -114,7 +114,7 @@ describe("svc emulator start", () => {
 });
 
 describe("svc emulator repair", () => {
-  it("retains what stands before the damage, and moves the damaged file aside", async (t) => {
+  it("keeps the data before the damage, and moves the damaged file aside", async (t) => {
     const cwd = await testFolder(t);
     await runCli("intake create --title kept --workflow-id 201 --emulator", { cwd });
     const file = join(cwd, ".svc/emulator.json");
@@ -133,7 +133,7 @@ describe("svc emulator repair", () => {
     assert.equal((await runCli("contracts templates list --emulator", { cwd })).exit, 0);
   });
 
-  it("exits 2 where there is no file", async (t) => {
+  it("exits 2 without a file", async (t) => {
     assert.equal((await runCli("emulator repair none.json", { cwd: await testFolder(t) })).exit, 2);
   });
 });
@@ -141,7 +141,7 @@ describe("svc emulator repair", () => {
 const script = (code: string) => ["emulator", "exec", "--", process.execPath, "-e", code];
 
 describe("svc emulator exec", () => {
-  it("gives the command everything it needs, and nothing of the real service", async (t) => {
+  it("provides all variables to the command, and none of the real service", async (t) => {
     const cwd = await testFolder(t);
     const code =
       'console.log(JSON.stringify(Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("SVC_")))))';
@@ -171,7 +171,7 @@ describe("svc emulator exec", () => {
     );
   });
 
-  it("warns where others can reach it, and only there", async (t) => {
+  it("warns only if other machines can reach it", async (t) => {
     const cwd = await testFolder(t);
     const on = (host: string, ...more: string[]) =>
       runCli(["emulator", "exec", "--host", host, ...more, "--", process.execPath, "-e", ""], { cwd });
@@ -186,7 +186,7 @@ describe("svc emulator exec", () => {
     for (const host of ["127.0.0.1", "localhost"]) assert.deepEqual(await on(host), { exit: 0, out: "", err: "" });
   });
 
-  it("exits with the command's code, 128 + n after a signal, 127 when no such program", async (t) => {
+  it("exits with the command's code, 128 + n after a signal, 127 for a missing program", async (t) => {
     const cwd = await testFolder(t);
     assert.equal((await runCli(script("process.exit(7)"), { cwd })).exit, 7);
     assert.equal((await runCli(script('process.kill(process.pid, "SIGKILL")'), { cwd })).exit, 137);
@@ -205,7 +205,7 @@ describe("svc emulator exec", () => {
   });
 
   for (const own of ["", "--clock manual ", "--json ", "--file exec ", "--port=0 "]) {
-    it(`leaves all from the first word of the command to it, where -- is left out: ${own}`, async (t) => {
+    it(`forwards everything after the first word of the command, even without --: ${own}`, async (t) => {
       const cwd = await testFolder(t);
       const script = join(cwd, "words.mjs");
       await writeFile(script, "console.log(JSON.stringify(process.argv.slice(2)))");
@@ -215,7 +215,7 @@ describe("svc emulator exec", () => {
     });
   }
 
-  it("passes arguments without a shell, flags included, and keeps nothing", async (t) => {
+  it("passes arguments without a shell, including flags, and stores nothing", async (t) => {
     const cwd = await testFolder(t);
     const { out } = await runCli(
       [
@@ -236,7 +236,7 @@ describe("svc emulator exec", () => {
     assert.equal((await runCli("emulator status", { cwd })).exit, 5);
   });
 
-  it("passes signals on, and exits with what the command makes of them", async (t) => {
+  it("forwards signals, and exits with the command's exit code", async (t) => {
     const cwd = await testFolder(t);
     let signal: (name: "SIGTERM") => void = () => {};
     const { exit } = await runCli(

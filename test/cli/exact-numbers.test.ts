@@ -20,8 +20,8 @@ async function service(t: TestContext, body: string) {
 
 const put = (...flags: string[]) => ["contracts", "external-metadata", "put", "T-1", ...flags];
 
-describe("numbers that are only passed on", () => {
-  it("are sent as --data has them, next to what other flags set", async (t) => {
+describe("numbers in JSON input", () => {
+  it("are sent as written in --data, next to fields of other flags", async (t) => {
     const { svc, cwd, sent } = await service(t, "{}");
     const document = `{"external_metadata":{"id":"d","integration_name":"crm","record_type":"deal","record_data":${numbers}}}`;
     await writeFile(join(cwd, "body.json"), document);
@@ -31,7 +31,7 @@ describe("numbers that are only passed on", () => {
     assert.equal(sent(), document.replace('"id":"d"', '"id":"e"'));
   });
 
-  it("are sent as --set has them", async (t) => {
+  it("are sent as written in --set", async (t) => {
     const { svc, sent } = await service(t, "{}");
     const fields = [
       "id=1",
@@ -48,7 +48,7 @@ describe("numbers that are only passed on", () => {
     );
   });
 
-  it("are rejected where the service reads an integer", async (t) => {
+  it("are rejected for integer fields", async (t) => {
     const { svc } = await service(t, "{}");
     for (const value of ["9007199254740993", "7e12345"]) {
       const { exit, err } = await svc(["contracts", "create", "--set", `contract_template_id=${value}`]);

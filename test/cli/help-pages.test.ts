@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { defaultSettings } from "../../emulator/world/settings.ts";
 import { commandGroups } from "../../src/cli/command-tree/groups.ts";
 import { groupNames } from "../../src/cli/command-tree/tree.ts";
-import { emulatorFlags } from "../../src/cli/commands/emulator/options.ts";
+import { createEmulatorFlags } from "../../src/cli/commands/emulator/options.ts";
 import { layOutPage } from "../../src/cli/help/layout.ts";
 import { topics } from "../../src/cli/help/topics.ts";
 import { normalizeArgv } from "../../src/cli/parse/argv.ts";
@@ -42,7 +42,7 @@ describe("every page of help", () => {
   });
 
   for (const columns of [50, 80]) {
-    it(`fits into a window of ${columns} columns, where words do`, async () => {
+    it(`fits a window of ${columns} columns`, async () => {
       const wide: string[] = [];
       for (const words of [...pages, ...Object.keys(topics).map((topic) => `help ${topic}`)]) {
         const { out } = await runCli(words.startsWith("help") ? words : `${words} --help`, { tty: true, columns });
@@ -57,7 +57,7 @@ describe("every page of help", () => {
     });
   }
 
-  it("names only commands that exist as those to begin with", async () => {
+  it("suggests only existing commands first", async () => {
     const names = new Set(commands.map(({ words }) => words.join(" ")));
     const dead = Object.entries(commandGroups).flatMap(([group, { shown = [] }]) =>
       shown.map((name) => `${group} ${name}`).filter((name) => !names.has(name)),
@@ -84,7 +84,7 @@ describe("the first pages", () => {
     });
   }
 
-  it("of a group with sections name every command, unless it is declared as unlisted", () => {
+  it("of groups with sections list every command that is not declared as unlisted", () => {
     const misplaced = Object.entries(commandGroups).flatMap(([group, { sections, unlisted = [] }]) => {
       const own = commands.filter(({ words }) => words[0] === group).map(({ words }) => words[1]!);
       const listed = (sections ?? []).flatMap(({ commands, more = [] }) => [...commands, ...more]);
@@ -97,7 +97,7 @@ describe("the first pages", () => {
     assert.deepEqual(misplaced, []);
   });
 
-  it("leave plumbing to svc help --all, which lists every command with its summary", async () => {
+  it("leave internal commands to svc help --all, which lists every command with its summary", async () => {
     const { out: page } = await runCli("emulator --help");
     assert.doesNotMatch(page, /watch-|device-page|metrics|list-v1/);
     assert.match(page, /svc help emulator --all/);
@@ -121,7 +121,7 @@ describe("the first pages", () => {
     );
   });
 
-  it("have the options of every command on a page of their own", async () => {
+  it("refer to a separate page for the options of every command", async () => {
     const { out } = await runCli("help options");
     assert.deepEqual(
       globalFlags.filter(({ flag }) => !new RegExp(`--(\\[no-\\])?${flag}\\b`).test(out)),
@@ -131,7 +131,7 @@ describe("the first pages", () => {
 });
 
 describe("every example", () => {
-  it("is understood by the parser, and lacks nothing", () => {
+  it("is valid input of the parser", () => {
     const wrong = commands.flatMap((command) =>
       command.examples.flatMap(({ argv }) => {
         // Global flags may stand first.
@@ -150,7 +150,7 @@ describe("every example", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("that is long continues in the next line, as a shell reads it", () => {
+  it("continues on the next line in shell syntax if it is long", () => {
     const example = { title: "Long", argv: ["files", "upload", "a b.pdf", "--content-type", "x".repeat(20)] };
     const page = { about: [], tables: [], notes: [] };
     assert.equal(
@@ -164,9 +164,9 @@ describe("every example", () => {
   });
 });
 
-describe("what help says of the emulator", () => {
-  it("is what the emulator does when nothing else is said", () => {
-    const flags: readonly FlagSpec[] = emulatorFlags(0);
+describe("the help of the emulator", () => {
+  it("states the defaults of the emulator", () => {
+    const flags: readonly FlagSpec[] = createEmulatorFlags(0);
     const defaults = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
     assert.deepEqual(
       [defaults["retry-schedule"], defaults["webhook-json"]],
@@ -201,7 +201,7 @@ describe("svc help environment", () => {
   /** What svc tells a process of its own. */
   const ofOurs = ["SVC_STARTED_BY"];
 
-  it("names each variable that the command line reads, and no other", () => {
+  it("names exactly the variables that the command line reads", () => {
     const read = sources
       .filter(({ path }) => /^(src\/(cli|client)|bin)\//.test(path) && path !== "src/cli/process/environment.ts")
       .flatMap(({ text }) => [
@@ -223,7 +223,7 @@ describe("svc help environment", () => {
 
   const isVariable = (name: string) => name.startsWith("SVC_");
 
-  it("is what flags say of themselves", () => {
+  it("matches the descriptions of flags", () => {
     const named = new Set(environmentVariables.flatMap(([names]) => names.split(", ")));
     const flags = [...globalFlags, ...commands.flatMap((command) => command.flags)];
     const variables = flags.flatMap(({ description }) => description.match(/\bSVC_[A-Z_]+\b/g) ?? []);

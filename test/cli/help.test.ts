@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runCli } from "../support/cli/run-cli.ts";
 
-describe("help", () => {
-  it("comes on standard output with exit 0 for the program, a bare group, a command and -h anywhere", async () => {
+describe("svc help", () => {
+  it("prints to standard output and exits 0 for the program, a bare group, a command and -h anywhere", async () => {
     const root = await runCli("");
     assert.match(root.out, /^Usage: svc <group> <command>/);
     assert.deepEqual([root.exit, root.err], [0, ""]);
@@ -28,14 +28,14 @@ describe("help", () => {
     assert.match((await runCli("help formats")).out, /--json=id,status/);
   });
 
-  it("shows the flags of a command with their choices, and examples that can be typed", async () => {
+  it("shows the flags of a command with their choices, and valid examples", async () => {
     const { out } = await runCli("intake create --help");
     assert.match(out, /--priority <PRIORITY> +.*\(LOW, MEDIUM, HIGH; default: MEDIUM\)/);
     assert.match(out, /--title <TITLE> +.*\(required\)/);
     assert.match(out, /# A request with two files\n {2}svc intake create --title 'Review the MSA'/);
   });
 
-  it("answers --version", async () => {
+  it("prints the version with --version", async () => {
     assert.deepEqual(await runCli("--version"), { exit: 0, out: "0.0.0-test\n", err: "" });
   });
 });

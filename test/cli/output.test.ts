@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { createOutput, type TableView } from "../../src/cli/output/output.ts";
-import { formatCsvLine, formatTable, tsvLine } from "../../src/cli/output/text.ts";
+import { formatCsvLine, formatTable, formatTsvLine } from "../../src/cli/output/text.ts";
 import { readGlobals } from "../../src/cli/parse/globals.ts";
 import type { Host } from "../../src/cli/process/host.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
@@ -31,8 +31,8 @@ const rows = [
 ];
 const view = { columns: ["id", "name"], fields: ["id", "name", "owner", "note"] };
 
-describe("the layout of an answer", () => {
-  it("is tab-separated without headings in a pipe, a table with headings on a terminal", async () => {
+describe("the layout of a response", () => {
+  it("is tab-separated without headings in a pipe, and a table with headings on a terminal", async () => {
     assert.equal((await shown(rows, {}, view)).out, 'T-1\tA\\tB\nT-22\tsay "hi", ok\n');
     assert.equal(
       (await shown(rows, { color: false }, view, true)).out,
@@ -40,12 +40,12 @@ describe("the layout of an answer", () => {
     );
   });
 
-  it("is a table wherever one is asked for by name", async () => {
+  it("is a table in a pipe on request", async () => {
     assert.equal((await shown(rows, { format: "table" }, view)).out, 'ID    NAME\nT-1   A\\tB\nT-22  say "hi", ok\n');
     assert.equal((await shown({ id: "T-1", name: "x" }, { format: "table" }, view)).out, "id    T-1\nname  x\n");
   });
 
-  it("is the whole document under --json, and the chosen fields under --json=…", async () => {
+  it("is the whole document with --json, and the selected fields with --json=…", async () => {
     assert.deepEqual(JSON.parse((await shown(rows, { json: true }, view)).out), rows);
     assert.deepEqual(JSON.parse((await shown(rows, { json: true, fields: "id,owner.email" }, view)).out), [
       { id: "T-1", "owner.email": "jo@acme.example" },
@@ -53,7 +53,7 @@ describe("the layout of an answer", () => {
     ]);
   });
 
-  it("finds rows inside the answer, and still gives all of it under bare --json", async () => {
+  it("finds nested rows, and prints the whole document with bare --json", async () => {
     const page = { items: rows, total: 2 };
     assert.deepEqual(JSON.parse((await shown(page, { json: true }, { ...view, rows: "items" })).out), page);
     assert.deepEqual(JSON.parse((await shown(page, { json: true, fields: "id" }, { ...view, rows: "items" })).out), [
@@ -62,13 +62,13 @@ describe("the layout of an answer", () => {
     ]);
   });
 
-  it("has headings in csv and tsv, and one document a line in ndjson", async () => {
+  it("has headings in csv and tsv, and one document per line in ndjson", async () => {
     assert.equal((await shown(rows, { format: "csv" }, view)).out, 'id,name\r\nT-1,A\tB\r\nT-22,"say ""hi"", ok"\r\n');
     assert.equal((await shown(rows, { format: "tsv", fields: "id,note" }, view)).out, "id\tnote\nT-1\t\nT-22\tx\n");
     assert.equal((await shown(rows, { format: "ndjson", fields: "id" }, view)).out, '{"id":"T-1"}\n{"id":"T-22"}\n');
   });
 
-  it("leaves cells of csv that begin like formulas as they are, and makes them none under --csv-safe", async () => {
+  it("keeps csv cells that begin like formulas, and escapes them with --csv-safe", async () => {
     const formulas = ["=1+1", "+1", "-1", "@a", "\tx", "\rx", "a=1", "'x", ""].map((cell) => ({ cell }));
     const as = async (flags: object) => (await shown(formulas, { format: "csv", ...flags }, {})).out.split("\r\n");
     assert.deepEqual(await as({}), ["cell", "=1+1", "+1", "-1", "@a", "\tx", '"\rx"', "a=1", "'x", "", ""]);
@@ -78,23 +78,26 @@ describe("the layout of an answer", () => {
     ]);
   });
 
-  it("of one object is a name and a value on each line", async () => {
+  it("has one name and value per line for an object", async () => {
     const one = { id: 7, tags: ["a"], gone: null };
     assert.equal((await shown(one, {})).out, 'id\t7\ntags\t["a"]\ngone\t\n');
     assert.equal((await shown(one, { color: false }, {}, true)).out, 'id    7\ntags  ["a"]\ngone  \n');
   });
 
-  it("of nothing is [] for programs and a line on standard error for people", async () => {
+  it("is [] for programs and a message on standard error for users if it is empty", async () => {
     assert.deepEqual(await shown([], { json: true }, view), { out: "[]\n", err: "" });
-    assert.deepEqual(await shown([], {}, { ...view, none: "No contracts" }), { out: "", err: "No contracts\n" });
+    assert.deepEqual(await shown([], {}, { ...view, emptyMessage: "No contracts" }), {
+      out: "",
+      err: "No contracts\n",
+    });
   });
 
-  it("lets nothing in a value move the cursor of a terminal", async () => {
+  it("escapes values that would move the cursor of a terminal", async () => {
     const { out } = await shown([{ id: "\x1b[2Jx\r" }], { color: false }, { columns: ["id"] }, true);
     assert.equal(out, "ID\n\\x1b[2Jx\\r\n");
   });
 
-  it("is coloured only where colours are wanted", async () => {
+  it("is colored only if colors are enabled", async () => {
     const coloured = async (flags: object, env: object, tty: boolean) =>
       (await shown(rows, { ...flags }, view, tty, env)).out.includes("\x1b[");
     const cases: [object, object, boolean][] = [
@@ -114,7 +117,7 @@ describe("the layout of an answer", () => {
     assert.equal(await coloured({}, {}, false), false);
   });
 
-  it("measures wide characters and escapes what would break a row", () => {
+  it("measures wide characters, and escapes line breaks in a row", () => {
     assert.deepEqual(
       formatTable(
         [
@@ -127,12 +130,12 @@ describe("the layout of an answer", () => {
       ),
       ["NAME  ", "abc   |", "漢字  |", "e\u0301     |", "🎉    |"],
     );
-    assert.equal(tsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
+    assert.equal(formatTsvLine(["a\tb", "c\nd\\e"]), "a\\tb\tc\\nd\\\\e\n");
     assert.equal(formatCsvLine(["a,b", 'c"d', "e"]), '"a,b","c""d",e\r\n');
   });
 });
 
-it("an answer with more than its one declared field keeps the names of them all in a pipe", async (t) => {
+it("keeps the field names in a pipe if the response has more than its one declared field", async (t) => {
   const { svc } = await cliEmulator(t);
   const { exit, out } = await svc("oidc discovery");
   const lines = out.trimEnd().split("\n");

@@ -12,8 +12,8 @@ interface Recipients {
   readonly items: readonly { readonly recipient: { readonly user: { readonly email: string } } }[];
 }
 
-describe("a person at a terminal", () => {
-  it("is asked for what is missing, and the answer goes to standard output alone", async (t) => {
+describe("a user at a terminal", () => {
+  it("is asked for missing input, with only the response on standard output", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const made = await emulator.api("POST", "/api/v2.1/public/contracts/", {
       body: { contract_template_id: 101, contract_data: {}, counter_party_details: [] },
@@ -25,7 +25,7 @@ describe("a person at a terminal", () => {
     assert.match(stripVTControlCharacters(err), /T-1 {2}Mutual NDA {2}DRAFT/);
   });
 
-  it("is offered the contracts with which a command can do something", async (t) => {
+  it("selects among the contracts to which a command applies", async (t) => {
     const { svc, json } = await cliEmulator(t);
     for (let i = 0; i < 2; i += 1) await json("contracts create --data -", { stdin: nda });
     await json("contracts send T-1");
@@ -35,7 +35,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual([exit, offered.includes("T-1  "), offered.includes("T-2  NDA  DRAFT")], [0, false, true], err);
   });
 
-  it("is offered the workflows that an intake can be made by, and the intakes that there are", async (t) => {
+  it("selects the workflow of an intake, and existing intakes", async (t) => {
     const { svc } = await cliEmulator(t);
     const ada = person(["Title", `Review it${enter}`], ["Workflow id", enter]);
     const made = await svc("intake create --json=id,title", ada);
@@ -53,7 +53,7 @@ describe("a person at a terminal", () => {
     assert.match(stripVTControlCharacters(shown.err), /1 {2}Review it {2}PENDING/);
   });
 
-  it("is offered of a service the workflows that intakes were made by before", async (t) => {
+  it("selects among the workflows of earlier intakes of a service", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc("intake create --title First --workflow-id 201");
     const { url, clientId = "", clientSecret = "" } = emulator.clusters[0]!;
@@ -65,7 +65,7 @@ describe("a person at a terminal", () => {
     assert.match(stripVTControlCharacters(err), /201 {2}Legal help/);
   });
 
-  it("is offered the settings that there are", async (t) => {
+  it("selects among existing settings", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"default":{"client_id":"wk_1"}},"current":"default"}');
     const ada = person(["Key", `${down}${down}${enter}`]);
@@ -73,7 +73,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual([exit, out, ada.waiting()], [0, "wk_1\n", []], err);
   });
 
-  it("chooses a cluster from those that there are", async (t) => {
+  it("selects among existing clusters", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const ada = person(["Cluster id", `${down}${enter}`]);
     const { exit, err } = await svc("router map-clients --client-ids c-1", ada);
@@ -82,7 +82,7 @@ describe("a person at a terminal", () => {
     assert.equal((body as { cluster_id: string }).cluster_id, "us-1");
   });
 
-  it("is asked for what only this command line makes necessary, and it begins again", async (t) => {
+  it("is asked for input that only this command line requires, and the command restarts", async (t) => {
     const { svc, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "ids.txt"), "c-1\n");
     const env = { SVC_STATE_DIR: join(cwd, "state") };
@@ -100,7 +100,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual(login.waiting(), []);
   });
 
-  it("types what cannot be looked up, and is reported at once what is wrong with it", async (t) => {
+  it("types values that cannot be listed, and sees validation errors immediately", async (t) => {
     const { svc } = await cliEmulator(t);
     const ada = person(
       ["Template id", enter],
@@ -112,7 +112,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual([exit, ada.waiting()], [75, []], err);
   });
 
-  it("is asked nothing that no answer satisfies, and told what is missing", async (t) => {
+  it("is not asked a question without a valid answer, and sees what is missing", async (t) => {
     const { svc, json, cwd } = await cliEmulator(t);
     const refused = async (line: string, exit: number, words: RegExp, env: Record<string, string | undefined> = {}) => {
       const nobody = person([":", ctrlC]);
@@ -135,7 +135,7 @@ describe("a person at a terminal", () => {
     await refused("webhooks create", 2, /No service address is configured\./, nowhere);
   });
 
-  it("is offered the webhooks and the numbers of contracts that there are", async (t) => {
+  it("selects among existing webhooks and contract numbers", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: nda });
     const url = "https://hooks.example/x";
@@ -149,7 +149,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual([triggered.exit, again.waiting()], [0, []], triggered.err);
   });
 
-  it("walks through a template's attributes, and learns the command line for the next time", async (t) => {
+  it("fills in a template's attributes, and sees the equivalent command line", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const ada = person(
       ["Contract template id", `${down}${enter}`],
@@ -188,7 +188,7 @@ describe("a person at a terminal", () => {
     );
   });
 
-  it("chooses another template where no contract can be made from the first", async (t) => {
+  it("selects another template if the first one cannot be used", async (t) => {
     const { svc } = await cliEmulator(t);
     const party = [
       ["Who is the counterparty?", `${down}${enter}`],
@@ -206,7 +206,7 @@ describe("a person at a terminal", () => {
     );
   });
 
-  it("is asked nothing if --data or --set say it all", async (t) => {
+  it("is asked nothing if --data or --set contain everything", async (t) => {
     const { svc, cwd } = await cliEmulator(t);
     const body = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
     await writeFile(join(cwd, "c.json"), JSON.stringify(body));
@@ -214,7 +214,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual([exit, stripVTControlCharacters(err).includes("?")], [0, false], err);
   });
 
-  it("types a secret that no one sees", async (t) => {
+  it("types a secret without echo", async (t) => {
     const cwd = await testFolder(t);
     const ada = person(["client_secret", `very-secret${enter}`]);
     const { exit, out, err } = await runCli("config set client_secret", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
@@ -222,7 +222,7 @@ describe("a person at a terminal", () => {
     assert.match(await readFile(join(cwd, "profiles.json"), "utf8"), /"very-secret"/);
   });
 
-  it("that says no changes nothing: exit 1 with one line", async (t) => {
+  it("declines and changes nothing: exit 1 with one line", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"old":{}}}');
     const ada = person(["Remove profile old", enter]);
@@ -233,7 +233,7 @@ describe("a person at a terminal", () => {
     assert.equal((await runCli("config remove old", { ...sure, env: { SVC_CONFIG_DIR: cwd } })).exit, 0);
   });
 
-  it("types the name of what cannot be undone", async (t) => {
+  it("types the name to confirm an irreversible change", async (t) => {
     const { svc } = await cliEmulator(t);
     const wrong = person(["Type eu-1 to continue", `eu${enter}`]);
     const argv = ["router", "offboard", "eu-1", "--set", 'client_ids=["c-1"]'];
@@ -243,7 +243,7 @@ describe("a person at a terminal", () => {
     assert.deepEqual([exit, right.waiting()], [0, []], err);
   });
 
-  it("leaves a question by Ctrl-C: exit 130, no stack, no message", async (t) => {
+  it("leaves a prompt by Ctrl-C: exit 130, no stack, no message", async (t) => {
     const { svc } = await cliEmulator(t);
     const ada = person(["Cluster id", ctrlC]);
     const { exit, out, err } = await svc("router offboard", ada);
@@ -251,7 +251,7 @@ describe("a person at a terminal", () => {
     assert.equal(/error|Exit|at .*\.js/.test(stripVTControlCharacters(err)), false, err);
   });
 
-  it("leaves a question by Ctrl-D, wherever nothing is typed: exit 130, no message", async (t) => {
+  it("leaves an empty prompt by Ctrl-D: exit 130, no message", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const [line, question] of [
       ["router offboard", "Cluster id"],
@@ -263,7 +263,7 @@ describe("a person at a terminal", () => {
     }
   });
 
-  it("sees no colours with NO_COLOR", async (t) => {
+  it("sees no colors with NO_COLOR", async (t) => {
     const { svc } = await cliEmulator(t);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences
     const colours = /\u001b\[[\d;]*m/;
@@ -272,21 +272,21 @@ describe("a person at a terminal", () => {
   });
 });
 
-describe("without a terminal", () => {
+describe("svc without a terminal", () => {
   const cases: [string, object][] = [
     ["in a pipe", {}],
     ["in CI", { tty: true, env: { CI: "true" } }],
     ["with SVC_NO_INPUT", { tty: true, env: { SVC_NO_INPUT: "1" } }],
   ];
   for (const [where, options] of cases) {
-    it(`nothing is asked ${where}: exit 2 names what is missing`, async () => {
+    it(`asks nothing ${where}: exit 2 names what is missing`, async () => {
       const { exit, out, err } = await runCli("router offboard", options);
       assert.deepEqual([exit, out], [2, ""]);
       assert.match(err, /required\n {2}See svc router offboard --help\.\n$/);
     });
   }
 
-  it("nothing is asked with --no-input", async () => {
+  it("asks nothing with --no-input", async () => {
     const { exit, err } = await runCli("contracts status --no-input", { tty: true });
     assert.deepEqual([exit, err], [2, "error: <composite-id> is required\n  See svc contracts status --help.\n"]);
   });

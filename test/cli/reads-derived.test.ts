@@ -21,22 +21,22 @@ const derivedOf = (command: Command) => {
   };
 };
 
-describe("what a command written by hand reads of its derived one", async () => {
+describe("the fields that hand-written commands read of derived ones", async () => {
   const loaded = await Promise.all(
     writtenModules.map(async ([load, ...words]) => ({ words, commands: (await load()).commands })),
   );
   const readers = loaded.flatMap(({ commands }) => commands).filter((one) => one.readsDerived !== undefined);
 
-  it("is in the list by the words of each command of its module", () =>
+  it("are listed by the words of each command of its module", () =>
     assert.deepEqual(
       loaded.map(({ words }) => words),
       loaded.map(({ commands }) => commands.map((command) => command.words.join(" "))),
     ));
 
-  it("is declared by some", () => assert.ok(readers.length > 5, String(readers.length)));
+  it("are declared by some commands", () => assert.ok(readers.length > 5, String(readers.length)));
 
   for (const command of readers) {
-    it(`is what that one has: ${command.words.join(" ")}`, () => {
+    it(`match the derived command: ${command.words.join(" ")}`, () => {
       const derived = derivedOf(command);
       const { flags = [], positionals = [] } = command.readsDerived ?? {};
       const read = flags.map(({ flag, type, repeatable = false }) => ({ flag, type, repeatable }));

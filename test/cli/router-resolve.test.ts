@@ -50,7 +50,7 @@ describe("svc router resolve", () => {
     ]);
   });
 
-  it("retains the emulator's token from an address that is not the emulator's", async (t) => {
+  it("sends the emulator's token only to the emulator", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     // The same listener under another name is another address.
     const elsewhere = emulator.routerUrl.replace("127.0.0.1", "localhost");
@@ -59,7 +59,7 @@ describe("svc router resolve", () => {
     assert.equal((await svc(`router resolve T-FABRIKAM --base-url ${emulator.routerUrl}`)).exit, 0);
   });
 
-  it("exits 5 when no one owns it", async (t) => {
+  it("exits 5 without an owner", async (t) => {
     const { svc } = await cliEmulator(t);
     assert.equal((await svc("router resolve nobody")).exit, 5);
   });

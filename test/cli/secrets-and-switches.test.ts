@@ -51,7 +51,7 @@ describe("secrets of OAuth", () => {
 });
 
 describe("a byte order mark", () => {
-  it("is no part of a secret, a profile or a JSON file", async (t) => {
+  it("is not part of a secret, a profile or a JSON file", async (t) => {
     const service = await receiver(t);
     service.answer((_, response) => response.end("{}"));
     const cwd = await testFolder(t);
@@ -69,8 +69,8 @@ describe("a byte order mark", () => {
   });
 });
 
-describe("variables that switch", () => {
-  it("CI and SVC_NO_INPUT of false or 0 forbid no question", () => {
+describe("boolean variables", () => {
+  it("CI and SVC_NO_INPUT allow prompts if they are false or 0", () => {
     const terminal = { isTTY: true };
     const asks = (env: Host["env"]) =>
       canPrompt({ stdin: terminal, stderr: terminal, env } as unknown as Host, { noInput: false } as Globals);
@@ -82,7 +82,7 @@ describe("variables that switch", () => {
     );
   });
 
-  it("FORCE_COLOR=0 forbids colours, CLICOLOR_FORCE=0 and SVC_NO_COLOR=0 change nothing", () => {
+  it("FORCE_COLOR=0 disables colors; CLICOLOR_FORCE=0 and SVC_NO_COLOR=0 change nothing", () => {
     const terminal = { isTTY: true } as Parameters<typeof hasColour>[0];
     const pipe = { isTTY: false } as Parameters<typeof hasColour>[0];
     const seen = [

@@ -11,8 +11,8 @@ import { shippedSvc } from "../support/shipped.ts";
 const instantly = { now: () => Date.now(), monotonicNow: () => Date.now(), sleep: async () => {} };
 const key = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "very-secret" };
 
-describe("a service in trouble", () => {
-  it("that cannot be reached exits 75 with one message", async () => {
+describe("a failing service", () => {
+  it("exits 75 with one message if it is unreachable", async () => {
     const { exit, out, err } = await runCli("router health --base-url http://127.0.0.1:1", { wall: instantly });
     assert.deepEqual([exit, out], [75, ""]);
     assert.match(err, /^error: Failed to reach http:\/\/127.0.0.1:1: connection refused \(ECONNREFUSED\)\.\n.*\n$/);
@@ -47,7 +47,7 @@ describe("a service in trouble", () => {
     ],
   ];
   for (const [what, how, exit, message] of cases) {
-    it(`that ${what} exits ${exit}`, async (t) => {
+    it(`exits ${exit} if it ${what}`, async (t) => {
       const service = await receiver(t);
       service.answer(how);
       const result = await runCli(["router", "health", "--base-url", service.url], { wall: instantly });
@@ -56,7 +56,7 @@ describe("a service in trouble", () => {
     });
   }
 
-  it("that hangs exits 75 after --timeout", async (t) => {
+  it("exits 75 after --timeout if it hangs", async (t) => {
     const service = await receiver(t);
     service.answer(() => {});
     const { exit, err } = await runCli([
@@ -72,7 +72,7 @@ describe("a service in trouble", () => {
     assert.deepEqual([exit, err.includes("no response within")], [75, true]);
   });
 
-  it("is repeated with a note on standard error where it asks to wait", async (t) => {
+  it("is called again after the requested wait, with a note on standard error", async (t) => {
     const service = await receiver(t);
     service.answer((_, response) => {
       const isFirst = service.received.length === 1;
@@ -83,7 +83,7 @@ describe("a service in trouble", () => {
     assert.match(err, /rate limited, resuming in [78]\.\d s/);
   });
 
-  it("that fails amid a POST leaves the outcome unknown, and no one is asked to run it again", async (t) => {
+  it("leaves the outcome unknown if it fails during a POST, and the hint suggests no repetition", async (t) => {
     const service = await receiver(t);
     service.answer(503);
     const line = ["contracts", "send", "T-1", "--json", "--base-url", service.url];
@@ -102,7 +102,7 @@ describe("a service in trouble", () => {
     });
   });
 
-  it("is interrupted by Ctrl-C with exit 130 and no stack", async (t) => {
+  it("exits 130 at Ctrl-C without a stack", async (t) => {
     const service = await receiver(t);
     let signal: (name: "SIGINT") => void = () => {};
     service.answer(() => signal("SIGINT"));
@@ -143,7 +143,7 @@ describe("a pipe", () => {
   const svc = (...argv: string[]) =>
     spawn(process.execPath, [shippedSvc(), ...argv], { stdio: ["ignore", "pipe", "pipe"] });
 
-  it("gets output of more than 64 KiB whole", async () => {
+  it("receives output of more than 64 KiB completely", async () => {
     const child = svc("openapi", "contracts");
     let text = "";
     for await (const chunk of child.stdout) text += chunk;
@@ -151,14 +151,14 @@ describe("a pipe", () => {
     assert.equal(JSON.parse(text).openapi, "3.1.0");
   });
 
-  it("that was closed makes the exit code 0, whatever the command had to say", async (t) => {
+  it("exits 0 if it is closed, whatever the command prints", async (t) => {
     const cwd = await testFolder(t);
     assert.equal(await withoutReader(["emulator", "status"], cwd), 0);
     // Waits for a signal: a reader that went away is one.
     assert.equal(await withoutReader(["emulator", "start", "--ephemeral", "--port", "0"], cwd), 0);
   });
 
-  it("that is closed early ends the command silently with exit 0", async () => {
+  it("ends the command silently with exit 0 if it is closed early", async () => {
     const child = svc("openapi", "contracts");
     let err = "";
     child.stderr.on("data", (chunk) => {
@@ -187,7 +187,7 @@ async function withoutReader(argv: string[], cwd: string): Promise<number> {
     program: [process.execPath],
     inherits: false,
     onSignal: () => () => {},
-    deadline: () => {},
+    setDeadline: () => {},
     end: () => {},
   });
 }

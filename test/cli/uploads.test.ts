@@ -52,7 +52,7 @@ const refused = (message: string) => ({
 });
 
 describe("svc files upload", () => {
-  it("asks once for another URL where the first has expired", async (t) => {
+  it("requests one new URL when the first has expired", async (t) => {
     const { cwd, upload, stored, requests } = await storage(t, (_, count) =>
       count === 1 ? refused("Request has expired") : { status: 201 },
     );
@@ -63,7 +63,7 @@ describe("svc files upload", () => {
     assert.equal(stored()["/bucket/f-2"], "hello");
   });
 
-  it("reports of a rejection by the storage nothing of API credentials, and asks for no third URL", async (t) => {
+  it("reports a rejection by the storage without suggesting API credentials, and requests no third URL", async (t) => {
     const { cwd, upload, requests } = await storage(t, () => refused("Request has expired"));
     await writeFile(join(cwd, "a.txt"), "hello");
     const { exit, err } = await upload(["a.txt"]);
@@ -74,7 +74,7 @@ describe("svc files upload", () => {
     );
   });
 
-  it("finds the URL of each file by its name, and those of equal names in their order", async (t) => {
+  it("finds the URL of each file by name, and those of equal names by order", async (t) => {
     const { cwd, upload, stored } = await storage(
       t,
       () => ({ status: 204 }),
@@ -95,7 +95,7 @@ describe("svc files upload", () => {
     assert.deepEqual(stored(), { "/bucket/f-1": "first a", "/bucket/f-2": "b", "/bucket/f-3": "first a" });
   });
 
-  it("reports which file got no URL, and uploads none", async (t) => {
+  it("reports the file without a URL, and uploads none", async (t) => {
     const { cwd, upload, requests } = await storage(
       t,
       () => ({ status: 200 }),
@@ -107,7 +107,7 @@ describe("svc files upload", () => {
     assert.match(err, /^error: The service returned 1 URL for 2 files: none for a\.txt\.\n/);
   });
 
-  it("uploads an empty file, and what is piped in", async (t) => {
+  it("uploads an empty file, and piped input", async (t) => {
     const { svc, json, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "empty.txt"), "");
     const [empty] = await json<{ file_id: string; bytes: number }[]>(["files", "upload", "empty.txt"]);

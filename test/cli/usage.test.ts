@@ -156,9 +156,9 @@ const refused: [string, string, RegExp][] = [
   ],
 ];
 
-describe("a wrong command line", () => {
+describe("an invalid command line", () => {
   for (const [what, argv, message] of refused) {
-    it(`exits 2 over ${what}, sends nothing and says what to do`, async () => {
+    it(`exits 2 for ${what}, sends nothing and suggests a fix`, async () => {
       const cwd = await mkdtemp(join(tmpdir(), "svc-usage-"));
       await mkdir(join(cwd, "folder"));
       await writeFile(join(cwd, "bad.json"), "{");
@@ -171,7 +171,7 @@ describe("a wrong command line", () => {
     });
   }
 
-  it("names the half of a key that is missing", async () => {
+  it("names the missing half of a key", async () => {
     for (const [env, lacks] of [
       [{ SVC_CLIENT_ID: "wk_1" }, ": the client secret is missing."],
       [{ SVC_CLIENT_SECRET: "s" }, ": the client id is missing."],
@@ -187,14 +187,14 @@ describe("a wrong command line", () => {
     ["emulator start --detach", ""],
     ["emulator exec", " -- true"],
   ] as const) {
-    it(`names the host that was meant by an address: svc ${command} --webhook-allow`, async () => {
+    it(`suggests the host of an address: svc ${command} --webhook-allow`, async () => {
       const { exit, err } = await runCli(`${command} --webhook-allow https://hooks.example.com/x${rest}`);
       const error = 'error: --webhook-allow must be host, host:port or *.domain, got "https://hooks.example.com/x"';
       assert.deepEqual([exit, ...err.split("\n").slice(0, 2)], [2, error, "  Did you mean hooks.example.com?"]);
     });
   }
 
-  it("reports which commands take an option that was given to another one", async () => {
+  it("names the commands that accept a misplaced option", async () => {
     const told = async (line: string) => (await runCli(line)).err.split("\n").slice(0, 2);
     const error = "error: unknown option '--webhook-allow'";
     const hint = "  --webhook-allow is an option of svc emulator start and svc emulator exec.";
@@ -203,7 +203,7 @@ describe("a wrong command line", () => {
     assert.deepEqual((await told("emulator status --nowhere"))[1], "  See svc emulator status --help.");
   });
 
-  it("is one line of JSON on standard error under --json", async () => {
+  it("is one line of JSON on standard error with --json", async () => {
     const { exit, out, err } = await runCli(["contracts", "status", "--json"]);
     assert.deepEqual(
       [exit, out, JSON.parse(err)],
@@ -226,13 +226,13 @@ describe("a wrong command line", () => {
     assert.equal(err.split("\n").length, 2);
   });
 
-  it("reports where services are looked for when none is named", async () => {
+  it("explains how to configure services if none is named", async () => {
     const { exit, err } = await runCli("router health");
     assert.equal(exit, 2);
     assert.match(err, /--base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator/);
   });
 
-  it("rejects two flags that each say where the services are", async () => {
+  it("rejects two flags that both select the services", async () => {
     const { exit, err } = await runCli("router health --emulator --base-url http://127.0.0.1:1");
     assert.equal(exit, 2);
     assert.match(err, /^error: --emulator cannot be used with --base-url$/m);
@@ -242,7 +242,7 @@ describe("a wrong command line", () => {
     ["--json=id", "Choose fields in any format with --fields id."],
     ["--json", "See svc help formats."],
   ] as const) {
-    it(`refuses two formats at once: ${json}`, async () => {
+    it(`rejects two formats: ${json}`, async () => {
       for (const argv of [`router jobs list ${json} --format csv`, `--format csv router jobs list ${json}`]) {
         const { exit, out, err } = await runCli(argv);
         assert.deepEqual([exit, out], [2, ""]);
@@ -254,14 +254,14 @@ describe("a wrong command line", () => {
     });
   }
 
-  it("is reported from missing credentials, which exit 4", async () => {
+  it("differs from missing credentials, which exit 4", async () => {
     const { exit, err } = await runCli(["contracts", "status", "T-1", ...nowhere]);
     assert.equal(exit, 4);
     assert.match(err, /Set SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
   });
 });
 
-it("an empty id reaches no service, and names no list", async () => {
+it("with an empty ID reaches no service, and suggests no list", async () => {
   for (const words of [
     ["contracts", "status"],
     ["contracts", "comments", "list"],

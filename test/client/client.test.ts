@@ -7,7 +7,7 @@ import { resendDelivery } from "../../src/api/emulator/deliveries.ts";
 import { mapClusterEmails } from "../../src/api/router/mapping-tables.ts";
 import { checkHealth } from "../../src/api/router/proxied.ts";
 import type { WallClock } from "../../src/base/clock.ts";
-import { type Client, createClient } from "../../src/client/client.ts";
+import { type Client, createClient, type ExchangeObserver } from "../../src/client/client.ts";
 import { NetworkError, ServiceError } from "../../src/client/errors.ts";
 import { createTransport } from "../../src/client/transport.ts";
 
@@ -19,7 +19,7 @@ describe("the client over HTTP", () => {
     for (const close of closers) close();
   });
 
-  async function serviceThat(listener: RequestListener, wall: WallClock = instantly) {
+  async function serviceThat(listener: RequestListener, wall: WallClock = instantly, observer: ExchangeObserver = {}) {
     let requests = 0;
     const server = createServer((request, response) => {
       requests += 1;
@@ -30,6 +30,7 @@ describe("the client over HTTP", () => {
       baseUrls: { router: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
       transport: createTransport(),
       wall,
+      observer,
       timeoutMs: 500,
     });
     closers.push(() => {
@@ -44,6 +45,17 @@ describe("the client over HTTP", () => {
     const { client } = await serviceThat((_, response) => response.end('{"database":true}'));
     const answer: { database: boolean } = await client.call(checkHealth);
     assert.deepEqual(answer, { database: true });
+  });
+
+  it("reports to its observer only responses that differ from their declaration", async () => {
+    const reported: unknown[] = [];
+    const observer = { onDrift: (...drift: unknown[]) => void reported.push(drift) };
+    const bodies = ['{"database":true}', '{"database":true,"disk":true}'];
+    const { client } = await serviceThat((_, response) => response.end(bodies.shift()), instantly, observer);
+    await client.call(checkHealth);
+    assert.deepEqual(reported, []);
+    await client.call(checkHealth);
+    assert.deepEqual(reported, [["health.show", ["disk: not declared"]]]);
   });
 
   it("retries a GET after errors, and a POST only if it is declared repeatable", async () => {

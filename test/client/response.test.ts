@@ -65,6 +65,15 @@ describe("checking a response", () => {
     assert.deepEqual(answer.drift, []);
   });
 
+  it("reports a choice of shapes as unreadable only if no shape fits", async () => {
+    const Either = z.union([z.strictObject({ items: z.array(z.int()) }), z.array(z.int())]);
+    const problems = ['{"items":[1]}', "[1]", '{"items":"1"}', '{"items":[1],"new":true}'].map(async (body) => {
+      const { shapeProblem } = await read(json(Either), 200, body);
+      return shapeProblem?.split(":")[0];
+    });
+    assert.deepEqual(await Promise.all(problems), [undefined, undefined, "the response", undefined]);
+  });
+
   for (const [what, body] of [
     ["HTML", "<html>login</html>"],
     ["text that is not JSON", '{"id":'],

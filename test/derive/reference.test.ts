@@ -32,7 +32,7 @@ const derived = operation({
   responses: { 201: json(z.strictObject({ id: z.int() })) },
   emits: ["CONTRACT_CREATED"],
   cli: { command: "things send" },
-  basis: assumed("Nobody knows."),
+  basis: assumed("The specification is silent."),
 });
 
 const handWrittenOne = operation({
@@ -71,10 +71,10 @@ describe("the reference page", () => {
         "",
         "- Route: `POST /things/{thing_id}`",
         "- Credentials: api-key",
-        "- Answers: 201 (json)",
+        "- Responses: 201 (json)",
         "- Failures: `not-found`",
         "- Emits: `CONTRACT_CREATED`",
-        "- Known from: assumed: Nobody knows.",
+        "- Basis: assumed: The specification is silent.",
         "",
         "`svc things send THING_ID [flags]`",
         "",

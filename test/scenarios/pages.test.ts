@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { tsImport } from "tsx/esm/api";
-import { emulatorOptions } from "../../src/cli/commands/emulator/options.ts";
+import { readEmulatorOptions } from "../../src/cli/commands/emulator/options.ts";
 import { contractDocument, createEmptyPdf } from "../../src/cli/commands/example-contract.ts";
 import { root } from "../structure/repository.ts";
 import { type CliEmulator, cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
@@ -233,8 +233,8 @@ describe("the pages for users", () => {
     const flags = Object.fromEntries(
       [...start.matchAll(/--([a-z-]+)(?: ([^-\s]\S*))?/g)].map(([, flag, value]) => [flag, value ?? true]),
     );
-    const host = { env: {}, cwd: "/" } as unknown as Parameters<typeof emulatorOptions>[1];
-    const options = await emulatorOptions({ positionals: {}, flags, rest: [] }, host);
+    const host = { env: {}, cwd: "/" } as unknown as Parameters<typeof readEmulatorOptions>[1];
+    const options = await readEmulatorOptions({ positionals: {}, flags, rest: [] }, host);
     const { svc, cwd } = await cliEmulator(t, { ...options, file: join(await testFolder(t), "emulator.json") });
     await writeFile(join(cwd, "agreement.pdf"), createEmptyPdf());
     await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));

@@ -14,7 +14,7 @@ import { WorkspaceStore } from "./workspace-store.ts";
  * concern the whole sandbox: its clock, faults, snapshots, console and tokens.
  */
 const ofWorkspaces: ReadonlySet<string> = new Set([
-  "emulator.kept",
+  "emulator.usage",
   "emulator.clusters",
   "emulator.workspaces",
   "emulator.wait",

@@ -86,11 +86,11 @@ const Spans = z.strictObject({
 });
 
 export const showBufferUsage = operation({
-  id: "emulator.kept",
+  id: "emulator.usage",
   service: emulator,
   summary: "Show the size of the in-memory buffers",
   method: "GET",
-  path: "/_emulator/kept",
+  path: "/_emulator/usage",
   auth: "control-token",
   request: {},
   responses: {

@@ -5,27 +5,25 @@ import { isObject } from "../../base/object.ts";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { Context } from "../command.ts";
 import { changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
-import { configFolder, hasConfigFolder } from "../process/environment.ts";
+import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { resolveServerAddress } from "./oauth-call.ts";
 
-/**
- * Credentials of a sign-in, stored under the address of the server that issued them: they are sent to no other server.
- */
+/** Credentials of a sign-in, stored by the address of the issuing server. They are sent only to that server. */
 export interface Account {
   readonly client_id: string;
   readonly access_token: string;
   readonly token_type: string;
   readonly scope?: string | undefined;
-  /** ISO 8601; absent when the server did not say. */
+  /** ISO 8601; absent if the server omits it. */
   readonly expires_at?: string | undefined;
   readonly signed_in_at: string;
   readonly refreshed_at?: string | undefined;
   readonly refresh_token?: string | undefined;
   readonly id_token?: string | undefined;
-  /** Endpoint at which refresh tokens are redeemed. */
+  /** Endpoint that redeems refresh tokens. */
   readonly refresh_url: string;
-  /** Endpoint at which tokens are revoked (RFC 7009), if there is one. */
+  /** Endpoint that revokes tokens (RFC 7009); absent if the server has none. */
   readonly revocation_url?: string | undefined;
 }
 
@@ -35,12 +33,13 @@ interface TokenFile {
   readonly accounts?: Accounts;
 }
 
-export const tokensPath = ({ host: { env } }: Pick<Context, "host">): string => join(configFolder(env), "tokens.json");
+export const getTokensPath = ({ host: { env } }: Pick<Context, "host">): string =>
+  join(getConfigFolder(env), "tokens.json");
 
-/** All accounts, by the address of their server. */
+/** All accounts by server address. */
 export async function readAccounts(context: Pick<Context, "host">): Promise<Accounts> {
   if (!hasConfigFolder(context.host.env)) return {};
-  return (await readPrivateFile<TokenFile>(tokensPath(context), checkAccounts))?.accounts ?? {};
+  return (await readPrivateFile<TokenFile>(getTokensPath(context), checkAccounts))?.accounts ?? {};
 }
 
 function checkAccounts({ accounts = {} }: Readonly<Record<string, unknown>>): string | undefined {
@@ -52,30 +51,33 @@ function checkAccounts({ accounts = {} }: Readonly<Record<string, unknown>>): st
 
 const required = ["client_id", "access_token", "refresh_url"];
 
-/** Changes one account while no other process does; undefined removes it. */
+/** Changes an account under a lock. Returning undefined removes the account. */
 export async function changeAccount(
   context: Pick<Context, "host" | "signal">,
   address: string,
   change: (account: Account | undefined) => Account | undefined | Promise<Account | undefined>,
 ): Promise<Account | undefined> {
   const { accounts } = await changePrivateFile<TokenFile>(
-    tokensPath(context),
+    getTokensPath(context),
     checkAccounts,
     context.host,
     context.signal,
     async (content) => {
       const known = content?.accounts ?? {};
       const changed = await change(Object.hasOwn(known, address) ? known[address] : undefined);
-      const others = Object.entries(known).filter(([name]) => name !== address);
-      return { ...content, accounts: Object.fromEntries(changed ? [...others, [address, changed]] : others) };
+      const otherAccounts = Object.entries(known).filter(([name]) => name !== address);
+      return {
+        ...content,
+        accounts: Object.fromEntries(changed ? [...otherAccounts, [address, changed]] : otherAccounts),
+      };
     },
   );
   return accounts?.[address];
 }
 
-/** Fails before anyone is asked for an approval whose tokens could not be stored. */
+/** Fails before the user approves a device whose tokens cannot be stored. */
 export async function requireWritableTokens({ host: { env } }: Pick<Context, "host">): Promise<void> {
-  const folder = configFolder(env);
+  const folder = getConfigFolder(env);
   try {
     await makeFolder(folder);
     await access(folder, constants.W_OK);
@@ -88,7 +90,7 @@ export async function requireWritableTokens({ host: { env } }: Pick<Context, "ho
   }
 }
 
-/** The account that a command means: --issuer, the routing service of the target, or the only one there is. */
+/** The selected account: that of --issuer, of the target's routing service, or the only stored one. */
 export async function resolveAccountAddress(issuer: string | undefined, context: Context): Promise<string> {
   if (issuer !== undefined) return resolveServerAddress(issuer, context);
   const names = Object.keys(await readAccounts(context));

@@ -4,7 +4,7 @@ import { CommandFailedError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { createOAuthError, type OAuthResponse, toNonEmptyString, toSeconds } from "./oauth-call.ts";
 
-/** Data with which a person approves a device, and the secret half that only the device knows. */
+/** The challenge that the user approves, and the secret known only to the device. */
 export interface DeviceChallenge {
   readonly deviceCode: string;
   readonly userCode: string;
@@ -16,11 +16,11 @@ export interface DeviceChallenge {
 
 /** RFC 8628, 3.2: the default if the server names no interval. */
 const defaultIntervalSeconds = 5;
-/** RFC 8628, 3.5: added at each slow_down, for good. */
+/** RFC 8628, 3.5: each slow_down adds this to the interval permanently. */
 const slowDownSeconds = 5;
 const maxBackoffSeconds = 60;
 
-/** The challenge of a response. Addresses that are not http(s) are rejected: they may be opened in a browser. */
+/** Parses the challenge in a response. Rejects addresses other than http(s), since a browser may open them. */
 export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   if (answer.status < 200 || answer.status > 299 || answer.error !== undefined) {
     throw createOAuthError("The request for a device code", answer);
@@ -28,7 +28,7 @@ export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   const { fields } = answer;
   const deviceCode = toNonEmptyString(fields.device_code);
   const userCode = toNonEmptyString(fields.user_code);
-  const verificationUri = webAddress(fields.verification_uri);
+  const verificationUri = parseWebAddress(fields.verification_uri);
   const expiresInSeconds = toSeconds(fields.expires_in);
   if (!deviceCode || !userCode || !verificationUri || expiresInSeconds === undefined) {
     throw new CommandFailedError("failed", "unreadable_answer", "The device authorization response is incomplete.", {
@@ -37,66 +37,66 @@ export function parseChallenge(answer: OAuthResponse): DeviceChallenge {
   }
   return {
     deviceCode,
-    userCode: printed(userCode),
+    userCode: toPrintable(userCode),
     verificationUri,
-    verificationUriComplete: webAddress(fields.verification_uri_complete),
+    verificationUriComplete: parseWebAddress(fields.verification_uri_complete),
     expiresInSeconds,
     intervalSeconds: toSeconds(fields.interval) || defaultIntervalSeconds,
   };
 }
 
-const printed = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+const toPrintable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 
-function webAddress(value: unknown): string | undefined {
+function parseWebAddress(value: unknown): string | undefined {
   const text = toNonEmptyString(value);
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
 }
 
-/** How polling goes, for those who watch. */
+/** Receives the progress of polling. */
 export interface PollObserver {
   readonly onSlowDown?: (intervalSeconds: number) => void;
   readonly onTrouble?: (reason: string, waitSeconds: number) => void;
 }
 
 /**
- * Polls until the person has decided (RFC 8628, 3.4 and 3.5): first after one interval, 5 s slower for good at each
- * slow_down, backing off while the server cannot be reached, never after the code has expired. Exit 4 if it was denied
- * or has expired.
+ * Polls until the user decides (RFC 8628, 3.4 and 3.5). The first poll follows one interval; each slow_down adds 5 s
+ * permanently. Backs off while the server is unreachable and never polls after the code expires. Fails with exit code 4
+ * if access is denied or the code has expired.
  */
 export async function pollForTokens(
-  begun: { readonly interval: number; readonly expires_at: string },
+  start: { readonly interval: number; readonly expires_at: string },
   poll: () => Promise<OAuthResponse>,
   { wall }: Pick<Host, "wall">,
   signal: AbortSignal,
   watcher: PollObserver = {},
 ): Promise<OAuthResponse> {
-  const deadline = Date.parse(begun.expires_at);
-  let intervalSeconds = begun.interval;
+  const deadline = Date.parse(start.expires_at);
+  let intervalSeconds = start.interval;
   let faults = 0;
   let waitMs = intervalSeconds * 1_000;
   for (;;) {
-    // A response after the expiry can only be that it has expired.
-    if (!(wall.now() + waitMs < deadline)) throw expired();
+    // After the expiry, the only possible outcome is "expired".
+    if (!(wall.now() + waitMs < deadline)) throw createExpiredError();
     await wall.sleep(waitMs, signal);
     signal.throwIfAborted();
     const answer = await poll().catch((error: unknown) => {
       if (error instanceof NetworkError) return error;
       throw error;
     });
-    const trouble = troubleOf(answer);
-    if (trouble !== undefined) {
+    const failure = findTemporaryFailure(answer);
+    if (failure !== undefined) {
       faults += 1;
       const backoffSeconds = Math.max(intervalSeconds, Math.min(maxBackoffSeconds, intervalSeconds * 2 ** faults));
       const retryMs = answer instanceof NetworkError ? 0 : (parseRetryAfterMs(answer.headers, wall.now()) ?? 0);
       waitMs = Math.max(backoffSeconds * 1_000, retryMs);
-      watcher.onTrouble?.(trouble, Math.round(waitMs / 1_000));
+      watcher.onTrouble?.(failure, Math.round(waitMs / 1_000));
       continue;
     }
     faults = 0;
     const final = answer as OAuthResponse;
     if (final.error === "slow_down") {
-      // Some servers name the interval that they want from now on.
+      // Some servers send a new interval with slow_down.
       intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, toSeconds(final.fields.interval) ?? 0);
       watcher.onSlowDown?.(intervalSeconds);
     } else if (final.error !== "authorization_pending") {
@@ -106,20 +106,20 @@ export async function pollForTokens(
   }
 }
 
-/** Polls a single time; undefined before the decision. */
+/** Polls once. Returns undefined before the decision. */
 export async function pollOnce(poll: () => Promise<OAuthResponse>): Promise<OAuthResponse | undefined> {
   const answer = await poll();
   const isOpen = answer.error === "authorization_pending" || answer.error === "slow_down";
   return isOpen ? undefined : finishPolling(answer);
 }
 
-/** A temporary failure: no response, or one of an overloaded server. Undefined for anything else. */
-function troubleOf(answer: OAuthResponse | NetworkError): string | undefined {
+/** Describes a temporary failure: no response or an overloaded server. Returns undefined for other responses. */
+function findTemporaryFailure(answer: OAuthResponse | NetworkError): string | undefined {
   if (answer instanceof NetworkError) return answer.code;
   if (answer.error === "slow_down" || answer.error === "authorization_pending") return undefined;
-  const isPassing = answer.status >= 500 || answer.status === 429 || answer.status === 408;
+  const isTemporary = answer.status >= 500 || answer.status === 429 || answer.status === 408;
   const known = ["access_denied", "expired_token", "invalid_grant", "invalid_client"];
-  return isPassing && !known.includes(answer.error ?? "") ? `status ${answer.status}` : undefined;
+  return isTemporary && !known.includes(answer.error ?? "") ? `status ${answer.status}` : undefined;
 }
 
 function finishPolling(answer: OAuthResponse): OAuthResponse {
@@ -128,13 +128,13 @@ function finishPolling(answer: OAuthResponse): OAuthResponse {
       next: ["auth", "device-login"],
     });
   }
-  if (answer.error === "expired_token") throw expired();
+  if (answer.error === "expired_token") throw createExpiredError();
   if (answer.error !== undefined || answer.status < 200 || answer.status > 299)
     throw createOAuthError("The sign-in", answer);
   return answer;
 }
 
-const expired = (): CommandFailedError =>
+const createExpiredError = (): CommandFailedError =>
   new CommandFailedError("forbidden", "expired_token", "The code expired before it was approved.", {
     next: ["auth", "device-login"],
   });

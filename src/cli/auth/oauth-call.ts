@@ -8,26 +8,29 @@ import { openClient } from "../connection/http.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { CommandFailedError } from "../process/failure.ts";
 
-/** The response of an OAuth endpoint: the members of its JSON object, none if it sent something else. */
+/** Response of an OAuth endpoint: the members of its JSON object, or none if the body is something else. */
 export interface OAuthResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** `error` of RFC 6749, 5.2. Read from the body whatever the status: servers differ (DECISIONS.md, P1). */
+  /**
+   * `error` of RFC 6749, 5.2. It is read from the body regardless of the status, because servers differ (DECISIONS.md,
+   * P1).
+   */
   readonly error: string | undefined;
 }
 
 export type OAuthFields = Readonly<Record<string, string | undefined>>;
 
-/** A client for OAuth endpoints, which lie at any address. It is closed at the end of the run. */
-export async function oauthClient({ host, globals, output, atEnd }: Context): Promise<Client> {
+/** Creates a client for OAuth endpoints at any address. It is closed at the end of the run. */
+export async function createOAuthClient({ host, globals, output, onEnd }: Context): Promise<Client> {
   const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
-  atEnd(() => client.close());
+  onEnd(() => client.close());
   return client;
 }
 
-/** Posts fields once, never again by itself. Throws NetworkError; rejections are answers. */
-export async function oauthPost(
+/** Posts fields once, without retries. Throws NetworkError; rejections are returned as responses. */
+export async function postOAuth(
   client: Client,
   url: string,
   encoding: "json" | "form",
@@ -41,18 +44,18 @@ export async function oauthPost(
   return read(await client.exchange({ method: "POST", url, headers, body }, { signal, retries: 0 }));
 }
 
-/** Gets a document of metadata, with the usual retries. */
-export async function oauthGet(client: Client, url: string, signal: AbortSignal): Promise<OAuthResponse> {
+/** Gets a metadata document with the default retries. */
+export async function getOAuth(client: Client, url: string, signal: AbortSignal): Promise<OAuthResponse> {
   const headers = { accept: "application/json" };
   return read(await client.exchange({ method: "GET", url, headers, body: undefined }, { signal }));
 }
 
 async function read({ status, headers, body }: Awaited<ReturnType<Client["exchange"]>>): Promise<OAuthResponse> {
-  const fields = objectOf(await bodyText(body));
+  const fields = parseObject(await bodyText(body));
   return { status, headers, fields, error: toNonEmptyString(fields.error) };
 }
 
-function objectOf(text: string): Readonly<Record<string, unknown>> {
+function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     return toFields(parseJson(text));
   } catch {
@@ -60,51 +63,51 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** A member that is text and not empty. */
+/** Returns the member if it is a non-empty string. */
 export const toNonEmptyString = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** A hundred years: a longer lifetime has no use, and a date may not be able to hold its end. */
+/** One hundred years. A longer lifetime is useless and may exceed the range of a date. */
 const maxSeconds = 100 * 365 * 24 * 60 * 60;
 
-/** A number of seconds, also where a server writes it as a string; undefined for a negative one. */
+/** Parses a number of seconds, also from a string. Returns undefined for a negative number. */
 export function toSeconds(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && number >= 0 ? Math.min(number, maxSeconds) : undefined;
 }
 
-/** The error of an endpoint, in its own words as far as they can be printed. */
+/** Returns the error of an endpoint in its own words, reduced to printable characters. */
 export function createOAuthError(what: string, { status, fields, error }: OAuthResponse): CommandFailedError {
   const own = toNonEmptyString(fields.error_description) ?? error ?? `status ${status}`;
   const clean = own.replace(/[^\x20-\x7e]/g, " ").slice(0, 300);
-  const isTrouble = status >= 500 || status === 429;
+  const isServerError = status >= 500 || status === 429;
   const isUnknown = error === "invalid_client" || status === 401 || status === 403;
-  const hint = isTrouble
+  const hint = isServerError
     ? "The server has a problem. Try again later."
     : isUnknown
       ? "Check --client-id. To create a client, run svc auth create-client."
       : "Check that the address is the routing service's or that of an OAuth server.";
   return new CommandFailedError(
-    isTrouble ? "temporary" : error === undefined && !isUnknown ? "failed" : "forbidden",
+    isServerError ? "temporary" : error === undefined && !isUnknown ? "failed" : "forbidden",
     error ?? `http_${status}`,
     `${what} failed (HTTP ${status}): ${clean}`,
     { hint },
   );
 }
 
-/** Endpoints at which a device gets its codes and its tokens. */
+/** Endpoints that issue device codes and tokens. */
 export interface AuthServer {
-  /** Under this address the tokens are stored. */
+  /** The tokens are stored under this address. */
   readonly address: string;
   readonly deviceUrl: string;
   readonly tokenUrl: string;
   readonly refreshUrl: string;
   readonly revocationUrl: string | undefined;
-  /** The routing service documents JSON for its device endpoints; RFC 8628 knows forms only. */
+  /** The routing service documents JSON for its device endpoints; RFC 8628 specifies forms only. */
   readonly encoding: "json" | "form";
 }
 
-/** The address that names an account: --issuer, or the routing service that is meant. */
+/** The address that identifies an account: --issuer or the target's routing service. */
 export async function resolveServerAddress(issuer: string | undefined, context: Context): Promise<string> {
   if (issuer !== undefined) return parseBaseUrlFlag(issuer, "--issuer");
   const { baseUrls } = await context.target("router");
@@ -114,7 +117,11 @@ export async function resolveServerAddress(issuer: string | undefined, context: 
   });
 }
 
-export async function authServer(issuer: string | undefined, client: Client, context: Context): Promise<AuthServer> {
+export async function findAuthServer(
+  issuer: string | undefined,
+  client: Client,
+  context: Context,
+): Promise<AuthServer> {
   const address = await resolveServerAddress(issuer, context);
   if (issuer !== undefined) return discoverEndpoints(address, client, context.signal);
   const [{ createDeviceCode, redeemDeviceCode }, { exchangeToken }] = await Promise.all([
@@ -132,55 +139,55 @@ export async function authServer(issuer: string | undefined, client: Client, con
 }
 
 /**
- * URL of an issuer's metadata: OpenID Connect appends to the issuer (Discovery, 4), OAuth inserts before its path (RFC
- * 8414, 3 and 5). Some servers append there, too.
+ * Returns the metadata URLs of an issuer. OpenID Connect appends to the issuer (Discovery, 4); OAuth inserts before its
+ * path (RFC 8414, 3 and 5), although some servers append there, too.
  */
-function metadataUrls(issuer: string): ReadonlySet<string> {
+function getMetadataUrls(issuer: string): ReadonlySet<string> {
   const { origin, pathname } = new URL(issuer);
-  const inserted = (name: string) => `${origin}/.well-known/${name}${trimTrailing(pathname, "/")}`;
-  const appended = (name: string) => `${issuer}/.well-known/${name}`;
+  const insertWellKnown = (name: string) => `${origin}/.well-known/${name}${trimTrailing(pathname, "/")}`;
+  const appendWellKnown = (name: string) => `${issuer}/.well-known/${name}`;
   const [openid, oauth] = ["openid-configuration", "oauth-authorization-server"] as const;
-  return new Set([appended(openid), inserted(oauth), inserted(openid), appended(oauth)]);
+  return new Set([appendWellKnown(openid), insertWellKnown(oauth), insertWellKnown(openid), appendWellKnown(oauth)]);
 }
 
-/** The endpoints that the first usable metadata document of an issuer names. */
+/** Reads the endpoints from the first usable metadata document of an issuer. */
 async function discoverEndpoints(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
   const failures: CommandFailedError[] = [];
-  for (const url of metadataUrls(issuer)) {
-    const answer = await oauthGet(client, url, signal);
+  for (const url of getMetadataUrls(issuer)) {
+    const answer = await getOAuth(client, url, signal);
     try {
-      return endpoints(issuer, answer);
+      return parseEndpoints(issuer, answer);
     } catch (error) {
       if (!(error instanceof CommandFailedError)) throw error;
       failures.push(error);
     }
   }
-  // A document says more than the lack of one.
+  // A rejected document explains more than a missing one.
   throw failures.find(({ code }) => code === "bad_metadata") ?? failures[0]!;
 }
 
-function endpoints(issuer: string, answer: OAuthResponse): AuthServer {
+function parseEndpoints(issuer: string, answer: OAuthResponse): AuthServer {
   const metadata = answer.fields;
-  const broken = (what: string, code = "bad_metadata") =>
+  const createMetadataError = (what: string, code = "bad_metadata") =>
     new CommandFailedError("failed", code, `The metadata of ${issuer} ${what}.`, {
       hint: "Check that --issuer is exactly the issuer address of the server.",
     });
   if (answer.status !== 200) throw createOAuthError(`The request for the metadata of ${issuer}`, answer);
   const named = toNonEmptyString(metadata.issuer);
-  if (named === undefined) throw broken("is not a JSON document with an issuer", "no_metadata");
-  // RFC 8414, 3.3: another name means that another server's metadata was served.
-  if (trimTrailing(named, "/") !== issuer) throw broken("has another issuer");
-  const url = (name: string) => {
+  if (named === undefined) throw createMetadataError("is not a JSON document with an issuer", "no_metadata");
+  // RFC 8414, 3.3: a different name means that the metadata belongs to another server.
+  if (trimTrailing(named, "/") !== issuer) throw createMetadataError("has another issuer");
+  const readUrl = (name: string) => {
     const text = toNonEmptyString(metadata[name]);
     if (text === undefined) return undefined;
     const protocol = URL.canParse(text) ? new URL(text).protocol : undefined;
     if (protocol === "https:" || (protocol === "http:" && issuer.startsWith("http:"))) return text;
-    throw broken(`has a ${name} that is not an ${issuer.startsWith("http:") ? "http" : "https"} URL`);
+    throw createMetadataError(`has a ${name} that is not an ${issuer.startsWith("http:") ? "http" : "https"} URL`);
   };
-  const deviceUrl = url("device_authorization_endpoint");
-  const tokenUrl = url("token_endpoint");
+  const deviceUrl = readUrl("device_authorization_endpoint");
+  const tokenUrl = readUrl("token_endpoint");
   if (!deviceUrl || !tokenUrl)
-    throw broken("has no device_authorization_endpoint. The server does not support device login");
-  const revocationUrl = url("revocation_endpoint");
+    throw createMetadataError("has no device_authorization_endpoint. The server does not support device login");
+  const revocationUrl = readUrl("revocation_endpoint");
   return { address: issuer, deviceUrl, tokenUrl, refreshUrl: tokenUrl, revocationUrl, encoding: "form" };
 }

@@ -7,14 +7,14 @@ import { pluralize } from "../../base/text.ts";
 import type { Context } from "../command.ts";
 import { type Check, changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
 import { bold } from "../output/styled.ts";
-import { configFolder } from "../process/environment.ts";
+import { getConfigFolder } from "../process/environment.ts";
 import { CommandFailedError } from "../process/failure.ts";
 import { findBrowserCommand, openBrowser } from "../prompt/browser.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import { type Account, changeAccount, requireWritableTokens } from "./accounts.ts";
 import { type DeviceChallenge, parseChallenge, pollForTokens, pollOnce } from "./device-flow.ts";
-import { type AuthServer, authServer, oauthClient, oauthPost } from "./oauth-call.ts";
+import { type AuthServer, createOAuthClient, findAuthServer, postOAuth } from "./oauth-call.ts";
 import { toTokens } from "./tokens.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
@@ -28,71 +28,75 @@ export interface SignInResult {
 /** Options of a sign-in. */
 export interface SignInRequest {
   readonly clientId: string;
-  /** Another OAuth server than the routing service. */
+  /** An OAuth server other than the routing service. */
   readonly issuer: string | undefined;
   readonly scope: string | undefined;
-  readonly offersBrowser: boolean;
+  readonly shouldOfferBrowser: boolean;
 }
 
-/** The whole device login: requests a code, shows it, waits, and stores the tokens. */
+/** Performs the whole device login: requests a code, shows it, waits, and stores the tokens. */
 export async function signIn(request: SignInRequest, context: Context): Promise<SignInResult> {
-  const { begun, challenge } = await begin(request, context);
-  await announce(challenge, context);
+  const { begun: pending, challenge } = await beginPendingSignIn(request, context);
+  await announceChallenge(challenge, context);
   const stopOffering = offerBrowser(challenge, request, context);
-  return finish(begun, context, true).finally(stopOffering) as Promise<SignInResult>;
+  return finish(pending, context, true).finally(stopOffering) as Promise<SignInResult>;
 }
 
-/** Its first step alone: asks for a code and shows it. What the second one needs is stored for it. */
+/** Performs the first step: requests a code, shows it, and stores the input of the second step. */
 export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
-  const { begun, challenge } = await begin(request, context);
-  await savePendingSignIn(begun, context);
-  await announce(challenge, context);
+  const { begun: pending, challenge } = await beginPendingSignIn(request, context);
+  await savePendingSignIn(pending, context);
+  await announceChallenge(challenge, context);
 }
 
 /** Errors that end a sign-in for good (RFC 8628, 3.5; RFC 6749, 5.2). */
-const endings: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
+const finalErrors: readonly string[] = ["access_denied", "expired_token", "invalid_grant"];
 
-/** Its second step: waits for the approval, or checks once; undefined before the decision. */
-export async function finishSignIn(context: Context, waits: boolean): Promise<SignInResult | undefined> {
-  const begun = await readPendingSignIn(context);
-  const signedIn = await finish(begun, context, waits).catch(async (error: unknown) => {
-    // Then there is nothing left to continue with; after any other rejection another try may succeed.
-    if (error instanceof CommandFailedError && endings.includes(error.code)) await removePendingSignIn(context);
+/** Performs the second step: waits for the approval, or checks once. Returns undefined before the decision. */
+export async function finishSignIn(context: Context, shouldWait: boolean): Promise<SignInResult | undefined> {
+  const pending = await readPendingSignIn(context);
+  const signedIn = await finish(pending, context, shouldWait).catch(async (error: unknown) => {
+    // The pending sign-in is over. After any other rejection, another attempt may succeed.
+    if (error instanceof CommandFailedError && finalErrors.includes(error.code)) await removePendingSignIn(context);
     throw error;
   });
   if (signedIn) await removePendingSignIn(context);
   return signedIn;
 }
 
-async function begin({ clientId: client_id, issuer, scope }: SignInRequest, context: Context) {
+async function beginPendingSignIn({ clientId: client_id, issuer, scope }: SignInRequest, context: Context) {
   await requireWritableTokens(context);
-  const client = await oauthClient(context);
-  const server = await authServer(issuer, client, context);
+  const client = await createOAuthClient(context);
+  const server = await findAuthServer(issuer, client, context);
   const challenge = parseChallenge(
-    await oauthPost(client, server.deviceUrl, server.encoding, { client_id, scope }, context.signal),
+    await postOAuth(client, server.deviceUrl, server.encoding, { client_id, scope }, context.signal),
   );
-  const begun: PendingSignIn = {
+  const pending: PendingSignIn = {
     client_id,
     device_code: challenge.deviceCode,
     interval: challenge.intervalSeconds,
     expires_at: toIsoMillis(context.host.wall.now() + challenge.expiresInSeconds * 1_000),
     server,
   };
-  return { begun, challenge };
+  return { begun: pending, challenge };
 }
 
-async function finish(begun: PendingSignIn, context: Context, waits: boolean): Promise<SignInResult | undefined> {
+async function finish(
+  pending: PendingSignIn,
+  context: Context,
+  shouldWait: boolean,
+): Promise<SignInResult | undefined> {
   const { host, output, signal } = context;
-  const { client_id, device_code, server } = begun;
-  const client = await oauthClient(context);
+  const { client_id, device_code, server } = pending;
+  const client = await createOAuthClient(context);
   const poll = () =>
-    oauthPost(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
-  const answer = waits
+    postOAuth(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
+  const answer = shouldWait
     ? await withSpinner(
         context,
         "Waiting for approval",
         () =>
-          pollForTokens(begun, poll, host, signal, {
+          pollForTokens(pending, poll, host, signal, {
             onSlowDown: (seconds) =>
               void output.note(`The server requested a longer interval: polling every ${seconds} s`),
             onTrouble: (reason, seconds) =>
@@ -114,8 +118,8 @@ async function finish(begun: PendingSignIn, context: Context, waits: boolean): P
   return { address: server.address, account };
 }
 
-/** To a program on standard output, before any wait; to a person on standard error. */
-async function announce(challenge: DeviceChallenge, { output }: Context): Promise<void> {
+/** Programs read the challenge on standard output before the wait; users read it on standard error. */
+async function announceChallenge(challenge: DeviceChallenge, { output }: Context): Promise<void> {
   const { userCode, verificationUri, verificationUriComplete, expiresInSeconds, intervalSeconds } = challenge;
   if (output.format !== "table") {
     const shown = {
@@ -126,7 +130,7 @@ async function announce(challenge: DeviceChallenge, { output }: Context): Promis
       expires_in: expiresInSeconds,
       interval: intervalSeconds,
     };
-    return output.document(shown);
+    return output.printDocument(shown);
   }
   await output.warn(["Open ", bold(verificationUri)]);
   await output.warn(["and enter the code ", bold(userCode)]);
@@ -134,13 +138,13 @@ async function announce(challenge: DeviceChallenge, { output }: Context): Promis
   await output.warn(`within ${pluralize(Math.round(expiresInSeconds / 60), "minute")}.`);
 }
 
-/** Opens a browser when Enter is pressed, while polling continues: the code may be approved on a phone instead. */
-function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInRequest, context: Context): () => void {
+/** Opens a browser when the user presses Enter. Polling continues, because the user may approve the code on a phone. */
+function offerBrowser(challenge: DeviceChallenge, { shouldOfferBrowser }: SignInRequest, context: Context): () => void {
   const { host, output, globals } = context;
-  const command = offersBrowser ? findBrowserCommand(host) : undefined;
+  const command = shouldOfferBrowser ? findBrowserCommand(host) : undefined;
   if (!command || !canPrompt(host, globals)) return () => {};
   const address = challenge.verificationUriComplete ?? challenge.verificationUri;
-  // Not in terminal mode: that would intercept Ctrl-C.
+  // Terminal mode would intercept Ctrl-C.
   const lines = createInterface({ input: host.stdin, terminal: false });
   lines.once("line", () => {
     void openBrowser(command, address, host).then((why) =>
@@ -151,32 +155,33 @@ function offerBrowser(challenge: DeviceChallenge, { offersBrowser }: SignInReque
   return () => lines.close();
 }
 
-/** A sign-in that was begun and not waited for. It holds the device's secret: the file is its owner's alone. */
+/** A sign-in that was started without waiting. It holds the device's secret, so only its owner may read the file. */
 interface PendingSignIn {
   readonly client_id: string;
   readonly device_code: string;
   readonly interval: number;
-  /** ISO 8601, on the wall clock. */
+  /** ISO 8601, wall-clock time. */
   readonly expires_at: string;
   readonly server: AuthServer;
 }
 
-const path = ({ host: { env } }: Pick<Context, "host">): string => join(configFolder(env), "device-login.json");
+const getPendingLoginPath = ({ host: { env } }: Pick<Context, "host">): string =>
+  join(getConfigFolder(env), "device-login.json");
 
-/** Keeps it instead of an earlier one. */
-async function savePendingSignIn(begun: PendingSignIn, context: Context): Promise<void> {
+/** Stores the sign-in and replaces an earlier one. */
+async function savePendingSignIn(pending: PendingSignIn, context: Context): Promise<void> {
   await changePrivateFile<PendingSignIn>(
-    path(context),
+    getPendingLoginPath(context),
     () => undefined,
     context.host,
     context.signal,
-    () => begun,
+    () => pending,
   );
 }
 
 async function readPendingSignIn(context: Context): Promise<PendingSignIn> {
-  const begun = await readPrivateFile<PendingSignIn>(path(context), checkBegun);
-  if (begun) return begun;
+  const pending = await readPrivateFile<PendingSignIn>(getPendingLoginPath(context), checkBegun);
+  if (pending) return pending;
   throw new CommandFailedError("usage", "nothing_begun", "No sign-in was started with --no-wait.", {
     next: ["auth", "device-login", "--no-wait"],
   });
@@ -188,4 +193,4 @@ const checkBegun: Check = ({ client_id, device_code, expires_at, interval, serve
   return isWhole ? undefined : "it must be what svc auth device-login --no-wait wrote";
 };
 
-const removePendingSignIn = (context: Context): Promise<void> => rm(path(context), { force: true });
+const removePendingSignIn = (context: Context): Promise<void> => rm(getPendingLoginPath(context), { force: true });

@@ -4,18 +4,18 @@ import type { Context } from "../command.ts";
 import { CommandFailedError } from "../process/failure.ts";
 import { type Account, changeAccount, readAccounts } from "./accounts.ts";
 import {
+  createOAuthClient,
   createOAuthError,
   type OAuthResponse,
-  oauthClient,
-  oauthPost,
+  postOAuth,
   toNonEmptyString,
   toSeconds,
 } from "./oauth-call.ts";
 
-/** A token this near its end is refreshed before it is used: a call takes time, and clocks differ. */
+/** A token this close to its expiry is refreshed before use, because requests take time and clocks differ. */
 const marginMs = 30_000;
 
-/** The part of an account that a token response gives (RFC 6749, 5.1). */
+/** The part of an account that a token response provides (RFC 6749, 5.1). */
 export function toTokens(
   { fields }: OAuthResponse,
   now: number,
@@ -48,29 +48,31 @@ export function toTokens(
   };
 }
 
-/** A time that cannot be read has passed: then the token is refreshed, and not used forever. */
+/** An unreadable expiry counts as past: the token is refreshed instead of being used indefinitely. */
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
   expires_at !== undefined && !(Date.parse(expires_at) - marginMs > now);
 
-const signInAgain = (address: string, why: string): CommandFailedError =>
+const createSignInError = (address: string, why: string): CommandFailedError =>
   new CommandFailedError("forbidden", "signed_out", `${why} (${address}).`, { next: ["auth", "device-login"] });
 
 /**
- * Redeems the refresh token while no other process does: a server that rotates tokens logs out a client that uses one
- * twice (DECISIONS.md, L13). Another process may have been quicker; its token is then used, unless `force`d after it.
+ * Redeems the refresh token under a lock, because a server that rotates tokens signs out a client that uses one twice
+ * (DECISIONS.md, L13). If another process has refreshed the token in the meantime, that token is used unless `force` is
+ * set.
  */
 export async function refreshAccount(context: Context, address: string, force = false): Promise<Account> {
   const before = (await readAccounts(context))[address];
-  let dead: CommandFailedError | undefined;
+  let rejectedRefresh: CommandFailedError | undefined;
   const account = await changeAccount(context, address, async (now) => {
-    if (now === undefined) throw signInAgain(address, "Not signed in");
+    if (now === undefined) throw createSignInError(address, "Not signed in");
     const isNew = now.access_token !== before?.access_token;
     if (isNew || (!force && !hasExpired(now, context.host.wall.now()))) return now;
-    if (now.refresh_token === undefined) throw signInAgain(address, "The sign-in has expired and cannot be refreshed");
-    const answer = await redeem(await oauthClient(context), now, context.cut);
+    if (now.refresh_token === undefined)
+      throw createSignInError(address, "The sign-in has expired and cannot be refreshed");
+    const answer = await redeem(await createOAuthClient(context), now, context.cut);
     if (answer.error === "invalid_grant" || answer.error === "invalid_token") {
-      // A token that the server has rejected once will be rejected again.
-      dead = signInAgain(address, "The server no longer accepts the refresh token");
+      // A token that the server has rejected is rejected again.
+      rejectedRefresh = createSignInError(address, "The server no longer accepts the refresh token");
       return { ...now, refresh_token: undefined };
     }
     if (answer.status !== 200) throw createOAuthError("The refresh", answer);
@@ -79,29 +81,29 @@ export async function refreshAccount(context: Context, address: string, force = 
     return {
       ...now,
       ...tokens,
-      // Fields that are missing in a refresh stay as they were (RFC 6749, 6).
+      // A refresh keeps the fields that its response omits (RFC 6749, 6).
       scope: scope ?? now.scope,
       refresh_token: refresh_token ?? now.refresh_token,
       id_token: id_token ?? now.id_token,
       refreshed_at: toIsoSeconds(wall),
     };
   });
-  if (dead) throw dead;
+  if (rejectedRefresh) throw rejectedRefresh;
   return account!;
 }
 
-/** Not stopped at once by Ctrl-C: a rotated token whose response is not read would be lost. */
+/** Ctrl-C does not abort this request at once: without its response, a rotated token would be lost. */
 const redeem = (client: Client, { refresh_url, refresh_token, client_id }: Account, cut: AbortSignal) =>
-  oauthPost(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
+  postOAuth(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
 
-/** The account of an address with a token that is still valid; exit 4 if there is none. */
+/** Returns the account of an address with a valid token. Fails with exit code 4 if there is none. */
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {
   const account = (await readAccounts(context))[address];
-  if (account === undefined) throw signInAgain(address, "Not signed in");
+  if (account === undefined) throw createSignInError(address, "Not signed in");
   return hasExpired(account, context.host.wall.now()) ? refreshAccount(context, address) : account;
 }
 
-/** The bearer token for calls to the routing service of this target: the one given for it, else that of a sign-in there. */
+/** Returns the bearer token for the target's routing service: the configured token, or that of a sign-in there. */
 export async function findBearerToken(context: Context): Promise<string | undefined> {
   const { baseUrls, credentials } = await context.target("router");
   if (credentials.bearer !== undefined) return credentials.bearer;

@@ -2,14 +2,14 @@ import type { CommandSpec } from "../../derive/command-spec.ts";
 import { deriveSpecs } from "../../derive/specs.ts";
 import type { Command } from "../command.ts";
 import type { DeclaredCommand, ListedCommand } from "../parse/declaration.ts";
-import { writtenCommand, writtenWords } from "./written-commands.ts";
+import { loadWrittenCommand, writtenWords } from "./written-commands.ts";
 
-/** Names of the groups that have derived commands. */
-export const derivedGroups = (): readonly string[] => Object.keys(deriveSpecs());
+/** Lists the groups that have derived commands. */
+export const listDerivedGroups = (): readonly string[] => Object.keys(deriveSpecs());
 
 const composed = new Map<string, Promise<readonly ListedCommand[]>>();
 
-/** The commands of a group, made of the registry and of those that are written by hand: for development and the build. */
+/** Composes the commands of a group from the registry and the hand-written commands, for development and the build. */
 export function composeCommands(group: string): Promise<readonly ListedCommand[]> {
   const known = composed.get(group) ?? compose(group);
   composed.set(group, known);
@@ -17,19 +17,24 @@ export function composeCommands(group: string): Promise<readonly ListedCommand[]
 }
 
 async function compose(group: string): Promise<readonly ListedCommand[]> {
-  const written = await Promise.all(writtenWords.filter((words) => words.split(" ")[0] === group).map(writtenCommand));
+  const written = await Promise.all(
+    writtenWords.filter((words) => words.split(" ")[0] === group).map(loadWrittenCommand),
+  );
   const byWords = new Map((deriveSpecs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
   const own = written.map((command) => {
     const words = command.words.join(" ");
     const spec = byWords.get(words);
     byWords.delete(words);
-    return declared(command, spec);
+    return toDeclaredCommand(command, spec);
   });
-  return [...own, ...byWords.values()].map((command) => ({ words: command.words, declaration: () => command }));
+  return [...own, ...byWords.values()].map((command) => ({ words: command.words, loadDeclaration: () => command }));
 }
 
-/** A hand-written command replaces the derived one of the same words. */
-function declared({ run: _, readsDerived: __, ...command }: Command, spec: CommandSpec | undefined): DeclaredCommand {
+/** A hand-written command replaces the derived command with the same words. */
+function toDeclaredCommand(
+  { run: _, readsDerived: __, ...command }: Command,
+  spec: CommandSpec | undefined,
+): DeclaredCommand {
   if (!spec || !command.extendsDerived) return { ...command, spec };
   const flags = new Set(command.flags.map(({ flag }) => flag));
   const positionals = new Set(command.positionals.map(({ name }) => name));

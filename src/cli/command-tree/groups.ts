@@ -2,17 +2,17 @@ import { lookupTable } from "../../base/object.ts";
 
 export interface CommandGroup {
   readonly summary: string;
-  /** Under which it is in the root help. */
+  /** The heading of the group in the root help. */
   readonly heading: Heading;
-  /** Commands whose examples are on its page, where the first two are not what a newcomer looks for. */
+  /** Commands whose examples the page of the group shows, if the first two do not suit a newcomer. */
   readonly shown?: readonly string[];
-  /** How its page groups its commands, where there are too many for one list. */
+  /** Sections of the page of a group with too many commands for one list. */
   readonly sections?: readonly GroupSection[];
-  /** Words below it that only `svc help --all` lists: probes, pages, forms, and other spellings of listed commands. */
+  /** Words that only `svc help --all` lists: probes, pages, forms, and alternative spellings of listed commands. */
   readonly unlisted?: readonly string[];
 }
 
-/** A part of a group's page: commands with their summaries, then names alone. Both are the first word after the group's. */
+/** A section of a group's page: commands with summaries, then names alone. Both are the first word after the group. */
 export interface GroupSection {
   readonly title: string;
   readonly commands: readonly string[];
@@ -22,7 +22,7 @@ export interface GroupSection {
 const headings = ["Integrate", "Operate", "Connected apps", "More"] as const;
 type Heading = (typeof headings)[number];
 
-/** Headings whose groups the root help names in one line, without their summaries. */
+/** Headings whose groups the root help lists on one line, without summaries. */
 export const briefHeadings: readonly Heading[] = ["Connected apps", "More"];
 
 /** The groups in the order of the root help. */

@@ -1,20 +1,20 @@
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
 import { addSeparator, locateCommand, normalizeArgv, runsInnerCommand, startsWithWords } from "../parse/argv.ts";
-import type { DeclaredCommand, ListedCommand, ReadLine } from "../parse/declaration.ts";
+import type { DeclaredCommand, InterpretedLine, ListedCommand } from "../parse/declaration.ts";
 import type { Parser } from "../parse/parser.ts";
 import { UsageError } from "../process/failure.ts";
-import { builtCommands, builtGroups } from "./built.ts";
+import { builtGroups, readBuiltCommands } from "./built-commands.ts";
 import { commandGroups } from "./groups.ts";
 
-/** All groups: those that have commands written by hand, and those that only operations name. */
+/** Lists all groups: those with hand-written commands and those with derived commands only. */
 export const groupNames = async (): Promise<readonly string[]> =>
   builtGroups ?? [
-    ...new Set([...Object.keys(commandGroups), ...(await (await import("./compose.ts")).derivedGroups())]),
+    ...new Set([...Object.keys(commandGroups), ...(await (await import("./compose.ts")).listDerivedGroups())]),
   ];
 
 /**
- * The tree as far as the words need it. Pages of help do without: the parser's library is loaded late. `adjust` makes of
- * each declaration the one to parse by.
+ * Loads the part of the tree that the words need. Help pages do not need it, so the parser library is loaded late.
+ * `adjust` maps each declaration to the one used for parsing.
  */
 export async function loadParser(
   words: readonly string[],
@@ -22,15 +22,15 @@ export async function loadParser(
 ): Promise<Parser<DeclaredCommand>> {
   const [{ Parser }, names] = await Promise.all([import("../parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
-  const named = group === undefined ? [] : ledTo(words, await loadCommands(group));
+  const named = group === undefined ? [] : findCommands(words, await loadCommands(group));
   return new Parser<DeclaredCommand>(
     names,
-    named.map((one) => adjust(one.declaration())),
+    named.map((one) => adjust(one.loadDeclaration())),
     words,
   );
 }
 
-/** A command line in which `--` is before a command that is to be run, also where it was omitted. */
+/** Inserts an omitted `--` before the command to run. */
 export async function insertSeparator(argv: readonly string[]): Promise<readonly string[]> {
   const { words } = locateCommand(argv);
   const group = words.length > 1 ? (await groupNames()).find((name) => name === words[0]) : undefined;
@@ -38,15 +38,15 @@ export async function insertSeparator(argv: readonly string[]): Promise<readonly
   const named = (await loadCommands(group)).find(
     (one) => words.length > one.words.length && startsWithWords(words, one.words),
   );
-  const declaration = named?.declaration();
+  const declaration = named?.loadDeclaration();
   return declaration && runsInnerCommand(declaration) ? addSeparator(argv, declaration) : argv;
 }
 
 /**
- * What a command line means, as it would be run, with texts for values; undefined where it prints a page, or cannot be
- * parsed.
+ * Interprets a command line as if it were run, with strings as values. Returns undefined if the line prints a page or
+ * is invalid.
  */
-export async function readLine(argv: readonly string[]): Promise<ReadLine | undefined> {
+export async function readLine(argv: readonly string[]): Promise<InterpretedLine | undefined> {
   const line = normalizeArgv(await insertSeparator(argv));
   const { words } = locateCommand(line);
   const parser = await loadParser(words, withTexts);
@@ -58,7 +58,7 @@ export async function readLine(argv: readonly string[]): Promise<ReadLine | unde
   }
 }
 
-/** The same command, whose flags take any text. */
+/** Returns the same command with flags that accept any string. */
 const withTexts = (declaration: DeclaredCommand): DeclaredCommand => ({
   ...declaration,
   flags: declaration.flags.map(({ choices: _, ...flag }): FlagSpec => {
@@ -67,29 +67,29 @@ const withTexts = (declaration: DeclaredCommand): DeclaredCommand => ({
   }),
 });
 
-/** Every command of a group. */
+/** Loads every command of a group. */
 export const loadDeclarations = async (group: string): Promise<readonly DeclaredCommand[]> =>
-  (await loadCommands(group)).map((one) => one.declaration());
+  (await loadCommands(group)).map((one) => one.loadDeclaration());
 
-/** How the commands of a group are called. */
+/** Loads the words of the commands of a group. */
 export const loadCommandWords = async (group: string): Promise<readonly (readonly string[])[]> =>
   (await loadCommands(group)).map(({ words }) => words);
 
-/** The commands of a group, each of which is read when it is asked for. */
+/** Loads the commands of a group. Each declaration is read on first use. */
 export const loadCommands = async (group: string): Promise<readonly ListedCommand[]> =>
-  builtGroups ? builtCommands(group) : (await import("./compose.ts")).composeCommands(group);
+  builtGroups ? readBuiltCommands(group) : (await import("./compose.ts")).composeCommands(group);
 
 /**
- * The command that the words name, after those that its words begin with; all, where the words may mean several.
- * Shorter ones come first, so that `emulator clock` exists when `emulator clock advance` asks for its parent.
+ * Finds the command with these words and its ancestors, or all candidates if the words are ambiguous. Shorter commands
+ * come first, so that `emulator clock` exists when `emulator clock advance` looks up its parent.
  */
-function ledTo(words: readonly string[], commands: readonly ListedCommand[]): readonly ListedCommand[] {
+function findCommands(words: readonly string[], commands: readonly ListedCommand[]): readonly ListedCommand[] {
   const all = [...commands].sort((a, b) => a.words.length - b.words.length);
   const named = all.filter((one) => startsWithWords(words, one.words));
   const deepest = named.at(-1);
-  const isOne =
+  const isUnambiguous =
     deepest !== undefined && all.every((one) => one === deepest || !startsWithWords(one.words, deepest.words));
-  return isOne ? named : all;
+  return isUnambiguous ? named : all;
 }
 
 export interface TreeGroup {
@@ -98,15 +98,15 @@ export interface TreeGroup {
   readonly commands: readonly CommandDeclaration[];
 }
 
-/** All groups with all their commands, for manifest and manual: the only ones that need the whole tree. */
+/** Loads all groups with all their commands, for the manifest and the manual. Only these need the whole tree. */
 export async function loadCommandTree(
-  declarationsOf: (group: string) => Promise<readonly CommandDeclaration[]>,
+  loadGroup: (group: string) => Promise<readonly CommandDeclaration[]>,
 ): Promise<TreeGroup[]> {
   return Promise.all(
     (await groupNames()).map(async (name) => ({
       name,
       summary: commandGroups[name]?.summary ?? "",
-      commands: await declarationsOf(name),
+      commands: await loadGroup(name),
     })),
   );
 }

@@ -1,10 +1,13 @@
 import { lookupTable } from "../../base/object.ts";
 import type { Command } from "../command.ts";
 
-type Load = () => Promise<{ readonly commands: readonly Command[] }>;
+type CommandLoader = () => Promise<{ readonly commands: readonly Command[] }>;
 
-/** Every module of hand-written commands, with their words: each replaces or joins the derived command of its words. */
-export const writtenModules: readonly (readonly [load: Load, ...commands: string[]])[] = [
+/**
+ * Modules of all hand-written commands by their words. Each one replaces or joins the derived command with the same
+ * words.
+ */
+export const writtenModules: readonly (readonly [load: CommandLoader, ...commands: string[]])[] = [
   [() => import("../commands/dev.ts"), "dev"],
   [() => import("../commands/run.ts"), "run"],
   [() => import("../commands/tour.ts"), "tour"],
@@ -114,15 +117,15 @@ export const writtenModules: readonly (readonly [load: Load, ...commands: string
   [() => import("../commands/mcp.ts"), "mcp"],
 ];
 
-const loaders = lookupTable<Load>(
+const loaders = lookupTable<CommandLoader>(
   Object.fromEntries(writtenModules.flatMap(([load, ...commands]) => commands.map((words) => [words, load]))),
 );
 
 /** The words of all hand-written commands. */
 export const writtenWords = Object.keys(loaders);
 
-/** The hand-written command of these words. */
-export async function writtenCommand(words: string): Promise<Command> {
+/** Loads the hand-written command with these words. */
+export async function loadWrittenCommand(words: string): Promise<Command> {
   const found = (await loaders[words]?.())?.commands.find((command) => command.words.join(" ") === words);
   if (!found) throw new Error(`Command ${words} not found in this build; rebuild with npm run build`);
   return found;

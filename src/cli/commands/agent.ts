@@ -39,12 +39,12 @@ const agentSetup = defineCommand({
   ],
   async run(input, context) {
     const { host, output } = context;
-    const folder = join(await skillsFolder(input.flags.dir ?? defaultFolder, context), "svc");
+    const folder = join(await resolveSkillsFolder(input.flags.dir ?? defaultFolder, context), "svc");
     const file = join(folder, "SKILL.md");
     const shown = relative(host.cwd, file) || file;
-    const text = skillOf(JSON.parse((await context.svc(["help", "--json"])).out));
-    const before = await contentOf(file, shown);
-    if (before === text) return told("unchanged");
+    const text = formatSkill(JSON.parse((await context.svc(["help", "--json"])).out));
+    const before = await readContent(file, shown);
+    if (before === text) return reportOutcome("unchanged");
     if (before !== undefined && input.flags.force !== true) {
       const isReplaced = await context.confirm(`Replace ${shown}, which has other content?`, "--force");
       if (!isReplaced) {
@@ -54,9 +54,9 @@ const agentSetup = defineCommand({
     }
     await makeFolder(folder);
     await writeOutput(host, file, [Buffer.from(text)]);
-    return told(before === undefined ? "created" : "replaced");
+    return reportOutcome(before === undefined ? "created" : "replaced");
 
-    async function told(outcome: "created" | "replaced" | "unchanged"): Promise<undefined> {
+    async function reportOutcome(outcome: "created" | "replaced" | "unchanged"): Promise<undefined> {
       const lines = text.split("\n").length - 1;
       if (output.format === "table") await output.note(`${shown}: ${outcome}, ${lines} lines`);
       else await output.show({ file, outcome, lines });
@@ -66,8 +66,8 @@ const agentSetup = defineCommand({
 
 export const commands: readonly Command[] = [agentSetup];
 
-/** Absolute. Throws a UsageError if a file has that path, or a folder above is a file. */
-async function skillsFolder(dir: string, { host }: Context): Promise<string> {
+/** Returns an absolute path. Throws a UsageError if the path or one of its parents is a file. */
+async function resolveSkillsFolder(dir: string, { host }: Context): Promise<string> {
   if (dir === "") throw new UsageError('--dir must be a folder, got ""');
   const folder = resolve(host.cwd, dir);
   for (let at = folder; ; at = dirname(at)) {
@@ -80,7 +80,7 @@ async function skillsFolder(dir: string, { host }: Context): Promise<string> {
   }
 }
 
-async function contentOf(file: string, shown: string): Promise<string | undefined> {
+async function readContent(file: string, shown: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
@@ -91,7 +91,7 @@ async function contentOf(file: string, shown: string): Promise<string | undefine
   }
 }
 
-/** Fields of `svc help --json` that are used. */
+/** The fields of `svc help --json` used here. */
 interface Manifest {
   readonly groups: readonly { readonly name: string; readonly summary: string }[];
   readonly commands: readonly { readonly command: string; readonly summary: string; readonly fields?: string[] }[];
@@ -103,7 +103,7 @@ type Line = readonly [words: string, ...more: string[]];
 const created =
   'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]';
 
-/** The commands that matter, in an order in which they work in an empty folder. */
+/** The essential commands, in an order that works in an empty folder. */
 const main: readonly Line[] = [
   ["emulator start", "--detach", "--clock", "manual", "--port", "0"],
   [
@@ -125,7 +125,7 @@ const main: readonly Line[] = [
   ["emulator requests", "--limit", "5"],
 ];
 
-/** The same for time, behind those. */
+/** The essential time commands, which follow those. */
 const time: readonly Line[] = [
   ["emulator clock"],
   ["emulator clock advance", "--next"],
@@ -145,10 +145,10 @@ const json: readonly Line[] = [
 
 const end: readonly Line[] = [["emulator stop"]];
 
-/** An agent's guide to svc, from the document of `svc help --json`: Markdown with front matter. */
-function skillOf(manifest: Manifest): string {
-  const blockOf = (lines: readonly Line[], withSummary = true) => shellBlock(manifest, lines, withSummary);
-  const status = listedCommand(manifest, "contracts status").fields ?? [];
+/** Formats a guide to svc for agents from the document of `svc help --json`: Markdown with front matter. */
+function formatSkill(manifest: Manifest): string {
+  const formatBlock = (lines: readonly Line[], withSummary = true) => formatShellBlock(manifest, lines, withSummary);
+  const status = findCommand(manifest, "contracts status").fields ?? [];
   return `---
 name: svc
 description: Use svc, the command-line client and local emulator of a contract platform. Use it to create, send and sign contracts, to receive and test webhooks, to move virtual time, and to find out why something happened.
@@ -167,7 +167,7 @@ If there is no \`svc\` on the PATH, write \`npx svc\` where svc-toolkit is insta
 They work in this order, in an empty folder. \`T-1\` is the contract that the third command creates. The webhook's receiver
 is down on purpose, so that \`svc webhooks why\` has something to diagnose. It exits 1 then.
 
-${blockOf(main)}
+${formatBlock(main)}
 
 Run a test suite against an emulator of its own with \`svc emulator exec -- COMMAND\`: it sets SVC_BASE_URL and the
 credentials, and exits with the command's code.
@@ -175,9 +175,9 @@ credentials, and exits with the command's code.
 ## Read answers
 
 Add \`--json\` for the whole response, or \`--json=a,b\` for some fields. Standard output carries data only. Notes and errors go
-to standard error. \`svc contracts status\` answers ${listed(status.map((field) => `\`${field}\``))}.
+to standard error. \`svc contracts status\` answers ${joinWords(status.map((field) => `\`${field}\``))}.
 
-${blockOf(json, false)}
+${formatBlock(json, false)}
 
 With \`--json\` a failure leaves standard output empty and prints one line on standard error. \`error.hint\` says what to do,
 and \`error.next\` holds a command that may help:
@@ -197,7 +197,7 @@ Only 75 may be repeated without a look at what happened.
 The emulator's time is virtual. With \`--clock manual\` it stands until a command advances it; nothing is gained by waiting.
 Webhooks are retried after ${describeRetrySchedule(specifiedRetrySchedule.slice(0, failuresUntilDisabled - 1))}: ${`\`svc emulator clock advance --by ${formatDuration(specifiedOutageMs)}\``} runs all retries at once.
 
-${blockOf(time)}
+${formatBlock(time)}
 
 \`svc emulator rewind\` and \`svc emulator snapshot restore\` save the state before they change it, as snapshot \`before-1\`.
 
@@ -226,24 +226,24 @@ ${manifest.groups.map(({ name, summary }) => `| ${name} | ${summary} |`).join("\
 
 ## Clean up
 
-${blockOf(end)}
+${formatBlock(end)}
 `;
 }
 
-/** Lines of a shell, each below what its command is for. */
-function shellBlock(manifest: Manifest, lines: readonly Line[], withSummary: boolean): string {
+/** Formats shell lines, each below a comment with the purpose of its command. */
+function formatShellBlock(manifest: Manifest, lines: readonly Line[], withSummary: boolean): string {
   const shown = lines.flatMap(([words, ...more]) => [
-    ...(withSummary ? [`# ${listedCommand(manifest, words).summary}`] : []),
+    ...(withSummary ? [`# ${findCommand(manifest, words).summary}`] : []),
     ["svc", words, ...more.map(quoteShellWord)].join(" "),
   ]);
   return `\`\`\`sh\n${shown.join("\n")}\n\`\`\``;
 }
 
-function listedCommand({ commands }: Manifest, words: string) {
+function findCommand({ commands }: Manifest, words: string) {
   const found = commands.find(({ command }) => command === words);
   if (!found) throw new Error(`No command is called ${words}`);
   return found;
 }
 
-const listed = (words: readonly string[]): string =>
+const joinWords = (words: readonly string[]): string =>
   [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");

@@ -60,11 +60,11 @@ const api = defineCommand({
   ],
   async run(input, context) {
     const path = `/${input.positionals.path.replace(/^\//, "")}`;
-    const { service, auth } = serviceOf(path);
+    const { service, auth } = findService(path);
     const { baseUrls, credentials } = await context.target(service);
     const base = baseUrls[service];
     if (base === undefined) throw new UsageError(`No address of the service "${service}" is configured.`);
-    const body = await bodyOf(input, context);
+    const body = await readBody(input, context);
     const request = {
       method: input.positionals.method,
       url: trimTrailing(base, "/") + path,
@@ -72,7 +72,7 @@ const api = defineCommand({
         accept: "*/*",
         ...(body ? { "content-type": input.flags["content-type"] ?? "application/json" } : {}),
         ...buildCredentialHeaders({ auth, service: { name: service } }, undefined, credentials),
-        ...headersOf(input),
+        ...parseHeaders(input),
       },
       body,
     };
@@ -92,7 +92,7 @@ const api = defineCommand({
       await context.output.print(String(response.status), ...lines, "");
     }
     if (response.status < 400) {
-      await context.output.content(response.body, isText(response.headers["content-type"]));
+      await context.output.printContent(response.body, isText(response.headers["content-type"]));
       const { location } = response.headers;
       if (response.status >= 300 && location !== undefined)
         await context.output.note(`${response.status}, to ${redactHeader("location", location)}`);
@@ -104,7 +104,7 @@ const api = defineCommand({
     }
     const text = await readBodyText(response.body);
     if (!context.globals.json) {
-      await context.output.content([Buffer.from(text.endsWith("\n") || text === "" ? text : `${text}\n`)], true);
+      await context.output.printContent([Buffer.from(text.endsWith("\n") || text === "" ? text : `${text}\n`)], true);
     }
     const { status, headers } = response;
     throw new ServiceError({
@@ -114,23 +114,23 @@ const api = defineCommand({
       status,
       headers,
       body: text,
-      problem: parseProblem(status, parsed(text)),
+      problem: parseProblem(status, parseJsonOrText(text)),
       outcomeUnknown: !isIdempotent(request.method) && leavesOutcomeUnknown(status, response.headers),
     });
   },
 });
 
-/** Whether people can read it; a body without a type is treated as text. */
+/** Whether the content is readable text. A body without a type counts as text. */
 const isText = (type = "text/plain"): boolean => /^text\/|json|xml|javascript|urlencoded/i.test(type);
 
-/** Which service a path belongs to, and how its callers are known. */
-function serviceOf(path: string): { service: keyof BaseUrls; auth: Operation["auth"] } {
+/** Finds the service of a path and its authentication. */
+function findService(path: string): { service: keyof BaseUrls; auth: Operation["auth"] } {
   if (/^\/api\/v[\d.]+\/public\//.test(path)) return { service: "contracts", auth: "api-key" };
   if (path.startsWith("/_emulator/")) return { service: "emulator", auth: "control-token" };
   return { service: "router", auth: "cluster-key" };
 }
 
-/** Whether only the router's catch-all accepts it. */
+/** Whether only the router's catch-all route accepts the path. */
 async function isCaught(method: string, path: string): Promise<boolean> {
   const own = Object.entries(resources).filter(([name]) => name.startsWith(`${forwardAnything.service.name}/`));
   const modules: readonly object[] = await Promise.all(own.map(([, load]) => load()));
@@ -142,12 +142,12 @@ async function isCaught(method: string, path: string): Promise<boolean> {
 const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && "responses" in value && "path" in value;
 
-async function bodyOf(input: CommandInputOf<typeof flags>, { host }: Context): Promise<Uint8Array | undefined> {
+async function readBody(input: CommandInputOf<typeof flags>, { host }: Context): Promise<Uint8Array | undefined> {
   const data = input.flags.data;
   return data === undefined ? undefined : readInput(host, data, "--data");
 }
 
-function headersOf(input: CommandInputOf<typeof flags>): Record<string, string> {
+function parseHeaders(input: CommandInputOf<typeof flags>): Record<string, string> {
   return Object.fromEntries(
     (input.flags.header ?? []).map((text) => {
       const colon = text.indexOf(":");
@@ -157,7 +157,7 @@ function headersOf(input: CommandInputOf<typeof flags>): Record<string, string> 
   );
 }
 
-function parsed(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

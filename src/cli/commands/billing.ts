@@ -1,6 +1,6 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
+import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/secrets.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
 import { prepareCall } from "../runtime/derived-command.ts";
@@ -19,7 +19,7 @@ const billingEvent = defineCommand({
   summary: "Forward a billing event to the cluster of its customer",
   extendsDerived: true,
   positionals: [],
-  flags: [username, secretFlag(password)],
+  flags: [username, createSecretFlag(password)],
   examples: [
     {
       title: "An event from a file",
@@ -27,15 +27,15 @@ const billingEvent = defineCommand({
     },
   ],
   async run(input, context, spec) {
-    const basic = await basicOf(input, context);
+    const basic = await resolveBasicAuth(input, context);
     const prepared = await prepareCall(spec!, input, context, basic ? { credentials: { basic } } : {});
     if (prepared !== "dry-run") await prepared.send();
     return undefined;
   },
 });
 
-async function basicOf(
-  input: CommandInputOf<readonly [typeof username, ReturnType<typeof secretFlag<"password-file">>]>,
+async function resolveBasicAuth(
+  input: CommandInputOf<readonly [typeof username, ReturnType<typeof createSecretFlag<"password-file">>]>,
   context: Context,
 ) {
   const { username } = input.flags;

@@ -1,6 +1,6 @@
 import { signChatA } from "../../schemes/chat-a.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
+import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/secrets.ts";
 import { prepareCall } from "../runtime/derived-command.ts";
 
 const event = "event.json";
@@ -8,7 +8,7 @@ const form = "payload.txt";
 
 const signingSecret = appSecrets.chatA;
 
-/** A webhook of chat_a, signed as the app would where its secret is given. */
+/** A webhook of chat_a, signed as the app does if its secret is given. */
 function defineSignedCommand(
   verb: string,
   file: string,
@@ -23,7 +23,7 @@ function defineSignedCommand(
     extendsDerived: true,
     positionals: [],
     flags: [
-      secretFlag(signingSecret),
+      createSecretFlag(signingSecret),
       {
         flag: "header-prefix",
         type: "text",

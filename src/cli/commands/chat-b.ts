@@ -1,7 +1,7 @@
 import { mintChatBToken } from "../../api/emulator/chat-b.ts";
 import { toFields } from "../../base/object.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
+import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/secrets.ts";
 import { UsageError } from "../process/failure.ts";
 import { prepareCall } from "../runtime/derived-command.ts";
 
@@ -15,7 +15,7 @@ const chatBMessaging = defineCommand({
   readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
   positionals: [],
   flags: [
-    secretFlag(token),
+    createSecretFlag(token),
     { flag: "mint", type: "switch", description: "Request a token from the running emulator" },
   ],
   examples: [
@@ -33,12 +33,12 @@ const chatBMessaging = defineCommand({
     if (mints && input.flags["token-file"] !== undefined) {
       throw new UsageError("--mint cannot be used with --token-file");
     }
-    const ofApp = mints ? undefined : await readAppSecret(token, input, context);
+    const appSecret = mints ? undefined : await readAppSecret(token, input, context);
     const prepared = await prepareCall(spec!, input, context, {
       async sign(given) {
         const isDry = input.flags["dry-run"] === true;
-        // A dry run needs no token; the header is masked when it is printed.
-        const bearer = mints ? (isDry ? "minted" : await mintToken(context, given.args.body)) : ofApp;
+        // A dry run needs no token, because the printed header is masked.
+        const bearer = mints ? (isDry ? "minted" : await mintToken(context, given.args.body)) : appSecret;
         return bearer === undefined ? given : given.with({ headers: { authorization: `Bearer ${bearer}` } });
       },
     });
@@ -47,10 +47,10 @@ const chatBMessaging = defineCommand({
   },
 });
 
-/** A token for the activity's serviceUrl; a body that is no activity gets one for none. */
+/** A token for the activity's serviceUrl. A body that is not an activity gets a token without one. */
 async function mintToken(context: Context, body: unknown): Promise<string> {
   const client = await context.client("emulator");
-  const service_url = serviceUrlOf(body);
+  const service_url = parseServiceUrl(body);
   const answer = await client.call(
     mintChatBToken,
     { body: service_url === undefined ? {} : { service_url } },
@@ -59,7 +59,7 @@ async function mintToken(context: Context, body: unknown): Promise<string> {
   return answer.token;
 }
 
-function serviceUrlOf(body: unknown): string | undefined {
+function parseServiceUrl(body: unknown): string | undefined {
   try {
     const { serviceUrl } = toFields(JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
     return typeof serviceUrl === "string" ? serviceUrl : undefined;

@@ -17,7 +17,7 @@ const completion = defineCommand({
     { title: "PowerShell: save it as a file, and run that in $PROFILE", argv: ["completion", "powershell"] },
   ],
   async run(input, { output }) {
-    await output.content([Buffer.from(completionScript(input.positionals.shell))]);
+    await output.printContent([Buffer.from(createCompletionScript(input.positionals.shell))]);
     return undefined;
   },
 });
@@ -25,24 +25,24 @@ const completion = defineCommand({
 export const shells = ["bash", "zsh", "fish", "powershell"] as const;
 type Shell = (typeof shells)[number];
 
-/** The script that a shell loads; it asks `svc complete -- WORDS` at each Tab. */
-export function completionScript(shell: Shell): string {
+/** Creates the script that a shell loads. The script runs `svc complete -- WORDS` at each Tab. */
+export function createCompletionScript(shell: Shell): string {
   if (shell === "bash") return bash;
   if (shell === "zsh") return zsh;
-  const ofOne = fromLibrary(shell);
+  const ofOne = generateFromLibrary(shell);
   if (shell === "fish") return `${ofOne}complete -c ${otherName} -w svc\n`;
-  // PowerShell ends a string at typographic quotes, too: the words would be evaluated behind one.
+  // PowerShell also ends a string at typographic quotes and would evaluate the words after one.
   return ofOne.replace(
     `($_ -replace "'", "''")`,
     "[System.Management.Automation.Language.CodeGeneration]::EscapeSingleQuotedStringContent($_)",
   );
 }
 
-/** The program has a second name (package.json), which is completed as the first. */
+/** The program has a second name (package.json), which uses the same completion. */
 const otherName = "svc-toolkit";
 
-/** The library only prints. Nothing else runs meanwhile: the call is synchronous. */
-function fromLibrary(shell: "fish" | "powershell"): string {
+/** The library only prints. The call is synchronous, so nothing else runs meanwhile. */
+function generateFromLibrary(shell: "fish" | "powershell"): string {
   const printed: string[] = [];
   const { log } = console;
   console.log = (text: unknown) => void printed.push(String(text));
@@ -55,8 +55,8 @@ function fromLibrary(shell: "fish" | "powershell"): string {
 }
 
 /**
- * By hand: the library's needs a package that many systems lack, complains when it is loaded twice, and evaluates the
- * words, so that Tab would run what is in `$(…)`.
+ * By hand: the script of the library needs a package that many systems lack, complains when loaded twice, and
+ * evaluates the words, so that Tab would run the content of `$(…)`.
  */
 const bash = `# bash completion for svc
 __svc_complete() {
@@ -96,7 +96,10 @@ __svc_complete() {
 complete -F __svc_complete svc ${otherName}
 `;
 
-/** By hand: the library's evaluates the text before the last "=", so that Tab would run what is in `$(…)`. */
+/**
+ * By hand: the script of the library evaluates the string before the last "=", so that Tab would run the content of
+ * `$(…)`.
+ */
 const zsh = `#compdef svc ${otherName}
 compdef _svc svc ${otherName}
 # zsh completion for svc

@@ -2,15 +2,15 @@ import { type Command, type Context, defineCommand } from "../command.ts";
 import { type Profile, readProfiles } from "../connection/profiles/profile.ts";
 import {
   changeProfile,
-  effectiveSettings,
   findSetting,
+  listEffectiveSettings,
   removeProfile,
   requireKnownProfile,
   type Setting,
   useProfile,
   withSetting,
 } from "../connection/profiles/profile-fields.ts";
-import { readVariable, serviceSettings } from "../connection/resolve-settings.ts";
+import { readVariable, resolveServiceSettings } from "../connection/resolve-settings.ts";
 import { readText } from "../parse/body.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import { canPrompt, confirmYes } from "../prompt/confirm.ts";
@@ -25,7 +25,7 @@ const configGet = defineCommand({
   examples: [{ title: "Show the address of the routing service", argv: ["config", "get", "router_url"] }],
   async run(input, context) {
     const key = input.positionals.key;
-    const found = (await effectiveSettings(context)).find((one) => one.key === key);
+    const found = (await listEffectiveSettings(context)).find((one) => one.key === key);
     if (found?.isSecret) throw new UsageError(`${key} is a secret and is not shown. It comes from ${found.origin}.`);
     if (!found) {
       findSetting(key);
@@ -53,12 +53,12 @@ const configList = defineCommand({
     { title: "Show the settings of another profile", argv: ["config", "list", "--profile", "staging"] },
   ],
   async run(input, context) {
-    const found = await effectiveSettings(context);
+    const found = await listEffectiveSettings(context);
     const rows = found.map((one) => ({ key: one.key, value: one.isSecret ? hidden : one.value, origin: one.origin }));
     const value = { name: "value", cut: 1 } as const;
     const columns =
       input.flags["show-origin"] === true ? ["key", value, { name: "origin", cut: 2 } as const] : ["key", value];
-    await context.output.show(rows, { fields: ["key", "value", "origin"], columns, none: "No settings" });
+    await context.output.show(rows, { fields: ["key", "value", "origin"], columns, emptyMessage: "No settings" });
     return undefined;
   },
 });
@@ -88,7 +88,7 @@ const configProfiles = defineCommand({
     await context.output.show(rows, {
       fields,
       columns: ["name", "current", { name: "router_url", cut: 1 }],
-      none: "No profiles",
+      emptyMessage: "No profiles",
     });
     return undefined;
   },
@@ -141,18 +141,16 @@ const configSet = defineCommand({
   ],
   async run(input, context) {
     const setting = findSetting(input.positionals.key);
-    const value = setting.checked(
-      await valueFor(setting, input.positionals.value, input.flags["secret-file"], context),
-    );
-    const change = (profile: Profile) => withSetting(profile, setting.key, value);
-    const { name, isNewlyCurrent } = await changeProfile(context, change);
+    const value = setting.check(await readValue(setting, input.positionals.value, input.flags["secret-file"], context));
+    const changeSetting = (profile: Profile) => withSetting(profile, setting.key, value);
+    const { name, isNewlyCurrent } = await changeProfile(context, changeSetting);
     const used = isNewlyCurrent ? ", which is now the current profile (to change it: svc config use NAME)" : "";
     await context.output.note(`Set ${setting.key} of profile ${name}${used}`);
     return undefined;
   },
 });
 
-async function valueFor(
+async function readValue(
   { key, what, isSecret }: Setting,
   given: string | undefined,
   file: string | undefined,
@@ -215,11 +213,11 @@ const configUse = defineCommand({
     const name = input.positionals.profile;
     await useProfile(context, name);
     await context.output.note(`Commands use profile ${name} from now on`);
-    const over = readVariable(context.host, "SVC_PROFILE");
-    if (over && over.value !== name) {
-      await context.output.warn(`${over.origin} is set to ${over.value} here and overrides it.`);
+    const overriding = readVariable(context.host, "SVC_PROFILE");
+    if (overriding && overriding.value !== name) {
+      await context.output.warn(`${overriding.origin} is set to ${overriding.value} here and overrides it.`);
     }
-    const { isEmulatorHere, chosenBy } = await serviceSettings(context);
+    const { isEmulatorHere, chosenBy } = await resolveServiceSettings(context);
     if (isEmulatorHere) {
       await context.output.warn(`In this folder ${chosenBy} overrides it. To use the profile: --profile ${name}.`);
     }

@@ -1,7 +1,7 @@
 import { buildRequest } from "../../client/request.ts";
 import { signCrmA } from "../../schemes/crm-a.ts";
 import { type Command, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
+import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/secrets.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import { prepareCall } from "../runtime/derived-command.ts";
@@ -9,7 +9,7 @@ import { prepareCall } from "../runtime/derived-command.ts";
 const clientSecret = appSecrets.crmA;
 const versions = ["v1", "v2", "v3"] as const;
 
-/** A request of crm_a, signed as the CRM would where the app's secret is given. */
+/** A request of crm_a, signed as the CRM does if the app's secret is given. */
 function defineSignedCommand(verb: string, summary: string, example: readonly string[]): Command {
   const words = ["crm-a", verb];
   return defineCommand({
@@ -19,7 +19,7 @@ function defineSignedCommand(verb: string, summary: string, example: readonly st
     extendsDerived: true,
     positionals: [],
     flags: [
-      secretFlag(clientSecret),
+      createSecretFlag(clientSecret),
       {
         flag: "signature-version",
         type: "text",
@@ -47,7 +47,7 @@ function defineSignedCommand(verb: string, summary: string, example: readonly st
       const secret = await readAppSecret(clientSecret, input, context);
       const version = input.flags["signature-version"] ?? "v3";
       const publicUrl = input.flags["public-url"];
-      const payload = Object.fromEntries((input.flags.query ?? []).map(pairOf));
+      const payload = Object.fromEntries((input.flags.query ?? []).map(parsePair));
       const prepared = await prepareCall(spec!, input, context, {
         query: payload,
         async sign(given) {
@@ -75,7 +75,7 @@ function defineSignedCommand(verb: string, summary: string, example: readonly st
   });
 }
 
-function pairOf(text: string): [string, string] {
+function parsePair(text: string): [string, string] {
   const equals = text.indexOf("=");
   if (equals < 1) throw new UsageError(`--query must be NAME=VALUE (portalId=62515), got "${text}"`);
   return [text.slice(0, equals), text.slice(equals + 1)];

@@ -2,7 +2,7 @@ import type { TypedFlag } from "../../derive/command-flags.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { signCrmB } from "../../schemes/crm-b.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { appSecrets, readAppSecret, secretFlag } from "../connection/profiles/secrets.ts";
+import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/secrets.ts";
 import { readText } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
@@ -26,7 +26,7 @@ const crmBOpen = defineCommand({
   readsDerived: { flags: [signedRequest] },
   bodyFrom: ["envelope", "consumer-secret-file"],
   positionals: [],
-  flags: [secretFlag(consumerSecret), envelope],
+  flags: [createSecretFlag(consumerSecret), envelope],
   examples: [
     {
       title: "Sign an envelope",
@@ -34,7 +34,7 @@ const crmBOpen = defineCommand({
     },
   ],
   async run(input, context, spec) {
-    const signed = await requestOf(input, context);
+    const signed = await createRequest(input, context);
     const flags = signed === undefined ? input.flags : { ...input.flags, "signed-request": signed };
     const prepared = await prepareCall(spec!, { ...input, flags }, context);
     if (prepared !== "dry-run") await prepared.send();
@@ -42,7 +42,7 @@ const crmBOpen = defineCommand({
   },
 });
 
-async function requestOf(
+async function createRequest(
   input: CommandInputOf<readonly [typeof envelope, typeof signedRequest]>,
   context: Context,
 ): Promise<string | undefined> {

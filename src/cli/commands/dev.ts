@@ -31,10 +31,10 @@ const dev = defineCommand({
     { title: "For a script", argv: ["dev", "--forward-to", "localhost:3000/hooks", "--json"] },
   ],
   async run(input, context) {
-    const plan = planOf(input, context);
+    const plan = createPlan(input, context);
     const [
-      { startOrJoin, readyDocument, readyLines },
-      { contextOfFolder },
+      { startOrJoin, toReadyDocument, formatReadyLines },
+      { createFolderContext },
       { Screen },
       { Session },
       { receive },
@@ -51,15 +51,15 @@ const dev = defineCommand({
     const isText = output.format === "table";
     const isInteractive = isText && host.stdout.isTTY === true && canPrompt(host, globals);
     const screen = new Screen(context, isInteractive);
-    const own = contextOfFolder(context, { ...output, warn: (line) => screen.notice(line) });
+    const own = createFolderContext(context, { ...output, warn: (line) => screen.showNotice(line) });
     const emulator = await startOrJoin(plan.port, own);
     const session = new Session({ ...plan, isInteractive }, own, screen);
     const onDelivery = (delivery: Parameters<typeof session.onDelivery>[0]) => session.onDelivery(delivery);
     const receiver = await receive({ ...plan, onDelivery }, own);
     await session.subscribe(receiver);
     const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
-    if (isText) await screen.print(...readyLines(ready, isInteractive, host));
-    else await output.document(readyDocument(ready));
+    if (isText) await screen.print(...formatReadyLines(ready, isInteractive, host));
+    else await output.printDocument(toReadyDocument(ready));
     if (!isInteractive) await output.note("Press Ctrl-C to stop");
     await session.run();
     context.signal.throwIfAborted();
@@ -67,7 +67,7 @@ const dev = defineCommand({
   },
 });
 
-function planOf({ flags: given }: CommandInputOf<typeof flags>, { globals }: Context) {
+function createPlan({ flags: given }: CommandInputOf<typeof flags>, { globals }: Context) {
   for (const [flag, value] of [
     ["--base-url", globals.baseUrl],
     ["--profile", globals.profile],

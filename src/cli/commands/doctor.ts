@@ -1,8 +1,8 @@
 import { type Command, defineCommand } from "../command.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import type { CheckResult } from "./doctor/check.ts";
-import { environmentFindings, machineFindings } from "./doctor/machine.ts";
-import { serviceFindings } from "./doctor/services.ts";
+import { checkEnvironment, checkMachine } from "./doctor/machine.ts";
+import { checkServices } from "./doctor/services.ts";
 
 const doctor = defineCommand({
   words: ["doctor"],
@@ -23,21 +23,21 @@ const doctor = defineCommand({
   async run(_input, context) {
     const { output } = context;
     const findings = await withSpinner(context, "Running checks", async () => [
-      ...(await machineFindings(context)),
-      ...(await serviceFindings(context)),
-      ...(await environmentFindings(context)),
+      ...(await checkMachine(context)),
+      ...(await checkServices(context)),
+      ...(await checkEnvironment(context)),
     ]);
     const rows = findings.map(({ kind: _, hint, ...rest }) => ({ ...rest, hint: hint ?? null }));
     await output.show(rows, {
       fields: ["check", "status", "detail", "hint"],
       columns: ["check", "status", { name: "detail", cut: 1, least: 24, purpose: true }],
     });
-    await advise(findings, context);
+    await printAdvice(findings, context);
     return findings.find(({ status }) => status === "failed")?.kind;
   },
 });
 
-async function advise(findings: readonly CheckResult[], { output }: Parameters<Command["run"]>[1]): Promise<void> {
+async function printAdvice(findings: readonly CheckResult[], { output }: Parameters<Command["run"]>[1]): Promise<void> {
   if (output.format !== "table") return;
   for (const { check, hint } of findings) if (hint !== undefined) await output.note(`${check}: ${hint}`);
 }

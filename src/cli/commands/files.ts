@@ -3,7 +3,7 @@ import { getObject } from "../../api/storage.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { findUploadCandidates, upload } from "../connection/uploads.ts";
-import { documentBytes } from "../output/document.ts";
+import { getDocumentBytes } from "../output/document.ts";
 import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
 
@@ -27,8 +27,8 @@ const filesDownload = defineCommand({
   async run(input, context) {
     const file = input.flags.output;
     rejectBytesOnTerminal(context.host, file);
-    const toFile = file !== undefined && file !== "-";
-    if (toFile) await checkOutputFile(context.host, file, "--output");
+    const isFile = file !== undefined && file !== "-";
+    if (isFile) await checkOutputFile(context.host, file, "--output");
     const client = await context.client("contracts");
     const { signal } = context;
     const { signed_url: url } = await client.call(
@@ -36,11 +36,11 @@ const filesDownload = defineCommand({
       { params: { file_id: input.positionals.file_id } },
       { signal },
     );
-    const content = documentBytes(await client.send(CheckedCall.check(getObject), { url, signal }), {
+    const content = getDocumentBytes(await client.send(CheckedCall.check(getObject), { url, signal }), {
       mayBeEmpty: true,
     });
-    if (!toFile) {
-      await context.output.content(content);
+    if (!isFile) {
+      await context.output.printContent(content);
       return undefined;
     }
     await writeOutput(context.host, file, content);
@@ -85,7 +85,7 @@ const filesUpload = defineCommand({
     if (filename !== undefined && paths.length > 1)
       throw new UsageError("--filename cannot be used with several files");
     if (paths.filter((path) => path === "-").length > 1) throw new UsageError("<path> cannot be - more than once");
-    const files = await findUploadCandidates(context, paths, "<path>", { contentType, filename, takesInput: true });
+    const files = await findUploadCandidates(context, paths, "<path>", { contentType, filename, acceptsStdin: true });
     if (input.flags["dry-run"]) {
       const plan = files.map(({ filename, path, bytes, contentType }) => ({
         filename,

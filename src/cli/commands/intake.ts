@@ -39,8 +39,8 @@ const intakeCreate = defineCommand({
   ],
   async run(input, context, spec) {
     const files = await findUploadCandidates(context, input.flags.file ?? [], "--file");
-    // Everything is checked before the first byte is uploaded.
-    const prepared = await prepareCall(spec!, without(input, "file"), context);
+    // All input is checked before the first upload.
+    const prepared = await prepareCall(spec!, omitFlag(input, "file"), context);
     if (prepared === "dry-run") {
       for (const { path, bytes } of files)
         await context.output.note(`would upload ${path} (${pluralize(bytes, "byte")})`);
@@ -61,7 +61,7 @@ const intakeCreate = defineCommand({
   },
 });
 
-const without = (input: CommandInput, flag: string): CommandInput => ({
+const omitFlag = (input: CommandInput, flag: string): CommandInput => ({
   ...input,
   flags: Object.fromEntries(Object.entries(input.flags).filter(([name]) => name !== flag)),
 });

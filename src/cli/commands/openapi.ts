@@ -3,7 +3,7 @@ import { markObserved } from "../../derive/observed.ts";
 import { buildOpenApi } from "../../derive/openapi.ts";
 import { loadObservations } from "../../verify/observed/load.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { serviceSettings } from "../connection/resolve-settings.ts";
+import { resolveServiceSettings } from "../connection/resolve-settings.ts";
 import { toUsageError } from "./verify/open-recorder.ts";
 
 const services = ["router", "contracts", "emulator"] as const;
@@ -33,15 +33,15 @@ const openapi = defineCommand({
     const service = input.positionals.service as (typeof services)[number];
     const { observed } = input.flags;
     const declared = buildOpenApi(service, declarations);
-    const document = observed === undefined ? declared : await marked(declared, observed, context);
-    const server = await serverOf(service, { globals, host });
-    await output.document(server === undefined ? document : { ...document, servers: [server] }, 2);
+    const document = observed === undefined ? declared : await annotateDocument(declared, observed, context);
+    const server = await findServer(service, { globals, host });
+    await output.printDocument(server === undefined ? document : { ...document, servers: [server] }, 2);
     return undefined;
   },
 });
 
-/** The document with what a corpus says of it. */
-async function marked(document: object, folder: string, { host, signal }: Context): Promise<object> {
+/** Adds observations of a corpus to the document. */
+async function annotateDocument(document: object, folder: string, { host, signal }: Context): Promise<object> {
   const { startEmulator } = await import("../../../emulator/index.ts");
   const observations = await loadObservations(resolve(host.cwd, folder), startEmulator, signal).catch(
     (cause: unknown) => {
@@ -51,9 +51,9 @@ async function marked(document: object, folder: string, { host, signal }: Contex
   return markObserved(document, observations.seen);
 }
 
-/** Undefined: nothing here says where the service is. */
-async function serverOf(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {
-  const { chosenBy, router, contracts } = await serviceSettings(surroundings);
+/** Undefined if no address of the service is configured. */
+async function findServer(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {
+  const { chosenBy, router, contracts } = await resolveServiceSettings(surroundings);
   const url = service === "contracts" ? contracts : router;
   return (
     url && {

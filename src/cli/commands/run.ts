@@ -55,12 +55,12 @@ const run = defineCommand({
   async run({ positionals, flags }, context) {
     const { output, host } = context;
     if (flags.schema) {
-      const [{ scenarioSchema }, { registry }] = await Promise.all([
+      const [{ createScenarioSchema }, { registry }] = await Promise.all([
         import("./run/schema.ts"),
         import("../../api/registry.ts"),
       ]);
       const ids = registry.map(({ id }) => id).sort();
-      await output.document(scenarioSchema(ids), 2);
+      await output.printDocument(createScenarioSchema(ids), 2);
       return undefined;
     }
     const files = positionals.file ?? [];
@@ -69,7 +69,7 @@ const run = defineCommand({
       const path = await checkOutputFile(host, flags.record, "--record");
       const { seed } = flags;
       if (seed !== undefined && seed !== "demo" && seed !== "empty") await readDocument(host, seed, "--seed");
-      // A story is edited by hand once it is recorded.
+      // A recorded story is edited by hand.
       if (
         await stat(path).then(
           (found) => found.size > 0,
@@ -94,16 +94,16 @@ const run = defineCommand({
         await checkOutputFile(host, path, `--${name}`, { inputs, isOurs: reportBeginnings[name] });
     }
     const { runFiles } = await import("./run/runner.ts");
-    const how = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };
+    const settings = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };
     if (flags.watch) {
       const { watchFiles } = await import("./run/watch.ts");
-      return watchFiles(files, how, context);
+      return watchFiles(files, settings, context);
     }
-    return (await runFiles(files, how, context)) ? undefined : "failed";
+    return (await runFiles(files, settings, context)) ? undefined : "failed";
   },
 });
 
-/** How the files of reports begin: another file of that name is not replaced. */
+/** Beginning of report files. A file with another beginning is not replaced. */
 const reportBeginnings = {
   report: (text: string) => text.startsWith("<?xml"),
   html: (text: string) => text.startsWith("<!doctype html>"),

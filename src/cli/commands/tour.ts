@@ -27,24 +27,24 @@ const tour = defineCommand({
     const startedAt = host.wall.monotonicNow();
     const isText = output.format === "table";
     let number = 0;
-    const walked = await runTour(context, async (step) => {
+    const result = await runTour(context, async (step) => {
       number += 1;
-      if (isText) await output.print(...stepLines(number, step));
+      if (isText) await output.print(...formatStepLines(number, step));
     });
     const seconds = ((host.wall.monotonicNow() - startedAt) / 1_000).toFixed(1);
-    if (isText) await output.print(...endLines(walked, seconds));
-    else await output.show(documentOf(walked, Number(seconds)));
-    return walked.problem === undefined ? undefined : "failed";
+    if (isText) await output.print(...endLines(result, seconds));
+    else await output.show(toDocument(result, Number(seconds)));
+    return result.problem === undefined ? undefined : "failed";
   },
 });
 
-/** One command of the tour, and whether it succeeded. */
+/** One command of the tour and its outcome. */
 interface Step {
   readonly title: string;
   readonly command: string;
   readonly exit: number;
   readonly output: string;
-  /** Its output on standard error. */
+  /** Its standard error. */
   readonly notes: string;
   readonly problem: string | null;
 }
@@ -52,11 +52,11 @@ interface Step {
 interface TourResult {
   readonly steps: readonly Step[];
   readonly timeline: readonly TimelineRow[];
-  /** Undefined when everything did what it should. */
+  /** Undefined if every step succeeded. */
   readonly problem: string | undefined;
 }
 
-const documentOf = ({ steps, timeline, problem }: TourResult, seconds: number) => ({
+const toDocument = ({ steps, timeline, problem }: TourResult, seconds: number) => ({
   ok: problem === undefined,
   problem: problem ?? null,
   seconds,
@@ -64,25 +64,25 @@ const documentOf = ({ steps, timeline, problem }: TourResult, seconds: number) =
   timeline,
 });
 
-/** Runs the scenario of the tour on an emulator in memory, in a folder of its own; all gone at the end. */
+/** Runs the scenario of the tour on an emulator in memory and in a temporary folder, which is removed at the end. */
 async function runTour(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
   const { startEmulator } = await import("../../../emulator/index.ts");
-  const { host, atEnd } = context;
+  const { host, onEnd } = context;
   const folder = await mkdtemp(join(tmpdir(), "svc-tour-"));
-  atEnd(() => rm(folder, { recursive: true, force: true }));
+  onEnd(() => rm(folder, { recursive: true, force: true }));
   const parsed = parseScenario("tour.yaml", await readTour(), operations);
   await writeFiles(folder, parsed.scenario.files ?? {});
   const emulator = await startEmulator({ clock: { mode: "manual" } });
-  atEnd(() => emulator.close());
+  onEnd(() => emulator.close());
   const stage = await Stage.open(emulator, folder, context);
-  atEnd(() => stage.close());
+  onEnd(() => stage.close());
   const steps: Step[] = [];
   const { steps: all } = await runScenario(parsed, stage, {
     operations,
     wall: host.wall,
     async onStep(result) {
       if (result.command === undefined) return;
-      const step = stepOf(result);
+      const step = toStep(result);
       steps.push(step);
       await onStep(step);
     },
@@ -91,32 +91,32 @@ async function runTour(context: Context, onStep: (step: Step) => Promise<void>):
   const log = steps.find(({ command }) => command.startsWith("svc emulator deliveries"));
   return {
     steps,
-    timeline: log === undefined ? [] : timelineOf(log.output),
-    problem: failed && `${failed.title}: ${problemOf(failed)}`,
+    timeline: log === undefined ? [] : parseTimeline(log.output),
+    problem: failed && `${failed.title}: ${formatProblems(failed)}`,
   };
 }
 
-const stepOf = (result: StepResult): Step => ({
+const toStep = (result: StepResult): Step => ({
   title: result.title,
   command: result.command ?? "",
   exit: result.exit ?? 0,
   output: result.output,
   notes: result.notes,
-  problem: result.ok ? null : problemOf(result),
+  problem: result.ok ? null : formatProblems(result),
 });
 
-const problemOf = ({ problems }: StepResult): string => problems.map(({ message }) => message).join("; ");
+const formatProblems = ({ problems }: StepResult): string => problems.map(({ message }) => message).join("; ");
 
-/** The build puts it next to the bundle; without it, it is read where it is written. */
+/** The build copies it next to the bundle. In development it is read from the sources. */
 const readTour = (): Promise<string> =>
   readFile(new URL("./scenarios/tour.yaml", import.meta.url), "utf8").catch(() =>
     readFile(new URL("../../../fixtures/scenarios/tour.yaml", import.meta.url), "utf8"),
   );
 
-/** The characteristic part of one response. */
+/** Returns the characteristic part of a response. */
 const shownLines = 12;
 
-function stepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {
+function formatStepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {
   const lines = (output.trim() === "" ? notes : output).trimEnd().split("\n");
   const more = lines.length - shownLines;
   const shown = more > 0 ? [...lines.slice(0, shownLines), `… and ${pluralize(more, "line")} more`] : lines;
@@ -131,7 +131,7 @@ function stepLines(number: number, { title, command, output, notes, problem }: S
 
 function endLines({ steps, timeline, problem }: TourResult, seconds: string): StyledLine[] {
   const retries =
-    timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...timelineLines(timeline), ""] : [];
+    timeline.length > 0 ? [[bold("Attempts to reach the dead receiver")], ...formatTimeline(timeline), ""] : [];
   const summary =
     problem === undefined
       ? green(
@@ -141,7 +141,7 @@ function endLines({ steps, timeline, problem }: TourResult, seconds: string): St
   return [...retries, [summary]];
 }
 
-function timelineLines(timeline: readonly TimelineRow[]): StyledLine[] {
+function formatTimeline(timeline: readonly TimelineRow[]): StyledLine[] {
   const rows = timeline.map(({ attempt, at, minutes, outcome }) => [String(attempt), at, `+${minutes} min`, outcome]);
   const [heading, ...lines] = formatTable(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"]);
   return [["   ", dim(heading!)], ...lines.map((line) => `   ${line}`)];
@@ -149,7 +149,7 @@ function timelineLines(timeline: readonly TimelineRow[]): StyledLine[] {
 
 export const commands: readonly Command[] = [tour];
 
-/** One attempt to reach the dead receiver. */
+/** One attempt to deliver to the unreachable receiver. */
 interface TimelineRow {
   readonly attempt: number;
   /** Virtual time. */
@@ -162,8 +162,8 @@ interface DeliveryRow {
   readonly attempts: readonly { number: number; at: string; status: number | null; error: { code: string } | null }[];
 }
 
-/** The attempts of the first delivery that `svc emulator deliveries` has printed. */
-function timelineOf(output: string): readonly TimelineRow[] {
+/** Parses the attempts of the first delivery in the output of `svc emulator deliveries`. */
+function parseTimeline(output: string): readonly TimelineRow[] {
   const [delivery] = (tryParseJson(output) ?? []) as readonly DeliveryRow[];
   const attempts = delivery?.attempts ?? [];
   const start = Date.parse(attempts[0]?.at ?? "");

@@ -9,8 +9,8 @@ import { CommandFailedError } from "../process/failure.ts";
 export type EventOf<O extends Operation> = ResultOf<O> extends AsyncIterable<infer One> ? One : never;
 
 /**
- * Prints the events of a stream of the control plane as they come: a line for people, or NDJSON that opens with its
- * version (DECISIONS.md, L2). Ends with the run, or with the emulator.
+ * Prints events of a control plane stream as they arrive: one line for users, or NDJSON that begins with its version
+ * (DECISIONS.md, L2). Ends with the run or the emulator.
  */
 export async function followStream<O extends Operation>(
   context: Context,
@@ -21,13 +21,13 @@ export async function followStream<O extends Operation>(
 ): Promise<undefined> {
   const { output, signal } = context;
   const client = await context.client("emulator", { file, connections: 1 });
-  // It must answer in time; but then silence is not a trouble.
+  // The first response must arrive in time. Later silence is not an error.
   let missed: { readonly count: number | undefined } | undefined;
   const onMissed = (count: number | undefined) => {
     missed = { count };
   };
   const answer = await client.send(CheckedCall.check(operation, args), { signal, silenceMs: 0, onMissed });
-  if (output.format !== "table") await output.document({ type: "version", ui: "1.0" });
+  if (output.format !== "table") await output.printDocument({ type: "version", ui: "1.0" });
   await output.note("Following (press Ctrl-C to stop)");
   const declared = operation.responses[200];
   const schema = declared?.kind === "events" ? declared.schema : undefined;
@@ -35,12 +35,12 @@ export async function followStream<O extends Operation>(
     if (missed) {
       const { count } = missed;
       missed = undefined;
-      if (output.format !== "table") await output.document({ type: "resync", missed: count ?? null });
+      if (output.format !== "table") await output.printDocument({ type: "resync", missed: count ?? null });
       await output.note(describeDroppedEvents(count));
     }
     const shapeProblem = schema && findShapeProblem(schema, value);
     const event = requireValidValue({ ...answer, value, shapeProblem });
-    await output.event(event, line(event));
+    await output.printEvent(event, line(event));
   }
   signal.throwIfAborted();
   await output.note("The emulator has ended");
@@ -50,7 +50,10 @@ export async function followStream<O extends Operation>(
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;
 
-/** Asks again, at growing intervals of wall-clock time, until there is a response. Exit 75 when the time is over. */
+/**
+ * Repeats a request at growing intervals of wall-clock time until it gets a response. Fails with exit code 75 after the
+ * timeout.
+ */
 export async function pollUntil<T>(
   { host: { wall }, signal }: Context,
   timeoutMs: number,
@@ -72,6 +75,6 @@ export async function pollUntil<T>(
   }
 }
 
-/** The message about a stream of events whose reader was too slow. */
+/** The message about a stream whose reader was too slow. */
 export const describeDroppedEvents = (count: number | undefined): string =>
   `${count ?? "Some"} dropped, because they were not read fast enough`;

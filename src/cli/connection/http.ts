@@ -16,10 +16,10 @@ import {
   redactUrlValues,
   rememberSentSecrets,
 } from "../process/redact.ts";
-import { traceHeaders } from "./trace-headers.ts";
+import { createTraceHeaders } from "./trace-headers.ts";
 
-/** A client as the flags of this run want it. */
-export async function openClient(of: {
+/** Creates a client for the flags of this run. */
+export async function openClient(options: {
   host: Host;
   globals: Globals;
   output: Output;
@@ -27,13 +27,13 @@ export async function openClient(of: {
   credentials: Credentials;
   connections?: number | undefined;
 }): Promise<Client> {
-  const { host, globals, output, baseUrls, credentials } = of;
-  const transport = await openTransport(host, globals, of.connections);
+  const { host, globals, output, baseUrls, credentials } = options;
+  const transport = await openTransport(host, globals, options.connections);
   return createClient({
     baseUrls,
     credentials,
     transport,
-    tracing: traceHeaders(host.env),
+    tracing: createTraceHeaders(host.env),
     readable: true,
     wall: host.wall,
     observer: createObserver(globals, output, host),
@@ -44,8 +44,8 @@ export async function openClient(of: {
 }
 
 /**
- * The way out of this machine, with the proxies of the environment and the limits of this run. What sends requests is
- * loaded here, when one is about to be sent.
+ * Creates the transport with the proxies of the environment and the limits of this run. HTTP modules are loaded here,
+ * just before a request.
  */
 export async function openTransport(
   { env }: Pick<Host, "env">,
@@ -55,16 +55,16 @@ export async function openTransport(
   const { createTransport } = await import("../../client/transport.ts");
   const findProxy = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
   const transport = createTransport({ findProxy, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
-  // Jobs of many requests ask for connections.
-  return connections === undefined ? withoutWasmOptimization(transport) : transport;
+  // Jobs with many requests set the number of connections.
+  return connections === undefined ? disableWasmOptimization(transport) : transport;
 }
 
 /**
- * undici parses HTTP with WebAssembly, which V8 optimizes in the background: that takes longer than all the rest of a
- * short command, and the process waits for it at its end. V8 decides when the parser is loaded, for the first response.
- * Afterwards the flags are those of the start again, since compiled code is cached for these.
+ * undici parses HTTP with WebAssembly, which V8 optimizes in the background. That takes longer than the rest of a short
+ * command, and the process waits for it at its end. V8 decides when the parser is loaded, for the first response. The
+ * flags are restored afterwards, since cached code depends on them.
  */
-const withoutWasmOptimization = (transport: Transport): Transport => ({
+const disableWasmOptimization = (transport: Transport): Transport => ({
   ...transport,
   async send(request, options) {
     setFlagsFromString("--no-wasm-tier-up --no-wasm-dynamic-tiering");
@@ -80,8 +80,8 @@ const usesProxy = (env: Host["env"]): boolean =>
   ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));
 
 /**
- * Prints the request that would be sent. Plans end in logs of pipelines: credentials are masked, and so are the secrets
- * of path, query and body, by their declared names.
+ * Prints the request instead of sending it. Plans end up in logs of pipelines, so credentials and the declared secrets
+ * of path, query and body are masked.
  */
 export async function printPlan(
   call: CheckedCall,
@@ -90,15 +90,15 @@ export async function printPlan(
   given: Credentials = {},
 ): Promise<void> {
   const { output, globals } = context;
-  // An emulator of this process is not started to print where it would have listened.
+  // A dry run does not start an embedded emulator just to print its address.
   const { name } = call.operation.service;
   const service = name === "storage" ? "contracts" : name;
   const target = globals.emulator
     ? { baseUrls: { [service]: "http://emulator" }, credentials: undefined }
     : await context.target(service);
   const credentials = target.credentials && { ...target.credentials, ...given };
-  const { method, url: whole, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
-  const url = maskUrlSecrets(whole);
+  const { method, url: fullUrl, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
+  const url = maskUrlSecrets(fullUrl);
   const shown = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactHeader(name, value)]));
   const content =
     typeof body === "string" ? maskBodySecrets(call.args.body) : body === undefined ? undefined : "[bytes]";
@@ -113,38 +113,38 @@ export async function printPlan(
   }
   const lines = Object.entries(shown).map(([name, value]) => `${name}: ${value}`);
   await output.print(`${method} ${url}`, ...lines, ...(content === undefined ? [] : [""]));
-  if (typeof content === "string") await output.content([Buffer.from(`${content}\n`)], true);
-  else if (content !== undefined) await output.document(content, 2);
+  if (typeof content === "string") await output.printContent([Buffer.from(`${content}\n`)], true);
+  else if (content !== undefined) await output.printDocument(content, 2);
   await output.note("Dry run: nothing was sent");
 }
 
-/** The lines of --verbose and --debug for every exchange, on standard error. Secrets never reach it. */
+/** Logs every exchange for --verbose and --debug on standard error, without secrets. */
 function createObserver(globals: Globals, output: Output, host: Host): ExchangeObserver {
-  const say = (line: string) => void output.warn(line);
+  const warn = (line: string) => void output.warn(line);
   const reported = new Set<string>();
   return {
     onRequest(request) {
       rememberSentSecrets(host, request);
       if (!globals.debug) return;
-      say(`> ${request.method} ${redactUrlValues(request.url)}`);
-      for (const [name, value] of Object.entries(request.headers)) say(`> ${name}: ${redactHeader(name, value)}`);
-      if (typeof request.body === "string") say(`> ${formatBodyLine(request.body)}`);
+      warn(`> ${request.method} ${redactUrlValues(request.url)}`);
+      for (const [name, value] of Object.entries(request.headers)) warn(`> ${name}: ${redactHeader(name, value)}`);
+      if (typeof request.body === "string") warn(`> ${formatBodyLine(request.body)}`);
     },
     onResponse(request, { status, headers }, durationMs) {
       const id = headers["x-request-id"] ? ` ${headers["x-request-id"]}` : "";
-      if (globals.verbose) say(`${request.method} ${redactUrlValues(request.url)} ${status} ${durationMs} ms${id}`);
+      if (globals.verbose) warn(`${request.method} ${redactUrlValues(request.url)} ${status} ${durationMs} ms${id}`);
       if (!globals.debug) return;
-      for (const [name, value] of Object.entries(headers)) say(`< ${name}: ${redactHeader(name, value)}`);
+      for (const [name, value] of Object.entries(headers)) warn(`< ${name}: ${redactHeader(name, value)}`);
     },
     onRetry(_request, { attempt, waitMs, reason }) {
       const seconds = (waitMs / 1_000).toFixed(1);
       if (reason === "status 429") void output.note(`rate limited, resuming in ${seconds} s`);
-      else if (globals.verbose) say(`retry ${attempt} in ${seconds} s: ${reason}`);
+      else if (globals.verbose) warn(`retry ${attempt} in ${seconds} s: ${reason}`);
     },
     onDrift(operationId, drift) {
-      const lines = globals.verbose ? drift : [shortened(drift)];
+      const lines = globals.verbose ? drift : [formatDrift(drift)];
       for (const line of lines.map((text) => `The response of ${operationId} differs from its declaration: ${text}`)) {
-        // A command that polls would say the same each time.
+        // A command that polls would repeat the same warning.
         if (!reported.has(line)) void output.note(line);
         reported.add(line);
       }
@@ -154,7 +154,7 @@ function createObserver(globals: Globals, output: Output, host: Host): ExchangeO
 
 const maxDifferences = 3;
 
-const shortened = (drift: readonly string[]): string => {
+const formatDrift = (drift: readonly string[]): string => {
   const shown = drift.slice(0, maxDifferences).join("; ");
   return drift.length <= maxDifferences ? shown : `${shown}; ${drift.length - maxDifferences} more with --verbose`;
 };

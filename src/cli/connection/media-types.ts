@@ -1,5 +1,4 @@
 /**
- * A module of ours before the package: one that a split bundle imports late has nothing but `default` where it is
- * CommonJS.
+ * This module wraps the package, because a split bundle that imports a CommonJS module late gets only its `default`.
  */
 export { lookup } from "mime-types";

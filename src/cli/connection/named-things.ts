@@ -6,12 +6,12 @@ type Query = Readonly<Record<string, unknown>>;
 type QueryContext = { readonly client: Client; readonly signal: AbortSignal };
 
 interface NamedObject {
-  /** The command that lists them. */
+  /** The command that lists these objects. */
   readonly list: string;
-  readonly exists: (id: string, asking: QueryContext) => Promise<boolean>;
+  readonly exists: (id: string, queryContext: QueryContext) => Promise<boolean>;
 }
 
-/** Filters of an emulator's lists, by the name of the query's member. */
+/** Filters of an emulator's lists by query parameter. */
 const named = lookupTable<NamedObject>({
   webhook: {
     list: "svc webhooks list",
@@ -49,11 +49,11 @@ const named = lookupTable<NamedObject>({
   },
 });
 
-/** The message about the first object in a query that the emulator does not have. */
-export async function findUnknownName(query: Query, asking: QueryContext): Promise<string | undefined> {
+/** Creates the message about the first object in a query that the emulator does not have. */
+export async function findUnknownName(query: Query, queryContext: QueryContext): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const thing = named[name];
-    if (thing === undefined || value === undefined || (await thing.exists(String(value), asking))) continue;
+    if (thing === undefined || value === undefined || (await thing.exists(String(value), queryContext))) continue;
     return `${name[0]!.toUpperCase()}${name.slice(1)} ${value} not found. To list them: ${thing.list}`;
   }
   return undefined;

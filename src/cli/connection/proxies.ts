@@ -5,40 +5,40 @@ import { UsageError } from "../process/failure.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** A proxy, and the variable that names it. */
+/** A proxy and its variable. */
 export interface NamedProxy extends ForwardProxy {
   readonly variable: string;
 }
 
-/** By the scheme of the called address; the lower-case name outranks the other, as for curl. */
+/** By the scheme of the address. The lower-case name takes precedence, as in curl. */
 const variables = lookupTable<readonly string[]>({
   "http:": ["http_proxy", "HTTP_PROXY"],
   "https:": ["https_proxy", "HTTPS_PROXY"],
 });
 
-/** The variables of proxies that are set and count. */
-export const proxyVariables = (env: Env): string[] =>
+/** Lists the effective proxy variables. */
+export const listProxyVariables = (env: Env): string[] =>
   Object.values(variables).flatMap((names) => names.filter((name) => Boolean(env[name])).slice(0, 1));
 
 /**
- * Which proxy the environment names for an address: none for this machine itself, whatever it says, and none for what
- * NO_PROXY lists. The function throws UsageError where the variable that counts names no proxy.
+ * Finds the proxy of an address in the environment: none for this machine, and none for entries of NO_PROXY. Throws
+ * UsageError if the effective variable is invalid.
  */
 export function readProxies(env: Env): ((url: URL) => NamedProxy | undefined) & ProxyResolver {
-  const exempt = exemptions(env.no_proxy || env.NO_PROXY || "");
+  const isExempt = parseExemptions(env.no_proxy || env.NO_PROXY || "");
   return (url) => {
     const variable = variables[url.protocol]?.find((name) => Boolean(env[name]));
-    if (variable === undefined || isThisMachine(url.hostname) || exempt(url)) return undefined;
+    if (variable === undefined || isThisMachine(url.hostname) || isExempt(url)) return undefined;
     const proxy = parseProxy(env[variable]!);
     if (proxy) return { ...proxy, variable };
-    // Its value may hold a password.
+    // The value may hold a password.
     throw new UsageError(`${variable} is not the address of an HTTP proxy`, {
       hint: `Set it to an address such as http://proxy.example:3128, or exclude this host with NO_PROXY=${url.hostname}.`,
     });
   };
 }
 
-/** The proxy of a variable's value, which need not say its scheme; undefined if it names none. */
+/** Parses a proxy whose scheme is optional. Returns undefined for an invalid one. */
 export function parseProxy(value: string): ForwardProxy | undefined {
   const text = value.includes("://") ? value : `http://${value}`;
   if (!URL.canParse(text)) return undefined;
@@ -65,7 +65,7 @@ function isThisMachine(hostname: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || isIn(thisMachine, host);
 }
 
-/** A host name without decoration: the brackets of IPv6, the dot of the root. */
+/** Normalizes a host name: removes the brackets of IPv6 and the dot of the root. */
 const stripHost = (hostname: string): string => {
   const host = hostname.toLowerCase();
   return host.startsWith("[") ? host.slice(1, -1) : host.endsWith(".") ? host.slice(0, -1) : host;
@@ -77,11 +77,12 @@ function isIn(list: BlockList, host: string): boolean {
 }
 
 /**
- * Entries of NO_PROXY: `*` everything; `example.com`, `.example.com` and `*.example.com` a domain with all below it;
- * addresses and networks (`10.0.0.0/8`, `[fd00::1]`); each of them with `:port`, then for that port alone.
+ * Parses entries of NO_PROXY: `*` matches everything; `example.com`, `.example.com` and `*.example.com` match a domain
+ * and its subdomains; addresses and networks (`10.0.0.0/8`, `[fd00::1]`) match literally. Each may end in `:port` to
+ * match only that port.
  */
-function exemptions(list: string): (url: URL) => boolean {
-  const rules = list.split(/[\s,]/).filter(Boolean).map(exemption);
+function parseExemptions(list: string): (url: URL) => boolean {
+  const rules = list.split(/[\s,]/).filter(Boolean).map(parseExemption);
   return (url) => {
     const host = stripHost(url.hostname);
     const port = url.port || (url.protocol === "https:" ? "443" : "80");
@@ -89,20 +90,20 @@ function exemptions(list: string): (url: URL) => boolean {
   };
 }
 
-function exemption(entry: string): { port: string | undefined; matches: (host: string) => boolean } {
+function parseExemption(entry: string): { port: string | undefined; matches: (host: string) => boolean } {
   const colon = entry.lastIndexOf(":");
-  // More than one colon without brackets is an address.
+  // More than one colon without brackets is an IPv6 address.
   const hasPort = colon > 0 && (entry[colon - 1] === "]" || entry.indexOf(":") === colon);
   const port = hasPort ? entry.slice(colon + 1) : undefined;
   const host = stripHost(hasPort ? entry.slice(0, colon) : entry);
   if (host === "*") return { port, matches: () => true };
-  const network = networkOf(host);
+  const network = parseNetwork(host);
   if (network) return { port, matches: (other) => isIn(network, other) };
   const domain = host.startsWith("*.") ? host.slice(2) : host.startsWith(".") ? host.slice(1) : host;
   return { port, matches: (other) => other === domain || other.endsWith(`.${domain}`) };
 }
 
-function networkOf(text: string): BlockList | undefined {
+function parseNetwork(text: string): BlockList | undefined {
   const [address = "", bits] = text.split("/");
   const version = isIP(address);
   const longest = version === 6 ? 128 : 32;

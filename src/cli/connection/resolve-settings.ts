@@ -5,243 +5,243 @@ import { type Globals, parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-access.ts";
-import { mainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
+import { getMainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
 import { findNearestState } from "./emulator/run-file.ts";
-import { type Profile, profilesPath, readProfiles } from "./profiles/profile.ts";
+import { getProfilesPath, type Profile, readProfiles } from "./profiles/profile.ts";
 
-/** A value with the place where it was found: a flag, a variable, a profile with its file. */
+/** A value and its source: a flag, a variable, or a profile with its file. */
 export interface SettingValue<T = string> {
   readonly value: T;
   readonly origin: string;
 }
 
-type Surroundings = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Host };
+type SettingsContext = { readonly globals: Pick<Globals, "baseUrl" | "profile">; readonly host: Host };
 
-/** Addresses of the services and credentials; undefined ones are not set. */
+/** Addresses of the services and credentials. Undefined values are not set. */
 export interface ServiceSettings {
-  /** Reports what the addresses come from as a whole; undefined if nothing names any. */
+  /** The common source of the addresses; undefined if none is configured. */
   readonly chosenBy: string | undefined;
   readonly router: SettingValue | undefined;
   readonly contracts: SettingValue | undefined;
   readonly clientId: SettingValue | undefined;
   readonly clientSecret: SettingValue | undefined;
-  /** By cluster id. */
+  /** By cluster ID. */
   readonly clusterKeys: Readonly<Record<string, SettingValue>>;
   readonly clusterKey: SettingValue | undefined;
   readonly basicAuth: SettingValue<{ readonly username: string; readonly password: string }> | undefined;
-  /** A bearer token that outranks every sign-in. */
+  /** A bearer token that takes precedence over every sign-in. */
   readonly token: SettingValue | undefined;
-  /** Base64 of the key that signs webhooks. */
+  /** Base64 of the webhook signing key. */
   readonly hmacKey: SettingValue | undefined;
-  /** Of an emulator's control plane. */
+  /** Token of an emulator's control plane. */
   readonly controlToken: SettingValue | undefined;
-  /** Whether the services are those of the emulator that runs here, which nothing but this folder names. */
+  /** Whether the services are those of this folder's emulator, without another setting that names it. */
   readonly isEmulatorHere: boolean;
-  /** Variables whose credentials are sent nowhere, for they are not of the services that are meant. */
+  /** Variables with credentials of other services, which are not sent. */
   readonly unused: readonly string[];
 }
 
-/** The variable's value; one that is empty is not set. */
+/** Reads a variable. An empty one counts as unset. */
 export const readVariable = ({ env }: Pick<Host, "env">, name: string): SettingValue | undefined =>
   env[name] ? { value: env[name], origin: name } : undefined;
 
 /**
- * The one place that decides between flags, environment, the emulator that runs in this folder, and profile, in this
- * order; but a profile that --profile names outranks the environment, and one that SVC_PROFILE names outranks the
- * emulator (DECISIONS.md, L20). Profiles are read only where they count.
+ * Resolves the settings from flags, environment, the emulator of this folder, and profile, in this order. A profile of
+ * --profile takes precedence over the environment, and one of SVC_PROFILE over the emulator (DECISIONS.md, L20).
+ * Profiles are read only when needed. No other code decides this.
  */
-export async function serviceSettings({ globals, host }: Surroundings): Promise<ServiceSettings> {
+export async function resolveServiceSettings({ globals, host }: SettingsContext): Promise<ServiceSettings> {
   const isNamed = globals.profile !== undefined;
-  const fromEnv = (name: string) => checked(readVariable(host, name));
+  const readFromEnv = (name: string) => checkUrl(readVariable(host, name));
   const flag = globals.baseUrl === undefined ? undefined : { value: globals.baseUrl, origin: "--base-url" };
-  const ofEnv = isNamed || flag ? { router: undefined, contracts: undefined } : addressesOf(fromEnv);
-  const isOfEnv = (ofEnv.router ?? ofEnv.contracts) !== undefined;
-  const isSaid = isNamed || isOfEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
-  const here = isSaid ? undefined : await runningHere(host);
-  if (here) return emulatorSettings(here, host);
-  const chosen = isNamed || !(flag || isOfEnv) ? await chosenProfile({ globals, host }) : undefined;
-  const given = chosen === undefined ? undefined : profileValues(chosen, host);
+  const envAddresses = isNamed || flag ? { router: undefined, contracts: undefined } : readAddresses(readFromEnv);
+  const isFromEnv = (envAddresses.router ?? envAddresses.contracts) !== undefined;
+  const isExplicit = isNamed || isFromEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
+  const localEmulator = isExplicit ? undefined : await findRunningEmulator(host);
+  if (localEmulator) return createEmulatorSettings(localEmulator, host);
+  const chosen = isNamed || !(flag || isFromEnv) ? await resolveProfile({ globals, host }) : undefined;
+  const given = chosen === undefined ? undefined : createProfileReader(chosen, host);
   const router = given?.("router_url");
   const contracts = given?.("contracts_url");
 
-  const ofProfile = { clientId: given?.("client_id"), clientSecret: given?.("client_secret") };
+  const profileKeys = { clientId: given?.("client_id"), clientSecret: given?.("client_secret") };
   const pair = { clientId: readVariable(host, "SVC_CLIENT_ID"), clientSecret: readVariable(host, "SVC_CLIENT_SECRET") };
-  const [first, second] = isNamed ? [ofProfile, pair] : [pair, ofProfile];
-  const keys = [keysOfEnvironment(host), chosen === undefined ? {} : keysOfProfile(chosen, host)];
+  const [first, second] = isNamed ? [profileKeys, pair] : [pair, profileKeys];
+  const keys = [readEnvironmentKeys(host), chosen === undefined ? {} : readProfileKeys(chosen, host)];
   return {
-    chosenBy: flag ? "--base-url" : isOfEnv ? "environment" : chosen && `profile ${chosen.name.value}`,
-    // Addresses come from one place as a whole: half an environment is not mixed with half a profile.
-    router: flag ?? ofEnv.router ?? checked(router ?? contracts),
-    contracts: flag ?? (isOfEnv ? ofEnv.contracts : checked(contracts ?? router)),
-    // Half a pair of one place must not be mixed with half a pair of another.
+    chosenBy: flag ? "--base-url" : isFromEnv ? "environment" : chosen && `profile ${chosen.name.value}`,
+    // All addresses come from one source, so that a partial environment is not mixed with a partial profile.
+    router: flag ?? envAddresses.router ?? checkUrl(router ?? contracts),
+    contracts: flag ?? (isFromEnv ? envAddresses.contracts : checkUrl(contracts ?? router)),
+    // Both halves of a pair come from one source.
     ...((first.clientId ?? first.clientSecret) === undefined ? second : first),
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
     clusterKey: readVariable(host, "SVC_CLUSTER_KEY"),
-    basicAuth: basicOf(readVariable(host, "SVC_BASIC_AUTH")),
-    token: isNamed ? (given?.("token") ?? tokenSetting(host)) : (tokenSetting(host) ?? given?.("token")),
-    hmacKey: webhookKeySetting(host),
-    controlToken: controlTokenSetting(host),
+    basicAuth: parseBasicAuth(readVariable(host, "SVC_BASIC_AUTH")),
+    token: isNamed ? (given?.("token") ?? readTokenSetting(host)) : (readTokenSetting(host) ?? given?.("token")),
+    hmacKey: readWebhookKeySetting(host),
+    controlToken: readControlTokenSetting(host),
     isEmulatorHere: false,
     unused: [],
   };
 }
 
 /** The client is loaded only if there is a state. */
-async function runningHere(host: Host): Promise<LocalEmulator | undefined> {
+async function findRunningEmulator(host: Host): Promise<LocalEmulator | undefined> {
   if (findNearestState(host.cwd) === undefined) return undefined;
   return findLocalEmulator(host);
 }
 
 /**
- * An emulator's own credentials alone: none of a profile or a sign-in may be sent to it, and of the environment only an
- * API key that it knows, which says as which workspace.
+ * Only the emulator's own credentials are used: none of a profile or a sign-in may be sent to it. Of the environment,
+ * only a known API key is used, to select the workspace.
  */
-async function emulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
+async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
   const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
-  const own = (value: string): SettingValue => ({ value, origin });
-  const known = (value: string | undefined) => (value === undefined ? undefined : own(value));
-  const { access: here, key, unused } = await selectEnvironmentKey(found, host);
-  const first = mainCluster(here);
+  const toSetting = (value: string): SettingValue => ({ value, origin });
+  const toOwnSetting = (value: string | undefined) => (value === undefined ? undefined : toSetting(value));
+  const { access: localEmulator, key, unused } = await selectEnvironmentKey(found, host);
+  const first = getMainCluster(localEmulator);
   return {
     chosenBy: origin,
-    router: own(here.routerUrl),
-    contracts: own(first?.url ?? here.routerUrl),
-    clientId: key ? readVariable(host, "SVC_CLIENT_ID") : known(first?.clientId),
-    clientSecret: key ? readVariable(host, "SVC_CLIENT_SECRET") : known(first?.clientSecret),
-    clusterKeys: Object.fromEntries(here.clusters.map(({ id, clusterKey }) => [id, own(clusterKey)])),
+    router: toSetting(localEmulator.routerUrl),
+    contracts: toSetting(first?.url ?? localEmulator.routerUrl),
+    clientId: key ? readVariable(host, "SVC_CLIENT_ID") : toOwnSetting(first?.clientId),
+    clientSecret: key ? readVariable(host, "SVC_CLIENT_SECRET") : toOwnSetting(first?.clientSecret),
+    clusterKeys: Object.fromEntries(localEmulator.clusters.map(({ id, clusterKey }) => [id, toSetting(clusterKey)])),
     clusterKey: undefined,
     basicAuth: undefined,
     token: undefined,
-    // A key of the environment is meant for deliveries, wherever they come from: it is sent nowhere.
-    hmacKey: webhookKeySetting(host) ?? known(first?.hmacKey),
-    controlToken: own(here.token),
+    // A signing key in the environment is for deliveries of any origin and is sent nowhere.
+    hmacKey: readWebhookKeySetting(host) ?? toOwnSetting(first?.hmacKey),
+    controlToken: toSetting(localEmulator.token),
     isEmulatorHere: true,
     unused,
   };
 }
 
-const addressesOf = (fromEnv: (name: string) => SettingValue | undefined) => {
+const readAddresses = (fromEnv: (name: string) => SettingValue | undefined) => {
   const base = fromEnv("SVC_BASE_URL");
   return { router: fromEnv("SVC_ROUTER_URL") ?? base, contracts: fromEnv("SVC_CONTRACTS_URL") ?? base };
 };
 
-/** The token that outranks every sign-in. */
-export const tokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => readVariable(host, "SVC_TOKEN");
+/** Reads the token that takes precedence over every sign-in. */
+export const readTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => readVariable(host, "SVC_TOKEN");
 
-/** The token of an emulator's control plane, where no run file tells it. */
-export const controlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
+/** Reads the token of an emulator's control plane that has no run file. */
+export const readControlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_EMULATOR_TOKEN");
 
-/** A control plane of one that runs elsewhere, as the origin of its listener. */
+/** Converts the address of a remote control plane to the origin of its listener. */
 export interface ControlSettings {
   readonly url: SettingValue;
   readonly token: SettingValue | undefined;
 }
 
-/** The control plane that the environment names. */
+/** Reads the control plane of the environment. */
 export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSettings | undefined {
-  const url = checked(readVariable(host, "SVC_EMULATOR_URL"));
-  return url && { url: withoutPath(url), token: controlTokenSetting(host) };
+  const url = checkUrl(readVariable(host, "SVC_EMULATOR_URL"));
+  return url && { url: removePath(url), token: readControlTokenSetting(host) };
 }
 
 /**
- * The control plane that a profile names; undefined if it names none. The token of a profile goes nowhere else; where
- * it has none, as in a pipeline, it is that of the environment.
+ * Resolves the control plane of a profile. Returns undefined if it has none. Its token goes nowhere else; without one,
+ * as in a pipeline, the environment provides it.
  */
-export async function readProfileEmulator({ globals, host }: Surroundings): Promise<ControlSettings | undefined> {
-  const chosen = await chosenProfile({ globals, host });
-  const given = chosen && profileValues(chosen, host);
-  const url = checked(given?.("emulator_url"));
-  return url && { url: withoutPath(url), token: given?.("emulator_token") ?? controlTokenSetting(host) };
+export async function readProfileEmulator({ globals, host }: SettingsContext): Promise<ControlSettings | undefined> {
+  const chosen = await resolveProfile({ globals, host });
+  const given = chosen && createProfileReader(chosen, host);
+  const url = checkUrl(given?.("emulator_url"));
+  return url && { url: removePath(url), token: given?.("emulator_token") ?? readControlTokenSetting(host) };
 }
 
-/** Public half of the API key of a profile that names an emulator: which of its workspaces is meant. */
-export async function readProfileKey(surroundings: Surroundings): Promise<string | undefined> {
-  const chosen = await chosenProfile(surroundings);
+/** Public half of the API key in a profile that names an emulator. It selects the workspace. */
+export async function readProfileKey(surroundings: SettingsContext): Promise<string | undefined> {
+  const chosen = await resolveProfile(surroundings);
   return chosen?.profile.emulator_url === undefined ? undefined : chosen.profile.client_id;
 }
 
 /**
- * The emulator that is used without a state on the command line: that of --profile outranks the environment, and that
- * of SVC_PROFILE outranks the emulator of this folder, as everywhere. The current profile comes after that.
+ * Resolves the emulator without a state on the command line: that of --profile precedes the environment, and that of
+ * SVC_PROFILE precedes the emulator of this folder, as for other settings. The current profile comes last.
  */
-export async function emulatorSetting(
-  surroundings: Surroundings,
-  isHere: () => Promise<boolean>,
+export async function resolveEmulatorSetting(
+  surroundings: SettingsContext,
+  isLocalRunning: () => Promise<boolean>,
 ): Promise<ControlSettings | undefined> {
   const { globals, host } = surroundings;
   const named = globals.profile === undefined ? undefined : await readProfileEmulator(surroundings);
   const first = named ?? readEnvironmentEmulator(host);
   if (first) return first;
-  if (readVariable(host, "SVC_PROFILE") === undefined && (await isHere())) return undefined;
+  if (readVariable(host, "SVC_PROFILE") === undefined && (await isLocalRunning())) return undefined;
   return readProfileEmulator(surroundings);
 }
 
-const withoutPath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
+const removePath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
 
-/** The key that signs and verifies webhooks, in whatever form it was printed. */
-export const webhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
+/** Reads the key that signs and verifies webhooks, in any printed format. */
+export const readWebhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
 
-/** The OAuth client that signs in: the environment comes before the profile, however that was chosen. */
-export async function oauthClientSetting({ globals, host }: Surroundings): Promise<SettingValue | undefined> {
+/** Resolves the OAuth client for signing in. The environment precedes the profile, however the profile was selected. */
+export async function resolveOAuthClientSetting({ globals, host }: SettingsContext): Promise<SettingValue | undefined> {
   const given = readVariable(host, "SVC_OAUTH_CLIENT_ID");
   if (given) return given;
-  const chosen = await chosenProfile({ globals, host });
-  return chosen && profileValues(chosen, host)("oauth_client_id");
+  const chosen = await resolveProfile({ globals, host });
+  return chosen && createProfileReader(chosen, host)("oauth_client_id");
 }
 
-/** The profile that is meant, with what names it. */
-export const profileSetting = async (surroundings: Surroundings): Promise<SettingValue | undefined> =>
-  (await chosenProfile(surroundings))?.name;
+/** Resolves the selected profile and what selects it. */
+export const resolveProfileSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>
+  (await resolveProfile(surroundings))?.name;
 
-/** The profile's name on the command line or in the environment, whether it exists or not. */
-export const readProfileName = ({ globals, host }: Surroundings): SettingValue | undefined =>
+/** The profile's name from the command line or the environment, even if it does not exist. */
+export const readProfileName = ({ globals, host }: SettingsContext): SettingValue | undefined =>
   globals.profile === undefined ? readVariable(host, "SVC_PROFILE") : { value: globals.profile, origin: "--profile" };
 
 interface ChosenProfile {
-  /** With the flag, the variable or the file that names it. */
+  /** With the flag, the variable or the file that selects it. */
   readonly name: SettingValue;
   readonly profile: Profile;
 }
 
-async function chosenProfile(surroundings: Surroundings): Promise<ChosenProfile | undefined> {
+async function resolveProfile(surroundings: SettingsContext): Promise<ChosenProfile | undefined> {
   const { env } = surroundings.host;
   const { current, profiles } = await readProfiles(env);
   const name =
     readProfileName(surroundings) ??
-    (current === undefined ? undefined : { value: current, origin: profilesPath(env) });
+    (current === undefined ? undefined : { value: current, origin: getProfilesPath(env) });
   if (name === undefined) return undefined;
   const profile = Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined;
   if (profile) return { name, profile };
   const known = Object.keys(profiles);
   throw new UsageError(`Profile "${name.value}" not found.`, {
-    hint: known.length > 0 ? formatSuggestion(name.value, known) : `Profiles are stored in ${profilesPath(env)}.`,
+    hint: known.length > 0 ? formatSuggestion(name.value, known) : `Profiles are stored in ${getProfilesPath(env)}.`,
   });
 }
 
-const checked = (found: SettingValue | undefined): SettingValue | undefined =>
+const checkUrl = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: parseBaseUrlFlag(found.value, found.origin) };
 
-const sourceOf = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
-  `profile ${name.value} in ${profilesPath(env)}`;
+const describeSource = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
+  `profile ${name.value} in ${getProfilesPath(env)}`;
 
 type TextKey = Exclude<keyof Profile, "cluster_keys">;
 
-const profileValues = (chosen: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
+const createProfileReader = (chosen: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
   const value = chosen.profile[key];
-  return value ? { value, origin: sourceOf(chosen, host) } : undefined;
+  return value ? { value, origin: describeSource(chosen, host) } : undefined;
 };
 
-const keysOfProfile = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<string, SettingValue> =>
+const readProfileKeys = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<string, SettingValue> =>
   Object.fromEntries(
     Object.entries(chosen.profile.cluster_keys ?? {}).map(([id, value]) => [
       id,
-      { value, origin: sourceOf(chosen, host) },
+      { value, origin: describeSource(chosen, host) },
     ]),
   );
 
-function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue> {
+function readEnvironmentKeys(host: Pick<Host, "env">): Record<string, SettingValue> {
   const text = readVariable(host, "SVC_CLUSTERS");
   if (!text) return {};
   const entries = tryParseJson(text.value);
@@ -253,7 +253,7 @@ function keysOfEnvironment(host: Pick<Host, "env">): Record<string, SettingValue
   return Object.fromEntries(keys);
 }
 
-function basicOf(text: SettingValue | undefined): ServiceSettings["basicAuth"] {
+function parseBasicAuth(text: SettingValue | undefined): ServiceSettings["basicAuth"] {
   const colon = text?.value.indexOf(":") ?? -1;
   if (!text || colon < 1) return undefined;
   return {

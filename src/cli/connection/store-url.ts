@@ -10,19 +10,19 @@ interface StoreFlags {
   readonly ephemeral?: boolean | undefined;
 }
 
-/** The variable that may name a store with its password. */
+/** The variable that may contain a store URL with its password. */
 const variable = "SVC_STORE";
 const schemaVariable = "SVC_STORE_SCHEMA";
 
-/** Whether the state is meant to be in a database: --store says so, or the environment where no flag says otherwise. */
+/** Whether the state is in a database, by --store or else by the environment. */
 export const isStoreSelected = (
   { store, file, ephemeral }: StoreFlags,
   { env }: Pick<Host, "env">,
 ): string | undefined => store ?? (file === undefined && !ephemeral ? env[variable] || undefined : undefined);
 
 /**
- * The store that is meant, with its password wherever that is stored; undefined for a state in a file or in memory.
- * Throws UsageError, which does not say what the URL holds.
+ * Resolves the store with its password. Returns undefined for a state in a file or in memory. Throws UsageError without
+ * printing the URL.
  */
 export function resolveStore(
   flags: StoreFlags,
@@ -37,7 +37,7 @@ export function resolveStore(
   if (!isSchemaName(schema))
     throw new UsageError(`${schemaVariable} must be lower-case letters, digits and underscores, got "${schema}"`);
   const origin = flags.store === undefined ? variable : "--store";
-  const parsed = parsedUrl(store, origin);
+  const parsed = parseUrl(store, origin);
   if (flags.store !== undefined && parsed.password !== undefined) {
     throw new UsageError(
       "--store must not contain a password, because other users can read the arguments of a process.",
@@ -46,19 +46,20 @@ export function resolveStore(
       },
     );
   }
-  const password = parsed.password ?? ownPassword(parsed, host) ?? (host.env.PGPASSWORD || passwordIn(parsed, host));
+  const password =
+    parsed.password ?? readUrlPassword(parsed, host) ?? (host.env.PGPASSWORD || findPassword(parsed, host));
   return { store: password === undefined ? store : withPassword(store, parsed, password), schema };
 }
 
-/** Password of the URL in the environment, if it leads to the same database as the same user. */
-function ownPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
+/** Returns the password of the URL in the environment if both URLs name the same database and user. */
+function readUrlPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
   if (!env[variable]) return undefined;
-  const { password, ...own } = parsedUrl(env[variable], variable);
+  const { password, ...own } = parseUrl(env[variable], variable);
   const isSame = (["host", "port", "user", "database"] as const).every((part) => own[part] === wanted[part]);
   return isSame ? password : undefined;
 }
 
-function parsedUrl(store: string, origin: string): PostgresUrl {
+function parseUrl(store: string, origin: string): PostgresUrl {
   try {
     return parsePostgresUrl(store);
   } catch (cause) {
@@ -66,14 +67,14 @@ function parsedUrl(store: string, origin: string): PostgresUrl {
   }
 }
 
-/** For this process alone: it is never shown, and handed to no other. */
+/** The password is used only in this process. It is never shown or forwarded. */
 function withPassword(store: string, { user }: PostgresUrl, password: string): string {
   const [, scheme = "", rest = ""] = /^(postgres(?:ql)?:\/\/)(?:[^/?#@]*@)?(.*)$/s.exec(store) ?? [];
   return `${scheme}${encodeURIComponent(user ?? "")}:${encodeURIComponent(password)}@${rest}`;
 }
 
-/** As libpq finds it: the first line that fits, of a file that other users cannot read. */
-function passwordIn({ host: server, port, user, database }: PostgresUrl, { env }: Host): string | undefined {
+/** As in libpq: the first matching line of a file that other users cannot read. */
+function findPassword({ host: server, port, user, database }: PostgresUrl, { env }: Host): string | undefined {
   const path = env.PGPASSFILE || (env.HOME ? join(env.HOME, ".pgpass") : undefined);
   if (path === undefined) return undefined;
   const found = statSync(path, { throwIfNoEntry: false });
@@ -82,15 +83,15 @@ function passwordIn({ host: server, port, user, database }: PostgresUrl, { env }
   const wanted = [server.startsWith("/") ? ["localhost", server] : [server], [String(port)], [database ?? as], [as]];
   for (const line of readFileSync(path, "utf8").split(/\r?\n/)) {
     if (line.startsWith("#")) continue;
-    const fields = fieldsIn(line);
+    const fields = splitFields(line);
     const fits = wanted.every((values, i) => fields[i] === "*" || values.includes(fields[i] ?? ""));
     if (fits && fields[4]) return fields[4];
   }
   return undefined;
 }
 
-/** The parts of a line between colons; a backslash takes the next letter as it is. */
-function fieldsIn(line: string): string[] {
+/** Splits a line at colons. A backslash escapes the next character. */
+function splitFields(line: string): string[] {
   const fields = [""];
   for (let at = 0; at < line.length; at += 1) {
     const letter = line[at]!;

@@ -10,25 +10,30 @@ import { noteUnused } from "./emulator/emulator-variables.ts";
 import { createNoEmulatorError } from "./emulator/listening-emulator.ts";
 import {
   findNearestState,
-  noteOnce,
   noteStateAbove,
+  printNoteOnce,
   readRunFile,
   resolveRunFile,
-  stateFile,
+  resolveStateFile,
 } from "./emulator/run-file.ts";
 import { readProfiles } from "./profiles/profile.ts";
-import { controlTokenSetting, emulatorSetting, readEnvironmentEmulator, serviceSettings } from "./resolve-settings.ts";
+import {
+  readControlTokenSetting,
+  readEnvironmentEmulator,
+  resolveEmulatorSetting,
+  resolveServiceSettings,
+} from "./resolve-settings.ts";
 
 /**
- * Addresses of the services, and the credentials for them. Exit 2 if none is configured; an emulator that only this
- * folder names is reported.
+ * Resolves the addresses of the services and their credentials. Fails with exit code 2 if none is configured. Reports
+ * an emulator that was selected by this folder alone.
  */
-export async function serviceTarget(globals: Globals, host: Host, output: Output): Promise<ServiceTarget> {
-  const found = await serviceSettings({ globals, host });
+export async function resolveServiceTarget(globals: Globals, host: Host, output: Output): Promise<ServiceTarget> {
+  const found = await resolveServiceSettings({ globals, host });
   if (found.isEmulatorHere) {
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
     const other = current === undefined ? "" : `, not profile ${current} (to use it: --profile ${current})`;
-    await noteOnce(output, `Using ${found.chosenBy} (${found.router?.value})`, other);
+    await printNoteOnce(output, `Using ${found.chosenBy} (${found.router?.value})`, other);
     await noteUnused(found.unused, output);
   }
   if (found.chosenBy === undefined) {
@@ -60,25 +65,25 @@ export async function serviceTarget(globals: Globals, host: Host, output: Output
 }
 
 /**
- * The control plane of a running emulator: by its state file, the environment, or the run file in this folder. Says so
- * where the command is not one of the emulator's own.
+ * Resolves the control plane of a running emulator by its state file, the environment, or the run file in this folder.
+ * Reports it unless the command belongs to the emulator.
  */
-export async function controlTarget(
+export async function resolveControlTarget(
   globals: Globals,
   host: Host,
   file: string | undefined,
   output: Output,
   isOwn: boolean,
 ): Promise<ServiceTarget> {
-  const controlToken = controlTokenSetting(host)?.value;
+  const controlToken = readControlTokenSetting(host)?.value;
   if (globals.baseUrl !== undefined) {
     return { baseUrls: { emulator: globals.baseUrl }, origin: "--base-url", credentials: { controlToken } };
   }
-  const state = stateFile(host, file);
+  const state = resolveStateFile(host, file);
   const path = await resolveRunFile(state);
   const running = await readRunFile(path);
   const isHere = async () => running !== undefined;
-  const named = file === undefined ? await emulatorSetting({ globals, host }, isHere) : undefined;
+  const named = file === undefined ? await resolveEmulatorSetting({ globals, host }, isHere) : undefined;
   if (named) {
     const { value: url, origin } = named.url;
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: named.token?.value } };
@@ -86,39 +91,39 @@ export async function controlTarget(
   if (!running) throw await createNoEmulatorError(state, path);
   if (!(await isSameEmulator(running, { mayBeStarting: true }))) {
     if (await isProcessAlive(running.pid)) throw await createNoEmulatorError(state, path);
-    const isKept = existsSync(state);
+    const hasState = existsSync(state);
     throw new CommandFailedError(
       "not-found",
       "no_emulator",
       `The emulator was killed, or its machine went down (state: ${state}).`,
       {
-        hint: isKept ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
+        hint: hasState ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
         next: ["emulator", "start", ...(file === undefined ? [] : ["--file", file])],
       },
     );
   }
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await noteStateAbove(host, output, state, file);
-  else await noteOnce(output, `Using the emulator with the state ${relative(host.cwd, state)} (${routerUrl})`);
+  else await printNoteOnce(output, `Using the emulator with the state ${relative(host.cwd, state)} (${routerUrl})`);
   return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
 }
 
-/** Whether the router that is asked is an emulator with a control plane that may be asked, too. */
+/** Whether the router belongs to an emulator with an accessible control plane. */
 export async function isEmulator(context: Context, file?: string): Promise<boolean> {
   const { globals, host } = context;
   if (globals.emulator) return true;
-  // The token of an emulator must not be sent to an address that is not known to be its own.
+  // The token of an emulator must not be sent to an unrelated address.
   if (globals.baseUrl !== undefined)
-    return originOf(readEnvironmentEmulator(host)?.url.value) === originOf(globals.baseUrl);
+    return getOrigin(readEnvironmentEmulator(host)?.url.value) === getOrigin(globals.baseUrl);
   const { router } = (await context.target("router")).baseUrls;
   try {
     const { baseUrls, credentials } = await context.target("emulator", file);
-    return credentials.controlToken !== undefined && originOf(baseUrls.emulator) === originOf(router);
+    return credentials.controlToken !== undefined && getOrigin(baseUrls.emulator) === getOrigin(router);
   } catch (error) {
     if (error instanceof CommandFailedError && file === undefined) return false;
     throw error;
   }
 }
 
-const originOf = (url: string | undefined): string | undefined =>
+const getOrigin = (url: string | undefined): string | undefined =>
   url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;

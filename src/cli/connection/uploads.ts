@@ -9,7 +9,7 @@ import type { Context } from "../command.ts";
 import { readInput, requireFile } from "../parse/body.ts";
 import { CommandFailedError, PartialFailureError, UsageError } from "../process/failure.ts";
 
-/** An upload that is done. */
+/** A completed upload. */
 export interface UploadedFile {
   readonly file_id: string;
   readonly filename: string;
@@ -18,7 +18,7 @@ export interface UploadedFile {
   readonly content_type: string;
 }
 
-/** One call initializes at most this many (DECISIONS.md, C6). */
+/** Maximum number of files in one request (DECISIONS.md, C6). */
 const filesPerCall = 50;
 
 interface Candidate {
@@ -26,36 +26,36 @@ interface Candidate {
   readonly filename: string;
   readonly bytes: number;
   readonly contentType: string;
-  /** The bytes, from the beginning, for each attempt. */
+  /** Yields the bytes from the beginning for each attempt. */
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** Throws if what was read may be a mixture. */
+  /** Throws if the file changed while it was read. */
   readonly checkUnchanged: () => Promise<void>;
 }
 
 interface CandidateOptions {
   readonly contentType?: string | undefined;
   readonly filename?: string | undefined;
-  /** Whether `-` is standard input. */
-  readonly takesInput?: boolean;
+  /** Whether the file is standard input, `-`. */
+  readonly acceptsStdin?: boolean;
 }
 
-/** Looks at every file before the first call. Throws UsageError for what cannot be uploaded. */
+/** Checks every file before the first request. Throws UsageError for files that cannot be uploaded. */
 export async function findUploadCandidates(
   context: Context,
   paths: readonly string[],
   flag: string,
-  { contentType, filename, takesInput = false }: CandidateOptions = {},
+  { contentType, filename, acceptsStdin = false }: CandidateOptions = {},
 ): Promise<Candidate[]> {
   const found: Candidate[] = [];
   const { lookup } = await import("./media-types.ts");
   for (const path of paths) {
-    if (path === "-" && !takesInput) throw new UsageError(`${flag} must be a file, got "-"`);
+    if (path === "-" && !acceptsStdin) throw new UsageError(`${flag} must be a file, got "-"`);
     const name = filename ?? (path === "-" ? "stdin" : basename(path));
     found.push({
       path,
       filename: name,
       contentType: contentType ?? (lookup(name) || "application/octet-stream"),
-      ...(path === "-" ? await heldInput(context, flag) : await fileContent(context, path, flag)),
+      ...(path === "-" ? await bufferInput(context, flag) : await openFile(context, path, flag)),
     });
   }
   return found;
@@ -64,15 +64,15 @@ export async function findUploadCandidates(
 type Content = Pick<Candidate, "bytes" | "open" | "checkUnchanged">;
 
 /** A signed URL accepts no body of unknown length, so a pipe is read first. */
-async function heldInput({ host }: Context, flag: string): Promise<Content> {
+async function bufferInput({ host }: Context, flag: string): Promise<Content> {
   const content = await readInput(host, "-", flag);
   return { bytes: content.length, open: () => Readable.from([content]), checkUnchanged: async () => {} };
 }
 
-async function fileContent({ host }: Context, path: string, flag: string): Promise<Content> {
+async function openFile({ host }: Context, path: string, flag: string): Promise<Content> {
   const absolute = await requireFile(host, path, flag);
   const { size, mtimeMs } = await stat(absolute);
-  const changed = () =>
+  const createFileChangedError = () =>
     new CommandFailedError("failed", "file_changed", `${path} changed while it was uploaded.`, {
       hint: "Upload it again when no program writes to it.",
     });
@@ -82,34 +82,34 @@ async function fileContent({ host }: Context, path: string, flag: string): Promi
       let sent = 0;
       for await (const chunk of createReadStream(absolute) as AsyncIterable<Uint8Array>) {
         sent += chunk.length;
-        if (sent > size) throw changed();
+        if (sent > size) throw createFileChangedError();
         yield chunk;
       }
-      if (sent < size) throw changed();
+      if (sent < size) throw createFileChangedError();
     },
     async checkUnchanged() {
       const now = await stat(absolute);
-      if (now.size !== size || now.mtimeMs !== mtimeMs) throw changed();
+      if (now.size !== size || now.mtimeMs !== mtimeMs) throw createFileChangedError();
     },
   };
 }
 
-/** Data of uploads for the report of a later failure. */
+/** Completed uploads for the report of a later failure. */
 export const describeCompletedUploads = (done: readonly UploadedFile[]): string[] =>
   done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 
-/** Initializes, then PUTs the bytes of each file to its signed URL, streaming. In the order given. */
+/** Initializes the uploads, then streams each file to its signed URL by PUT, in the given order. */
 export async function upload(context: Context, files: readonly Candidate[]): Promise<UploadedFile[]> {
   const done: UploadedFile[] = [];
   try {
-    for await (const one of uploads(context, files)) done.push(one);
+    for await (const one of uploadEach(context, files)) done.push(one);
     return done;
   } catch (error) {
     throw done.length === 0 ? error : new PartialFailureError(error, describeCompletedUploads(done));
   }
 }
 
-async function* uploads(context: Context, files: readonly Candidate[]): AsyncGenerator<UploadedFile> {
+async function* uploadEach(context: Context, files: readonly Candidate[]): AsyncGenerator<UploadedFile> {
   const [{ initializeUploads }, { putObject }] = await Promise.all([
     import("../../api/contracts/files.ts"),
     import("../../api/storage.ts"),
@@ -119,9 +119,9 @@ async function* uploads(context: Context, files: readonly Candidate[]): AsyncGen
   const initialize = async (part: readonly Candidate[]) => {
     const named = part.map(({ filename, contentType }) => ({ filename, content_type: contentType }));
     const { files: slots } = await client.call(initializeUploads, { body: { files: named } }, { signal });
-    return slotsByFile(part, slots);
+    return matchSlots(part, slots);
   };
-  const put = async ({ open, bytes, contentType }: Candidate, url: string) => {
+  const putFile = async ({ open, bytes, contentType }: Candidate, url: string) => {
     const body = bytes === 0 ? new Uint8Array() : open;
     await client.send(CheckedCall.check(putObject, { body }), { url, contentType, contentLength: bytes, signal });
   };
@@ -131,11 +131,11 @@ async function* uploads(context: Context, files: readonly Candidate[]): AsyncGen
     for (const file of part) {
       let slot = slots.get(file)!;
       try {
-        await put(file, slot.upload_url);
+        await putFile(file, slot.upload_url);
       } catch (error) {
         if (!isExpired(error)) throw error;
         slot = (await initialize([file])).get(file)!;
-        await put(file, slot.upload_url);
+        await putFile(file, slot.upload_url);
       }
       await file.checkUnchanged();
       const { path, bytes, contentType } = file;
@@ -151,10 +151,10 @@ interface Slot {
 }
 
 /**
- * The signed URL of each file, by its name; of equal names in their order. A name that the service has cleaned is that of
- * the first file whose own name was not answered.
+ * Matches signed URLs to files by name, and files with equal names by order. A name that the service has changed goes
+ * to the first file whose own name is missing.
  */
-function slotsByFile(files: readonly Candidate[], slots: readonly Slot[]): ReadonlyMap<Candidate, Slot> {
+function matchSlots(files: readonly Candidate[], slots: readonly Slot[]): ReadonlyMap<Candidate, Slot> {
   const left = [...slots];
   const found = new Map<Candidate, Slot>();
   for (const file of files) {
@@ -175,7 +175,7 @@ function slotsByFile(files: readonly Candidate[], slots: readonly Slot[]): Reado
   );
 }
 
-/** Storages reject an expired URL by 403 or 400, and say so in words alone. */
+/** Storage services reject an expired URL by 403 or 400, with only a message as the reason. */
 const isExpired = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.status === 403 || error.status === 400) &&

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import { runAfterDelay } from "../../base/clock.ts";
 
-/** One received POST, its body as raw bytes. */
+/** A received POST with its raw body. */
 export interface ReceivedPost {
   readonly method: string;
   readonly path: string;
@@ -10,10 +10,10 @@ export interface ReceivedPost {
   readonly body: Buffer;
 }
 
-/** A small HTTP receiver for webhooks on this machine. */
+/** A small local HTTP receiver for webhooks. */
 export interface Receiver {
   readonly url: string;
-  /** Everything received so far, oldest first; empty when `answer` is given. */
+  /** All received requests, oldest first. Empty if `respond` is given. */
   readonly received: readonly ReceivedPost[];
   close(): Promise<void>;
 }
@@ -26,36 +26,33 @@ export interface ReceiverResponse {
 }
 
 export interface ReceiverOptions {
-  /** 0: any free port. */
+  /** 0 selects a free port. */
   readonly port?: number;
   /** The response to every request. */
   readonly status?: number;
-  /** Called with a request whose body is too large, which is answered 413 and not read on. */
+  /** Called with a request whose body is too large. It is answered 413 and not read further. */
   readonly onTooLarge?: (limitBytes: number) => void;
-  /** Decides each response; nothing is stored then. */
-  readonly answer?: (received: ReceivedPost) => Promise<ReceiverResponse>;
+  /** Determines each response. Nothing is stored then. */
+  readonly respond?: (received: ReceivedPost) => Promise<ReceiverResponse>;
 }
 
-/** A delivery is a few kilobytes; more is not a webhook. */
+/** A delivery has a few kilobytes. A larger body is not a webhook. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/**
- * How long a rejected sender may take to read the reason: a connection that ends with unread bytes takes the response
- * with it.
- */
+/** Time for a rejected sender to read the response, because closing with unread bytes discards it. */
 const lingerMs = 2_000;
 
-/** For a whole request: one that drips is not a delivery. */
+/** Limit of a whole request, against slow senders. */
 const requestTimeoutMs = 30_000;
 
-/** Bounds the memory of concurrent requests, too; the service sends far fewer at a time. */
+/** Bounds the memory of concurrent requests. The service sends far fewer at a time. */
 const maxConnections = 256;
 
-/** Listens on loopback. Rejects with the system's error where the port is taken. */
+/** Listens on loopback. Rejects with the system's error if the port is in use. */
 export async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
-  const { port = 0, status = 200, answer, onTooLarge } = options;
+  const { port = 0, status = 200, respond, onTooLarge } = options;
   const received: ReceivedPost[] = [];
-  const answering = new Set<Promise<void>>();
+  const pendingResponses = new Set<Promise<void>>();
   const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -73,15 +70,15 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
       if (size > maxBodyBytes) return;
       const { method = "", url = "/", headers } = request;
       const one = { method, path: url, headers, body: Buffer.concat(chunks) };
-      if (!answer) {
+      if (!respond) {
         received.push(one);
-        return void reply(response, { status, body: status < 300 ? "ok" : "no" });
+        return void sendReply(response, { status, body: status < 300 ? "ok" : "no" });
       }
-      const replied = answer(one)
+      const replied = respond(one)
         .catch((): ReceiverResponse => ({ status: 500 }))
-        .then((given) => reply(response, given))
-        .finally(() => answering.delete(replied));
-      answering.add(replied);
+        .then((given) => sendReply(response, given))
+        .finally(() => pendingResponses.delete(replied));
+      pendingResponses.add(replied);
     });
   });
   server.maxConnections = maxConnections;
@@ -93,8 +90,8 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     async close() {
-      // The sender should not take a pending response for a failure.
-      await Promise.all(answering);
+      // The sender must not treat a pending response as a failure.
+      await Promise.all(pendingResponses);
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
@@ -103,8 +100,8 @@ export async function openReceiver(options: ReceiverOptions = {}): Promise<Recei
   };
 }
 
-/** Resolves when the response is sent, or its connection has ended. */
-function reply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverResponse) {
+/** Resolves when the response is sent or its connection has ended. */
+function sendReply(response: ServerResponse, { status, body = "", contentType = "text/plain" }: ReceiverResponse) {
   return new Promise<void>((done) => {
     response.once("close", done).once("finish", done);
     response.writeHead(status, { "content-type": contentType }).end(body);

@@ -1,9 +1,9 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { type DescribedCommand, underlyingOperationOf } from "../parse/declaration.ts";
+import { type DescribedCommand, getUnderlyingOperation } from "../parse/declaration.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { quoteShellWord } from "../process/shell-words.ts";
 
-/** Directives that the scripts of the shells understand; the numbers are those of cobra, which they all follow. */
+/** Directives of the shell scripts, with the numbers of cobra, which all of them use. */
 const directives = { anything: 0, noSpace: 2, noFiles: 4 } as const;
 
 interface Candidate {
@@ -11,14 +11,14 @@ interface Candidate {
   readonly about: string;
 }
 
-/** The command tree as completion needs it: nothing of it is loaded but what the words name. */
+/** The command tree for completion, which loads only what the words need. */
 export interface CompletionTree {
   readonly groups: readonly Candidate[];
-  readonly declarations: (group: string) => Promise<readonly DescribedCommand[]>;
+  readonly loadDeclarations: (group: string) => Promise<readonly DescribedCommand[]>;
   /** Names of profiles, for --profile. */
-  readonly profiles: () => Promise<readonly string[]>;
+  readonly listProfiles: () => Promise<readonly string[]>;
   /** Names of snapshots of the state that this folder has. */
-  readonly snapshots: () => Promise<readonly string[]>;
+  readonly listSnapshots: () => Promise<readonly string[]>;
 }
 
 interface Answer {
@@ -26,82 +26,87 @@ interface Answer {
   readonly directive: number;
 }
 
-const names = (values: readonly string[], about = ""): Candidate[] => values.map((value) => ({ value, about }));
-const only = (candidates: readonly Candidate[]): Answer => ({ candidates, directive: directives.noFiles });
+const toCandidates = (values: readonly string[], about = ""): Candidate[] => values.map((value) => ({ value, about }));
+const offerOnly = (candidates: readonly Candidate[]): Answer => ({ candidates, directive: directives.noFiles });
 const files: Answer = { candidates: [], directive: directives.anything };
 
-/** Candidates at the cursor: `words` follow `svc`, the last one is being typed and may be empty. */
+/** Finds the candidates at the cursor. `words` follow `svc`; the last one is being typed and may be empty. */
 export async function findCompletions(words: readonly string[], tree: CompletionTree): Promise<string> {
   const typed = words.at(-1) ?? "";
-  const { candidates, directive } = await candidatesFor(words.slice(0, -1), typed, tree);
+  const { candidates, directive } = await findCandidates(words.slice(0, -1), typed, tree);
   const value = typed.startsWith("--") && typed.includes("=") ? typed.slice(typed.indexOf("=") + 1) : typed;
-  // Shells insert them as they are: the name of a snapshot that came with a folder must not be a command.
+  // Shells insert candidates literally, so the name of a snapshot from elsewhere must not be a command.
   const fitting = candidates.filter((one) => one.value.startsWith(value) && quoteShellWord(one.value) === one.value);
   return [
-    ...fitting.map(({ value, about }) => (about ? `${value}\t${oneLine(about)}` : value)),
+    ...fitting.map(({ value, about }) => (about ? `${value}\t${toOneLine(about)}` : value)),
     `:${directive}`,
     "",
   ].join("\n");
 }
 
-const oneLine = (text: string): string => text.replace(/\s+/g, " ").slice(0, 120);
+const toOneLine = (text: string): string => text.replace(/\s+/g, " ").slice(0, 120);
 
-async function candidatesFor(before: readonly string[], typed: string, tree: CompletionTree): Promise<Answer> {
+async function findCandidates(before: readonly string[], typed: string, tree: CompletionTree): Promise<Answer> {
   if (before.includes("--")) return files;
-  const group = bareWords(before, [])[0];
+  const group = getBareWords(before, [])[0];
   if (group === undefined) {
     if (!typed.startsWith("-"))
-      return valueAwaited(before, []) ? valuesOf(valueAwaited(before, [])!, typed, undefined, tree) : only(tree.groups);
-    return flagOrValue(typed, undefined, before, tree);
+      return findAwaitedValue(before, [])
+        ? listValues(findAwaitedValue(before, [])!, typed, undefined, tree)
+        : offerOnly(tree.groups);
+    return completeFlagOrValue(typed, undefined, before, tree);
   }
-  const declarations = await tree.declarations(group);
-  const bare = bareWords(
+  const declarations = await tree.loadDeclarations(group);
+  const bare = getBareWords(
     before,
     declarations.flatMap(({ flags }) => flags),
   );
-  const command = deepest(declarations, bare);
-  const awaited = valueAwaited(before, command?.flags ?? []);
-  if (awaited) return valuesOf(awaited, typed, command, tree);
-  if (typed.startsWith("-")) return flagOrValue(typed, command, before, tree);
-  const next = nextWords(declarations, bare);
-  if (next.length > 0) return only(next);
-  return command ? positional(command, bare.length - command.words.length, typed, tree) : only([]);
+  const command = findDeepest(declarations, bare);
+  const awaited = findAwaitedValue(before, command?.flags ?? []);
+  if (awaited) return listValues(awaited, typed, command, tree);
+  if (typed.startsWith("-")) return completeFlagOrValue(typed, command, before, tree);
+  const next = listNextWords(declarations, bare);
+  if (next.length > 0) return offerOnly(next);
+  return command ? completePositional(command, bare.length - command.words.length, typed, tree) : offerOnly([]);
 }
 
-/** The words that are neither flags nor values of flags. */
-function bareWords(words: readonly string[], flags: readonly FlagSpec[]): string[] {
+/** Returns the words that are neither flags nor values of flags. */
+function getBareWords(words: readonly string[], flags: readonly FlagSpec[]): string[] {
   const bare: string[] = [];
   for (let i = 0; i < words.length; i += 1) {
     const word = words[i]!;
     if (!word.startsWith("-") || word === "-") bare.push(word);
-    else if (!word.includes("=") && takesValue(flagNamed(word, flags))) i += 1;
+    else if (!word.includes("=") && takesValue(findFlag(word, flags))) i += 1;
   }
   return bare;
 }
 
-const flagNamed = (word: string, flags: readonly FlagSpec[]): FlagSpec | undefined =>
+const findFlag = (word: string, flags: readonly FlagSpec[]): FlagSpec | undefined =>
   [...flags, ...globalFlags].find(({ flag, short }) => word === `--${flag}` || (short && word === `-${short}`));
 
 const takesValue = (spec: FlagSpec | undefined): boolean =>
   spec !== undefined && spec.type !== "switch" && spec.type !== "boolean" && !spec.optionalValue;
 
-/** The flag that the word before the cursor names, when it waits for its value. */
-function valueAwaited(before: readonly string[], flags: readonly FlagSpec[]): FlagSpec | undefined {
+/** Finds the flag before the cursor that expects a value. */
+function findAwaitedValue(before: readonly string[], flags: readonly FlagSpec[]): FlagSpec | undefined {
   const last = before.at(-1);
   if (last === undefined || !last.startsWith("-") || last.includes("=")) return undefined;
-  const spec = flagNamed(last, flags);
+  const spec = findFlag(last, flags);
   return takesValue(spec) ? spec : undefined;
 }
 
-const begins = (words: readonly string[], start: readonly string[]): boolean =>
+const startsWith = (words: readonly string[], start: readonly string[]): boolean =>
   start.every((word, i) => words[i] === word);
 
-const deepest = (declarations: readonly DescribedCommand[], bare: readonly string[]): DescribedCommand | undefined =>
-  declarations.filter(({ words }) => begins(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
+const findDeepest = (
+  declarations: readonly DescribedCommand[],
+  bare: readonly string[],
+): DescribedCommand | undefined =>
+  declarations.filter(({ words }) => startsWith(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
 
-/** The words that may come next in the tree: `emulator clock` has `advance` below it. */
-function nextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
-  const below = declarations.filter(({ words }) => words.length > bare.length && begins(words, bare));
+/** Finds the next words in the tree: `emulator clock` has `advance` below it. */
+function listNextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
+  const below = declarations.filter(({ words }) => words.length > bare.length && startsWith(words, bare));
   const found = new Map<string, string>();
   for (const { words, summary } of below) {
     const word = words[bare.length]!;
@@ -111,7 +116,7 @@ function nextWords(declarations: readonly DescribedCommand[], bare: readonly str
   return [...found].map(([value, about]) => ({ value, about }));
 }
 
-async function flagOrValue(
+async function completeFlagOrValue(
   typed: string,
   command: DescribedCommand | undefined,
   before: readonly string[],
@@ -120,14 +125,14 @@ async function flagOrValue(
   const flags = [...(command?.flags ?? []), ...globalFlags];
   if (typed.includes("=")) {
     const name = typed.slice(0, typed.indexOf("="));
-    if (name === "--json") return fieldsOf(typed.slice(7), command);
-    const spec = flagNamed(name, command?.flags ?? []);
-    return spec ? valuesOf(spec, typed.slice(name.length + 1), command, tree) : only([]);
+    if (name === "--json") return completeFields(typed.slice(7), command);
+    const spec = findFlag(name, command?.flags ?? []);
+    return spec ? listValues(spec, typed.slice(name.length + 1), command, tree) : offerOnly([]);
   }
   const given = new Set(before);
-  const free = flags.filter(({ flag, repeatable }) => repeatable || !given.has(`--${flag}`));
-  return only([
-    ...free.flatMap(({ flag, type, description: about }) => [
+  const available = flags.filter(({ flag, repeatable }) => repeatable || !given.has(`--${flag}`));
+  return offerOnly([
+    ...available.flatMap(({ flag, type, description: about }) => [
       { value: `--${flag}`, about },
       ...(type === "boolean" ? [{ value: `--no-${flag}`, about }] : []),
     ]),
@@ -135,40 +140,40 @@ async function flagOrValue(
   ]);
 }
 
-async function valuesOf(
+async function listValues(
   spec: FlagSpec,
   typed: string,
   command: DescribedCommand | undefined,
   tree: CompletionTree,
 ): Promise<Answer> {
-  const offered = offeredBy(spec, typed);
+  const offered = listOffered(spec, typed);
   if (offered) return offered;
-  if (spec.flag === "profile") return only(names(await tree.profiles()));
+  if (spec.flag === "profile") return offerOnly(toCandidates(await tree.listProfiles()));
   if (spec.flag === "from" && isPath(spec.placeholder ?? "")) {
-    const candidates = names(await tree.snapshots());
+    const candidates = toCandidates(await tree.listSnapshots());
     return { candidates, directive: directives.anything };
   }
-  if (spec.flag === "fields") return fieldsOf(typed, command);
-  return isPath(spec.placeholder ?? "") ? files : only([]);
+  if (spec.flag === "fields") return completeFields(typed, command);
+  return isPath(spec.placeholder ?? "") ? files : offerOnly([]);
 }
 
-/** A declared list of words, in the case that is typed where it may be any. */
-function offeredBy({ choices, offered }: Pick<FlagSpec, "choices" | "offered">, typed: string): Answer | undefined {
+/** Returns a declared list of words, in the typed case if the case does not matter. */
+function listOffered({ choices, offered }: Pick<FlagSpec, "choices" | "offered">, typed: string): Answer | undefined {
   const isLower = choices === undefined && /[a-z]/.test(typed);
   const words = choices ?? offered?.map((word) => (isLower ? word.toLowerCase() : word));
-  return words && only(names(words));
+  return words && offerOnly(toCandidates(words));
 }
 
-/** Fields of the response, after those that are typed already: `id,st`. */
-function fieldsOf(typed: string, command: DescribedCommand | undefined): Answer {
-  const known = (command && underlyingOperationOf(command).fields) ?? [];
+/** Completes fields of the response after typed ones: `id,st`. */
+function completeFields(typed: string, command: DescribedCommand | undefined): Answer {
+  const known = (command && getUnderlyingOperation(command).fields) ?? [];
   const start = typed.slice(0, typed.lastIndexOf(",") + 1);
   const given = new Set(start.split(","));
   const values = known.filter((name) => !given.has(name)).map((name) => start + name);
-  return { candidates: names(values), directive: directives.noFiles | directives.noSpace };
+  return { candidates: toCandidates(values), directive: directives.noFiles | directives.noSpace };
 }
 
-async function positional(
+async function completePositional(
   command: DescribedCommand,
   index: number,
   typed: string,
@@ -176,15 +181,15 @@ async function positional(
 ): Promise<Answer> {
   const { positionals } = command;
   const spec = positionals[index] ?? (positionals.at(-1)?.variadic ? positionals.at(-1) : undefined);
-  if (!spec) return only([]);
-  const offered = offeredBy(spec, typed);
+  if (!spec) return offerOnly([]);
+  const offered = listOffered(spec, typed);
   if (offered) return offered;
-  if (spec.name === "profile") return only(names(await tree.profiles()));
-  if (namesSnapshot(command, index)) return only(names(await tree.snapshots()));
-  return isPath(spec.name) ? files : only([]);
+  if (spec.name === "profile") return offerOnly(toCandidates(await tree.listProfiles()));
+  if (namesSnapshot(command, index)) return offerOnly(toCandidates(await tree.listSnapshots()));
+  return isPath(spec.name) ? files : offerOnly([]);
 }
 
-/** Whether an existing snapshot is meant. */
+/** Whether the argument names an existing snapshot. */
 const namesSnapshot = ({ words }: DescribedCommand, index: number): boolean =>
   words[1] === "snapshot" && words[2] !== "save" && (index === 0 || words[2] === "diff");
 

@@ -5,59 +5,60 @@ import { locateCommand } from "../parse/argv.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { layOutPage } from "./layout.ts";
-import { buildHelpPage, everyCommandPage, findUnknownWords, rootPage } from "./pages.ts";
-import { topicPage, topics } from "./topics.ts";
+import { buildHelpPage, createAllCommandsPage, createRootPage, findUnknownWords } from "./pages.ts";
+import { createTopicPage, topics } from "./topics.ts";
 
-/** The help for a command line that requests it, names a group alone, or nothing: a page, or the whole tree as data. */
+/** Formats help for a command line that requests it, names a group, or is empty: a page, or the whole tree as data. */
 export async function renderHelp(argv: readonly string[], host: Host): Promise<string> {
   const { words, wantsHelp } = locateCommand(argv);
-  const isVerb = words[0] === "help";
-  const named = isVerb ? words.slice(1) : words;
-  if (isVerb && argv.includes("--json")) {
+  const isHelpCommand = words[0] === "help";
+  const named = isHelpCommand ? words.slice(1) : words;
+  if (isHelpCommand && argv.includes("--json")) {
     const { buildManifest } = await import("./manifest.ts");
     return `${JSON.stringify(buildManifest(await loadCommandTree(loadDeclarations), host.version), null, 2)}\n`;
   }
-  if (isVerb && argv.includes("--man")) {
-    const { manualPage } = await import("./manual.ts");
+  if (isHelpCommand && argv.includes("--man")) {
+    const { formatManual } = await import("./manual.ts");
     if (named.length > 0) await check(named);
-    return manualPage(await loadCommandTree(loadDeclarations), host.version);
+    return formatManual(await loadCommandTree(loadDeclarations), host.version);
   }
-  // If it can be written at once, the stream is not opened: there is no window.
+  // If the page can be written at once, the stream stays unopened, and there is no window.
   const out = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;
   const columns = readWindowWidth(out, host.env) ?? (out.isTTY ? 80 : 100);
   const topic = named.length === 1 ? topics[named[0]!] : undefined;
-  if (topic) return layOutPage(await topicPage(topic), columns);
+  if (topic) return layOutPage(await createTopicPage(topic), columns);
 
   const names = await groupNames();
   const isAll = argv.includes("--all");
-  if (isAll && (isVerb || wantsHelp) && named.length < 2 && named.every((name) => names.includes(name))) {
+  if (isAll && (isHelpCommand || wantsHelp) && named.length < 2 && named.every((name) => names.includes(name))) {
     const shown = named.length === 0 ? names : named;
     const all = shown.map(async (name) => [name, await loadDeclarations(name)] as const);
-    return layOutPage(everyCommandPage(new Map(await Promise.all(all))), columns);
+    return layOutPage(createAllCommandsPage(new Map(await Promise.all(all))), columns);
   }
   if (named.length === 0) {
-    if (!isVerb && !wantsHelp) await check(argv);
-    return layOutPage(rootPage(names), columns);
+    if (!isHelpCommand && !wantsHelp) await check(argv);
+    return layOutPage(createRootPage(names), columns);
   }
-  // An unknown word is a mistake, unless it follows a command whose help is requested.
-  if (isVerb || !names.includes(named[0]!)) await check(named).catch((error: unknown) => sayWhatThereIs(error, named));
+  // An unknown word is an error, unless it follows a command whose help is requested.
+  if (isHelpCommand || !names.includes(named[0]!))
+    await check(named).catch((error: unknown) => addSuggestion(error, named));
   const commands = await loadCommands(named[0]!);
   const unknown = findUnknownWords(named, commands);
-  if (unknown) await check(unknown).catch((error: unknown) => sayWhereToRead(error, unknown.slice(0, -1)));
+  if (unknown) await check(unknown).catch((error: unknown) => addHelpHint(error, unknown.slice(0, -1)));
   return layOutPage(buildHelpPage(named, commands), columns);
 }
 
-/** Throws a usage error where the command line names what does not exist. */
+/** Throws a usage error if the command line names an unknown command. */
 async function check(line: readonly string[]): Promise<void> {
   (await loadParser(locateCommand(line).words)).parse(line);
 }
 
-function sayWhereToRead(error: unknown, group: readonly string[]): never {
+function addHelpHint(error: unknown, group: readonly string[]): never {
   throw error instanceof UsageError ? error.withHint(`See svc ${group.join(" ")} --help.`) : error;
 }
 
-/** A topic may have been meant, too. */
-function sayWhatThereIs(error: unknown, [word = "", ...more]: readonly string[]): never {
+/** The word may be meant as a topic. */
+function addSuggestion(error: unknown, [word = "", ...more]: readonly string[]): never {
   if (!(error instanceof UsageError)) throw error;
   const near = more.length === 0 ? findNearest(word, Object.keys(topics)) : undefined;
   if (near !== undefined) throw new UsageError(error.message, { hint: `Did you mean ${near}?`, cause: error });

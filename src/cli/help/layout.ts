@@ -1,8 +1,8 @@
 import type { CommandExample, FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import { formatFlagValue } from "../parse/declaration.ts";
-import { exampleLines } from "../process/shell-words.ts";
+import { formatExamples } from "../process/shell-words.ts";
 
-/** Contents of a help page, before it is laid out for a window. */
+/** Content of a help page before its layout. */
 export interface HelpPage {
   readonly usage?: string;
   readonly about: readonly string[];
@@ -14,61 +14,61 @@ export interface HelpPage {
 export interface HelpTable {
   readonly title: string;
   readonly rows: readonly (readonly [term: string, text: string])[];
-  /** Names below the rows, without a string each. */
+  /** Names below the rows, without descriptions. */
   readonly names?: readonly string[];
-  /** Stands right below the table before it, without a blank line. */
-  readonly isTight?: boolean;
+  /** Whether the table directly follows the previous one, without a blank line. */
+  readonly isContinuation?: boolean;
 }
 
-/** Longer lines are tiring to read, however wide the window is. */
+/** Longer lines are tiring to read, even in a wide window. */
 const widestColumns = 100;
 const widestTerm = 30;
-const narrowestText = 30;
+const minTextWidth = 30;
 
 /**
- * The page as a string, for a window of this many columns. By hand: the parser's own help knows commands alone, not
+ * Formats the page for a window of this many columns. By hand: the parser's own help supports only commands, not
  * groups, topics and examples.
  */
 export function layOutPage(page: HelpPage, columns: number): string {
   const { usage, about, examples, tables, notes } = page;
   const width = Math.min(columns, widestColumns);
-  const paragraphs = (texts: readonly string[]) => texts.map((text) => wrapText(text, width).join("\n"));
+  const wrapParagraphs = (texts: readonly string[]) => texts.map((text) => wrapText(text, width).join("\n"));
   const blocks = [
     ...(usage === undefined ? [] : [wrapText(`Usage: ${usage}`, width, 4).join("\n")]),
-    ...paragraphs(about),
-    ...(examples.length > 0 ? [exampleLines(examples, width)] : []),
-    ...tableBlocks(tables, width),
-    ...paragraphs(notes),
+    ...wrapParagraphs(about),
+    ...(examples.length > 0 ? [formatExamples(examples, width)] : []),
+    ...formatTables(tables, width),
+    ...wrapParagraphs(notes),
   ];
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** Consecutive tables have their strings in one column. */
-function tableBlocks(tables: readonly HelpTable[], width: number): string[] {
+/** Consecutive tables align their descriptions. */
+function formatTables(tables: readonly HelpTable[], width: number): string[] {
   const blocks: HelpTable[][] = [];
   for (const table of tables.filter(({ rows, names = [] }) => rows.length + names.length > 0)) {
-    if (table.isTight && blocks.length > 0) blocks.at(-1)!.push(table);
+    if (table.isContinuation && blocks.length > 0) blocks.at(-1)!.push(table);
     else blocks.push([table]);
   }
   return blocks.map((block) => {
-    const widest = widestTermIn(block.flatMap(({ rows }) => rows));
-    return block.map((table) => tableText(table, widest, width)).join("\n");
+    const termColumns = getWidestTerm(block.flatMap(({ rows }) => rows));
+    return block.map((table) => formatTable(table, termColumns, width)).join("\n");
   });
 }
 
-const widestTermIn = (rows: HelpTable["rows"]): number =>
+const getWidestTerm = (rows: HelpTable["rows"]): number =>
   Math.max(...rows.map(([term]) => term.length).filter((length) => length <= widestTerm), 0);
 
-/** Terms next to their strings; a long term has its text below it, and so have all in a window that is too narrow. */
-function tableText({ title, rows, names = [] }: HelpTable, widest: number, width: number): string {
-  const side = width - widest - 4 >= narrowestText ? widest : 0;
+/** Formats terms and descriptions. A long term, or a narrow window, puts the description below its term. */
+function formatTable({ title, rows, names = [] }: HelpTable, termColumns: number, width: number): string {
+  const termWidth = width - termColumns - 4 >= minTextWidth ? termColumns : 0;
   const lines = rows.flatMap(([term, text]) => {
-    const isBeside = side > 0 && term.length <= side;
-    const indent = side > 0 ? side + 4 : 6;
+    const isInline = termWidth > 0 && term.length <= termWidth;
+    const indent = termWidth > 0 ? termWidth + 4 : 6;
     const [first = "", ...rest] = wrapText(text, width - indent);
-    const more = (isBeside ? rest : [first, ...rest]).filter((line) => line !== "");
+    const more = (isInline ? rest : [first, ...rest]).filter((line) => line !== "");
     return [
-      isBeside ? `  ${term.padEnd(side)}  ${first}`.trimEnd() : `  ${term}`,
+      isInline ? `  ${term.padEnd(termWidth)}  ${first}`.trimEnd() : `  ${term}`,
       ...more.map((line) => " ".repeat(indent) + line),
     ];
   });
@@ -76,7 +76,7 @@ function tableText({ title, rows, names = [] }: HelpTable, widest: number, width
   return [`${title}:`, ...lines, ...more.map((line) => `  ${line}`)].join("\n");
 }
 
-/** Lines of at most this many characters, where words allow it; all but the first begin with `indent` blanks. */
+/** Wraps lines at this many characters between words. All but the first are indented by `indent` blanks. */
 export function wrapText(text: string, width: number, indent = 0): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
@@ -87,25 +87,25 @@ export function wrapText(text: string, width: number, indent = 0): string[] {
   return lines;
 }
 
-/** Longer lists of choices are left to completion and to the message that rejects a wrong one. */
+/** Completion and error messages show longer lists of choices. */
 const maxChoices = 12;
 
-/** `<composite-id>`, `[file]`, `<path...>` */
-export function positionalTerm({ name, optional, variadic }: PositionalSpec): string {
+/** Formats `<composite-id>`, `[file]` or `<path...>`. */
+export function formatPositional({ name, optional, variadic }: PositionalSpec): string {
   const shown = `${name.replaceAll("_", "-")}${variadic ? "..." : ""}`;
   return optional ? `[${shown}]` : `<${shown}>`;
 }
 
-export const positionalTable = (positionals: readonly PositionalSpec[]): HelpTable => ({
+export const createPositionalTable = (positionals: readonly PositionalSpec[]): HelpTable => ({
   title: "Arguments",
-  rows: positionals.map((one) => [positionalTerm(one), withNotes(one.description, choiceNote(one.choices))]),
+  rows: positionals.map((one) => [formatPositional(one), withNotes(one.description, formatChoices(one.choices))]),
 });
 
-/** The flags of a command: those without a section, then each section under its title. */
-export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable[] {
+/** Creates tables of a command's flags: those without a section, then each section under its title. */
+export function createFlagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable[] {
   const named = new Set(flags.flatMap(({ section }) => section ?? []));
   return [undefined, ...named].map((title) =>
-    flagTable(
+    createFlagTable(
       title ?? "Options",
       flags.filter(({ section }) => section === title),
       bodyFrom,
@@ -113,32 +113,36 @@ export function flagTables(flags: readonly FlagSpec[], bodyFrom: readonly string
   );
 }
 
-/** Flags of a page. Where one of them has a short form, the long ones are below each other all the same. */
-export function flagTable(title: string, flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable {
+/** Creates a table of flags. If one has a short form, the long forms are aligned. */
+export function createFlagTable(
+  title: string,
+  flags: readonly FlagSpec[],
+  bodyFrom: readonly string[] = [],
+): HelpTable {
   const indent = flags.some(({ short }) => short !== undefined) ? "    " : "";
   return {
     title,
     rows: flags.map((spec) => [
-      `${spec.short ? `-${spec.short}, ` : indent}${longTerm(spec)}`,
-      withNotes(spec.description, ...notesOf(spec, bodyFrom)),
+      `${spec.short ? `-${spec.short}, ` : indent}${formatLongFlag(spec)}`,
+      withNotes(spec.description, ...listNotes(spec, bodyFrom)),
     ]),
   };
 }
 
-const longTerm = (spec: FlagSpec): string =>
+const formatLongFlag = (spec: FlagSpec): string =>
   spec.type === "boolean" ? `--[no-]${spec.flag}` : [`--${spec.flag}`, ...formatFlagValue(spec)].join(" ");
 
-function notesOf(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
+function listNotes(spec: FlagSpec, bodyFrom: readonly string[]): string[] {
   const isOneWay = spec.target?.in === "body" && bodyFrom.length > 0;
   return [
     ...(spec.required ? [isOneWay ? `required without ${bodyFrom[0]}` : "required"] : []),
-    ...choiceNote(spec.choices),
+    ...formatChoices(spec.choices),
     ...(spec.repeatable ? [spec.choices ? "may be repeated, or A,B" : "may be repeated"] : []),
     ...(spec.default === undefined || spec.default === "" ? [] : [`default: ${spec.default}`]),
   ];
 }
 
-function choiceNote(choices: readonly string[] = []): string[] {
+function formatChoices(choices: readonly string[] = []): string[] {
   if (choices.length === 0) return [];
   return [choices.length <= maxChoices ? choices.join(", ") : `one of ${choices.length}`];
 }
@@ -146,7 +150,7 @@ function choiceNote(choices: readonly string[] = []): string[] {
 const withNotes = (text: string, ...notes: (string | readonly string[])[]): string => {
   const texts = notes.flat();
   if (texts.length === 0) return text;
-  // The default comes last, also where the text itself says what it is.
+  // The default comes last, unless the description already states it.
   const [, before = text, preset] = /^(.*) \((default: [^()]*)\)$/.exec(text) ?? [];
   return `${before} (${[...texts, ...(preset ? [preset] : [])].join("; ")})`.trim();
 };

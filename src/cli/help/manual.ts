@@ -3,44 +3,48 @@ import type { TreeGroup } from "../command-tree/tree.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
-import { exampleLine } from "../process/shell-words.ts";
+import { formatExample } from "../process/shell-words.ts";
 
 /**
- * The manual page svc(1), in the man macros: `svc help --man`, and what the package installs. By hand: a few macros over
- * the declarations, where a generator wants a page in another language first.
+ * Formats the manual page svc(1) with the man macros, for `svc help --man` and the package. By hand: existing
+ * generators need a page in another language first.
  */
-export const manualPage = (tree: readonly TreeGroup[], version: string): string =>
+export const formatManual = (tree: readonly TreeGroup[], version: string): string =>
   [
-    `.TH SVC 1 "" "svc ${roff(version)}" "User Commands"`,
-    section("NAME", ["svc \\- command\\-line toolkit and local emulator for a contract platform"]),
-    section("SYNOPSIS", [".B svc", "\\fIgroup\\fR \\fIcommand\\fR [\\fIoptions\\fR]"]),
-    section("DESCRIPTION", [
-      roff("svc calls every operation of the routing service and of the public contract API, at a real address or at"),
-      roff("an emulator of both that runs on this machine. Data goes to standard output, all else to standard error."),
+    `.TH SVC 1 "" "svc ${escapeRoff(version)}" "User Commands"`,
+    formatSection("NAME", ["svc \\- command\\-line toolkit and local emulator for a contract platform"]),
+    formatSection("SYNOPSIS", [".B svc", "\\fIgroup\\fR \\fIcommand\\fR [\\fIoptions\\fR]"]),
+    formatSection("DESCRIPTION", [
+      escapeRoff(
+        "svc calls every operation of the routing service and of the public contract API, at a real address or at",
+      ),
+      escapeRoff(
+        "an emulator of both that runs on this machine. Data goes to standard output, all else to standard error.",
+      ),
     ]),
-    section("COMMANDS", tree.flatMap(groupLines)),
-    section("GLOBAL OPTIONS", globalFlags.flatMap(flagLines)),
-    section(
+    formatSection("COMMANDS", tree.flatMap(groupLines)),
+    formatSection("GLOBAL OPTIONS", globalFlags.flatMap(formatFlag)),
+    formatSection(
       "EXIT STATUS",
-      exitCodes.flatMap(({ code, meaning }) => item(String(code), meaning)),
+      exitCodes.flatMap(({ code, meaning }) => formatItem(String(code), meaning)),
     ),
-    section(
+    formatSection(
       "ENVIRONMENT",
-      environmentVariables.flatMap(([name, text]) => item(name, text)),
+      environmentVariables.flatMap(([name, text]) => formatItem(name, text)),
     ),
   ]
     .join("\n")
     .concat("\n");
 
-const section = (title: string, lines: readonly string[]): string => [`.SH ${title}`, ...lines].join("\n");
+const formatSection = (title: string, lines: readonly string[]): string => [`.SH ${title}`, ...lines].join("\n");
 
 const groupLines = ({ name, summary, commands }: TreeGroup): string[] => [
-  `.SS ${roff(name)}`,
-  ...(summary ? [roff(`${summary}.`)] : []),
-  ...commands.flatMap(commandLines),
+  `.SS ${escapeRoff(name)}`,
+  ...(summary ? [escapeRoff(`${summary}.`)] : []),
+  ...commands.flatMap(formatCommand),
 ];
 
-function commandLines({
+function formatCommand({
   words,
   summary,
   description = "",
@@ -49,28 +53,28 @@ function commandLines({
   examples,
 }: CommandDeclaration): string[] {
   const usage = positionals.map(({ name, optional, variadic }) => {
-    const shown = `\\fI${roff(name.replaceAll("_", "-"))}\\fR${variadic ? "..." : ""}`;
+    const shown = `\\fI${escapeRoff(name.replaceAll("_", "-"))}\\fR${variadic ? "..." : ""}`;
     return optional ? `[${shown}]` : shown;
   });
   return [
     ".TP",
-    `\\fBsvc ${roff(words.join(" "))}\\fR ${usage.join(" ")}`.trimEnd(),
-    roff(`${summary}. ${description}`),
-    ...(flags.length > 0 ? [".RS", ...flags.flatMap(flagLines), ".RE"] : []),
-    ...examples.slice(0, 1).flatMap((example) => [".RS", ".PP", roff(exampleLine(example)), ".RE"]),
+    `\\fBsvc ${escapeRoff(words.join(" "))}\\fR ${usage.join(" ")}`.trimEnd(),
+    escapeRoff(`${summary}. ${description}`),
+    ...(flags.length > 0 ? [".RS", ...flags.flatMap(formatFlag), ".RE"] : []),
+    ...examples.slice(0, 1).flatMap((example) => [".RS", ".PP", escapeRoff(formatExample(example)), ".RE"]),
   ];
 }
 
-function flagLines({ flag, short, type, placeholder, description, default: usual }: FlagSpec): string[] {
+function formatFlag({ flag, short, type, placeholder, description, default: preset }: FlagSpec): string[] {
   const value = type === "switch" || type === "boolean" ? "" : ` ${placeholder ?? "VALUE"}`;
   const name = `${short ? `-${short}, ` : ""}--${flag}${value}`;
-  return item(name, `${description}${usual === undefined ? "" : ` (default: ${usual})`}`);
+  return formatItem(name, `${description}${preset === undefined ? "" : ` (default: ${preset})`}`);
 }
 
-const item = (name: string, text: string): string[] => [".TP", `\\fB${roff(name)}\\fR`, roff(text)];
+const formatItem = (name: string, text: string): string[] => [".TP", `\\fB${escapeRoff(name)}\\fR`, escapeRoff(text)];
 
-/** Text that means itself: no escapes, no hyphens that a search would miss, no request at the start of a line. */
-const roff = (text: string): string =>
+/** Escapes literal text: no escapes, no hyphens that a search would miss, no request at the start of a line. */
+const escapeRoff = (text: string): string =>
   text
     .replaceAll("\\", "\\e")
     .replaceAll("-", "\\-")

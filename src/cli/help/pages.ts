@@ -2,14 +2,14 @@ import type { CommandExample } from "../../derive/command-spec.ts";
 import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
 import { startsWithWords } from "../parse/argv.ts";
 import type { ListedCommand } from "../parse/declaration.ts";
-import { type DescribedCommand, underlyingOperationOf } from "../parse/declaration.ts";
-import { flagTables, type HelpPage, type HelpTable, positionalTable, positionalTerm } from "./layout.ts";
+import { type DescribedCommand, getUnderlyingOperation } from "../parse/declaration.ts";
+import { createFlagTables, createPositionalTable, formatPositional, type HelpPage, type HelpTable } from "./layout.ts";
 import { topics } from "./topics.ts";
 
-/** The page of the whole program: the essentials for a newcomer, on one screen. */
-export const rootPage = (names: readonly string[]): HelpPage => {
-  const under = (heading: string) => names.filter((name) => headingOf(name) === heading);
-  const brief = headings(names).filter(isBrief);
+/** Creates the page of the whole program: the essentials for a newcomer on one screen. */
+export const createRootPage = (names: readonly string[]): HelpPage => {
+  const filterByHeading = (heading: string) => names.filter((name) => getHeading(name) === heading);
+  const brief = listHeadings(names).filter(isBrief);
   return {
     usage: "svc <group> <command> [options]",
     about: ["Command-line client and local emulator for a contract platform."],
@@ -18,10 +18,10 @@ export const rootPage = (names: readonly string[]): HelpPage => {
       { title: "Run a test suite against an emulator", argv: ["emulator", "exec", "--", "npm", "test"] },
     ],
     tables: [
-      ...headings(names)
+      ...listHeadings(names)
         .filter((title) => !isBrief(title))
-        .map((title): HelpTable => ({ title, rows: under(title).map((name) => [name, summaryOf(name)]) })),
-      ...brief.map((title): HelpTable => ({ title, rows: [], names: under(title) })),
+        .map((title): HelpTable => ({ title, rows: filterByHeading(title).map((name) => [name, getSummary(name)]) })),
+      ...brief.map((title): HelpTable => ({ title, rows: [], names: filterByHeading(title) })),
       {
         title: "Learn more",
         rows: [
@@ -41,50 +41,50 @@ export const rootPage = (names: readonly string[]): HelpPage => {
   };
 };
 
-/** `svc help --all`: every command of these groups, with those that their pages do not list. */
-export const everyCommandPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
+/** Creates the page of `svc help --all`: every command of these groups, including those that their pages omit. */
+export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
   about: [],
   examples: [{ title: "The help of one command", argv: ["contracts", "create", "--help"] }],
   tables: [...commands].map(([title, own]) => ({
     title,
     rows: own.map(({ words, positionals, summary }) => [
-      [...(words.length > 1 ? words.slice(1) : words), ...positionals.map(positionalTerm)].join(" "),
+      [...(words.length > 1 ? words.slice(1) : words), ...positionals.map(formatPositional)].join(" "),
       summary,
     ]),
   })),
   notes: [],
 });
 
-/** The groups' headings, in the order in which groups first are under them. */
-const headings = (names: readonly string[]): string[] => [...new Set(names.map(headingOf))];
-const headingOf = (name: string): string => commandGroups[name]?.heading ?? "More";
+/** Lists the headings in the order of their first groups. */
+const listHeadings = (names: readonly string[]): string[] => [...new Set(names.map(getHeading))];
+const getHeading = (name: string): string => commandGroups[name]?.heading ?? "More";
 const isBrief = (heading: string): boolean => briefHeadings.some((one) => one === heading);
-const summaryOf = (name: string): string => commandGroups[name]?.summary ?? "";
+const getSummary = (name: string): string => commandGroups[name]?.summary ?? "";
 
-/** The page that these words name: of a group, of the words in between, or of a command. */
+/** Creates the page of a group, of words within it, or of a command. */
 export function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
-  const at = deepest(words, commands);
-  const command = commands.find((one) => sameWords(one.words, at));
+  const at = findDeepest(words, commands);
+  const command = commands.find((one) => areWordsEqual(one.words, at));
   const below = commands
     .filter(({ words: own }) => own.length > at.length && startsWithWords(own, at))
-    .map((one) => one.declaration());
-  if (command) return commandPage(command.declaration(), below);
+    .map((one) => one.loadDeclaration());
+  if (command) return createCommandPage(command.loadDeclaration(), below);
   return groupPage(at, below, at.length === 1 ? commandGroups[at[0]!] : undefined);
 }
 
-/** The words up to the first unknown one, if that follows a group; after a command they are arguments. */
+/** Returns the words up to the first unknown one if that follows a group. After a command, words are arguments. */
 export function findUnknownWords(
   words: readonly string[],
   commands: readonly ListedCommand[],
 ): readonly string[] | undefined {
-  const at = deepest(words, commands);
-  const isCommand = commands.some((one) => sameWords(one.words, at));
+  const at = findDeepest(words, commands);
+  const isCommand = commands.some((one) => areWordsEqual(one.words, at));
   return isCommand || at.length === words.length ? undefined : words.slice(0, at.length + 1);
 }
 
-/** The longest beginning of the words that is in the tree. */
-function deepest(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] {
+/** Returns the longest prefix of the words that is in the tree. */
+function findDeepest(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] {
   for (let length = words.length; length > 1; length -= 1) {
     const start = words.slice(0, length);
     if (commands.some(({ words: own }) => startsWithWords(own, start))) return start;
@@ -92,20 +92,24 @@ function deepest(words: readonly string[], commands: readonly ListedCommand[]): 
   return words.slice(0, 1);
 }
 
-const sameWords = (a: readonly string[], b: readonly string[]): boolean =>
+const areWordsEqual = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && startsWithWords(a, b);
 
-function commandPage(command: DescribedCommand, below: readonly DescribedCommand[]): HelpPage {
+function createCommandPage(command: DescribedCommand, below: readonly DescribedCommand[]): HelpPage {
   const { words, summary, description, positionals, flags, examples, bodyFrom, alsoTakes } = command;
   const shown = alsoTakes
     ? flags.filter(({ flag }) => alsoTakes.shown.includes(flag)).map((flag) => ({ ...flag, section: undefined }))
     : flags;
   return {
-    usage: ["svc", ...words, ...positionals.map(positionalTerm), "[options]"].join(" "),
+    usage: ["svc", ...words, ...positionals.map(formatPositional), "[options]"].join(" "),
     about: [`${summary}.`, ...(description ? [description] : [])],
     examples,
-    tables: [positionalTable(positionals), ...flagTables(shown, bodyFrom), ...commandTables(words, below)],
-    notes: [...(alsoTakes ? [alsoTakesNote(alsoTakes)] : []), ...operationNotes(command), everyCommand],
+    tables: [
+      createPositionalTable(positionals),
+      ...createFlagTables(shown, bodyFrom),
+      ...createCommandTables(words, below),
+    ],
+    notes: [...(alsoTakes ? [formatAlsoTakes(alsoTakes)] : []), ...listOperationNotes(command), everyCommand],
   };
 }
 
@@ -118,12 +122,15 @@ function groupPage(
     usage: ["svc", ...words, "<command> [options]"].join(" "),
     about: group ? [`${group.summary}.`] : [],
     examples: groupExamples(below, group),
-    tables: commandTables(words, below, group),
+    tables: createCommandTables(words, below, group),
     notes: groupNotes(words, group),
   };
 }
 
-/** The first example of the commands that a newcomer wants to see: those that the group names, else its first ones. */
+/**
+ * Selects the first example of the commands that a newcomer needs: those that the group declares, or else its first
+ * ones.
+ */
 function groupExamples(below: readonly DescribedCommand[], group: CommandGroup | undefined): CommandExample[] {
   const shown = group?.shown?.map((name) => below.find(({ words }) => words.slice(1).join(" ") === name));
   return (shown ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
@@ -136,51 +143,54 @@ const groupNotes = (words: readonly string[], group: CommandGroup | undefined): 
 ];
 
 /**
- * The commands directly below some words, and the words that have further ones below them; by sections, where the group
- * declares them.
+ * Creates tables of the commands directly below some words, and of words with further commands, by declared section.
  */
-function commandTables(
+function createCommandTables(
   words: readonly string[],
   below: readonly DescribedCommand[],
   group?: CommandGroup,
 ): HelpTable[] {
   const next = [...new Set(below.map((one) => one.words[words.length]!))];
-  const rowOf = (word: string) => commandRow(words, word, below);
+  const createRow = (word: string) => createCommandRow(words, word, below);
   if (group?.sections) {
     return group.sections.map(({ title, commands, more = [] }, i) => ({
       title,
-      rows: commands.map((word) => [word, rowOf(word)[1]] as const),
+      rows: commands.map((word) => [word, createRow(word)[1]] as const),
       names: more,
-      isTight: i > 0,
+      isContinuation: i > 0,
     }));
   }
   const listed = next.filter((word) => !group?.unlisted?.includes(word));
   const isCommand = (word: string) =>
     below.some((one) => one.words.length === words.length + 1 && one.words.at(-1) === word);
   return [
-    { title: "Commands", rows: listed.filter(isCommand).map(rowOf) },
-    { title: "More commands", rows: listed.filter((word) => !isCommand(word)).map(rowOf) },
+    { title: "Commands", rows: listed.filter(isCommand).map(createRow) },
+    { title: "More commands", rows: listed.filter((word) => !isCommand(word)).map(createRow) },
   ];
 }
 
-/** A word that is below some others: its arguments and summary, and the words that are below it. */
-function commandRow(words: readonly string[], word: string, below: readonly DescribedCommand[]): [string, string] {
+/** Creates the row of a word: its arguments, its summary, and the words below it. */
+function createCommandRow(
+  words: readonly string[],
+  word: string,
+  below: readonly DescribedCommand[],
+): [string, string] {
   const depth = words.length;
-  const here = below.filter((one) => one.words[depth] === word);
-  const command = here.find((one) => one.words.length === depth + 1);
-  const inner = here.filter((one) => one.words.length > depth + 1).map((one) => one.words[depth + 1]!);
-  const also = inner.length > 0 ? [command ? `also: ${inner.join(", ")}` : inner.join(", ")] : [];
-  const term = [word, ...(command?.positionals ?? []).map(positionalTerm)].join(" ");
-  return [term, [...(command ? [command.summary] : []), ...also].join("; ")];
+  const matching = below.filter((one) => one.words[depth] === word);
+  const command = matching.find((one) => one.words.length === depth + 1);
+  const inner = matching.filter((one) => one.words.length > depth + 1).map((one) => one.words[depth + 1]!);
+  const innerNote = inner.length > 0 ? [command ? `also: ${inner.join(", ")}` : inner.join(", ")] : [];
+  const term = [word, ...(command?.positionals ?? []).map(formatPositional)].join(" ");
+  return [term, [...(command ? [command.summary] : []), ...innerNote].join("; ")];
 }
 
-function alsoTakesNote({ command, except }: NonNullable<DescribedCommand["alsoTakes"]>): string {
+function formatAlsoTakes({ command, except }: NonNullable<DescribedCommand["alsoTakes"]>): string {
   const [last, ...first] = except.map((flag) => `--${flag}`).reverse();
   return `Also takes the options of svc ${command}, except ${first.reverse().join(", ")} and ${last}.`;
 }
 
-function operationNotes(command: DescribedCommand): string[] {
-  const { operation, method, path, fields } = underlyingOperationOf(command);
+function listOperationNotes(command: DescribedCommand): string[] {
+  const { operation, method, path, fields } = getUnderlyingOperation(command);
   return [
     ...(fields && fields.length > 0 ? [`Fields for --json= and --fields: ${fields.join(", ")}`] : []),
     ...(operation ? [`API: ${[method].flat().join("|")} ${path} (${operation})`] : []),

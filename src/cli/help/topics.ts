@@ -2,11 +2,11 @@ import { lookupTable } from "../../base/object.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
-import { flagTable, type HelpPage } from "./layout.ts";
+import { createFlagTable, type HelpPage } from "./layout.ts";
 
 interface Topic {
   readonly summary: string;
-  readonly page: () => Promise<Partial<HelpPage>> | Partial<HelpPage>;
+  readonly createPage: () => Promise<Partial<HelpPage>> | Partial<HelpPage>;
 }
 
 const streams = "Standard output carries data; standard error carries notes, progress, prompts and errors.";
@@ -15,9 +15,9 @@ const streams = "Standard output carries data; standard error carries notes, pro
 export const topics = lookupTable<Topic>({
   options: {
     summary: "Options of every command",
-    page: () => ({
+    createPage: () => ({
       tables: [
-        flagTable("Options of every command", [
+        createFlagTable("Options of every command", [
           ...globalFlags,
           { flag: "version", short: "V", type: "switch", description: "Print the version" },
           { flag: "help", short: "h", type: "switch", description: "Show the help of a command, a group or svc" },
@@ -28,7 +28,7 @@ export const topics = lookupTable<Topic>({
   },
   "exit-codes": {
     summary: "Meaning of exit codes",
-    page: () => ({
+    createPage: () => ({
       tables: [{ title: "Exit codes", rows: exitCodes.map(({ code, meaning }) => [String(code), meaning]) }],
       notes: [
         "svc emulator exec exits with the code of its command, 127 if the program does not exist, and 126 if it cannot be run.",
@@ -37,14 +37,14 @@ export const topics = lookupTable<Topic>({
   },
   environment: {
     summary: "Environment variables",
-    page: () => ({
+    createPage: () => ({
       tables: [{ title: "Environment variables", rows: environmentVariables }],
       notes: ["Options override the environment, and the environment overrides the profile: svc help addresses."],
     }),
   },
   formats: {
     summary: "Output formats for people and programs",
-    page: () => ({
+    createPage: () => ({
       about: [streams],
       tables: [{ title: "Output formats", rows: outputFormats }],
       notes: [
@@ -56,7 +56,7 @@ export const topics = lookupTable<Topic>({
   },
   addresses: {
     summary: "Addresses and credentials that commands use",
-    page: () => ({
+    createPage: () => ({
       about: ["The first of these addresses that is set applies."],
       tables: [
         {
@@ -96,7 +96,7 @@ export const topics = lookupTable<Topic>({
   },
   bulk: {
     summary: "Bulk jobs over millions of rows",
-    page: () => ({
+    createPage: () => ({
       about: [
         "A file of identifiers is a job. It is checked, sent in batches, and logged. It can resume where it stopped, even after kill -9.",
       ],
@@ -135,7 +135,7 @@ export const topics = lookupTable<Topic>({
   },
   activities: {
     summary: "Activities that webhooks report",
-    page: async () => {
+    createPage: async () => {
       const { activityGroups } = await import("../../api/activities.ts");
       return {
         tables: Object.entries(activityGroups).map(([title, names]) => ({
@@ -148,7 +148,7 @@ export const topics = lookupTable<Topic>({
   },
 });
 
-/** How answers are printed, by flag. */
+/** Output formats by flag. */
 export const outputFormats: readonly (readonly [flag: string, printed: string])[] = [
   ["(default)", "a table on a terminal, tab-separated rows without headings in a pipe"],
   ["--json", "the whole response as one JSON document"],
@@ -160,10 +160,10 @@ export const outputFormats: readonly (readonly [flag: string, printed: string])[
   ["--format tsv", "tab-separated with a heading line; \\t, \\n, \\r and \\\\ escaped"],
 ];
 
-export const topicPage = async ({ page }: Topic): Promise<HelpPage> => ({
+export const createTopicPage = async ({ createPage }: Topic): Promise<HelpPage> => ({
   about: [],
   examples: [],
   tables: [],
   notes: [],
-  ...(await page()),
+  ...(await createPage()),
 });

@@ -1,20 +1,20 @@
 import { lookupTable } from "../../base/object.ts";
 
 /**
- * Characters that control a terminal or are invisible: control characters, line separators, lone surrogates, marks that
- * turn the direction of writing, and zero-width ones. First the flags that are written with tags, as a whole. Created
- * on first use, like all expressions with properties of characters: that takes half a millisecond.
+ * Characters that control a terminal or are invisible: control characters, line separators, lone surrogates,
+ * directional marks, and zero-width characters. Flags that are written with tags match first, as a whole. The pattern
+ * is created on first use, because Unicode properties take half a millisecond to compile.
  */
-const suspects = (): RegExp =>
+const createSuspectPattern = (): RegExp =>
   /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}|[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
-/** Most strings: nothing to look at closer. */
+/** Most strings need no further check. */
 const harmless = /^[ -~]*$/;
 const harmlessLines = /^[\n -~]*$/;
-/** With the dashes, quotation marks and ellipsis of our own pages. */
+/** Includes the dashes, quotation marks and ellipsis of svc's own pages. */
 const harmlessText = /^[\t\n -~\u2010-\u2027]*$/;
 
-/** Scripts without joined forms: a joiner between their letters has no effect, so it can only be meant to fool. */
+/** Scripts without joined forms. A joiner between their letters has no effect and can only deceive. */
 const isUnjoined = (char: string): boolean =>
   /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}]/u.test(char);
 const isJoined = (char: string): boolean => /[\p{L}\p{M}]/u.test(char) && !isUnjoined(char);
@@ -22,70 +22,71 @@ const isPicture = (char: string): boolean => /\p{Extended_Pictographic}|\p{Emoji
 const isJoiner = (char: string): boolean => char === "\u200c" || char === "\u200d";
 const isVariation = (char: string): boolean => /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u180b-\u180d\u180f]/u.test(char);
 
-/** How one suspicious character is written. */
+/** Formats one suspicious character. */
 type Escape = (char: string) => string;
 
 const names = lookupTable<string>({ "\n": "\\n", "\r": "\\r", "\t": "\\t" });
 
-const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
+const toHex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
 
-/** `\x1b`, `\u202e`, `\u{e0041}`; `\n`, `\r` and `\t` by their usual names. */
+/** Formats `\x1b`, `\u202e` or `\u{e0041}`, and `\n`, `\r` and `\t` by their common names. */
 const toPeople: Escape = (char) => {
   const code = char.codePointAt(0)!;
-  if (code > 0xffff) return `\\u{${hex(code, 5)}}`;
-  return names[char] ?? (code > 0xff ? `\\u${hex(code, 4)}` : `\\x${hex(code, 2)}`);
+  if (code > 0xffff) return `\\u{${toHex(code, 5)}}`;
+  return names[char] ?? (code > 0xff ? `\\u${toHex(code, 4)}` : `\\x${toHex(code, 2)}`);
 };
 
-/** As JSON has it, by UTF-16 units. */
-const toJson: Escape = (char) => [...Array(char.length).keys()].map((i) => `\\u${hex(char.charCodeAt(i), 4)}`).join("");
+/** Formats UTF-16 units as JSON does. */
+const toJson: Escape = (char) =>
+  [...Array(char.length).keys()].map((i) => `\\u${toHex(char.charCodeAt(i), 4)}`).join("");
 
 /**
- * A line for people: characters that could move the cursor, break the line, turn it round or hide in it are shown as
- * escapes. Accents, all scripts and emoji stay as they are. Applied twice it changes nothing more.
+ * Escapes a line for users: characters that move the cursor, break the line, reverse it or are invisible become visible
+ * escapes. Accents, all scripts and emoji stay unchanged. The function is idempotent.
  */
-export const escapeControlCharacters = (text: string): string => escaped(text, toPeople);
+export const escapeControlCharacters = (text: string): string => escapeText(text, toPeople);
 
-/** The same of text in which line breaks and tabs have their place. */
+/** Escapes text that contains line breaks and tabs. */
 export const escapeMultilineText = (text: string): string =>
-  harmlessText.test(text) ? text : escaped(text, (char) => (char === "\n" || char === "\t" ? char : toPeople(char)));
+  harmlessText.test(text) ? text : escapeText(text, (char) => (char === "\n" || char === "\t" ? char : toPeople(char)));
 
-/** JSON that means the same and can be printed anywhere: `text` is what `JSON.stringify` made. */
+/** Returns equivalent JSON that is safe to print. `text` is the result of `JSON.stringify`. */
 export const escapeJson = (text: string): string =>
-  harmlessLines.test(text) ? text : escaped(text, (char) => (char === "\n" ? char : toJson(char)));
+  harmlessLines.test(text) ? text : escapeText(text, (char) => (char === "\n" ? char : toJson(char)));
 
-function escaped(text: string, write: Escape): string {
+function escapeText(text: string, write: Escape): string {
   if (harmless.test(text)) return text;
-  return text.replace(suspects(), (found, offset: number) =>
+  return text.replace(createSuspectPattern(), (found, offset: number) =>
     found.startsWith("\u{1f3f4}") || hasItsPlace(found, text, offset) ? found : write(found),
   );
 }
 
-/** Joiners within emoji and within scripts that join; selectors of a variant, where there is something to vary. */
+/** Allows joiners within emoji and joining scripts, and variation selectors after a character with variants. */
 function hasItsPlace(char: string, text: string, offset: number): boolean {
   if (!isJoiner(char) && !isVariation(char)) return false;
-  const before = characterBefore(text, offset);
+  const before = getCharacterBefore(text, offset);
   if (isVariation(char)) return before !== "" && !isJoiner(before) && !isVariation(before);
   return isPicture(before) || isJoined(before);
 }
 
-function characterBefore(text: string, offset: number): string {
+function getCharacterBefore(text: string, offset: number): string {
   const two = text.codePointAt(offset - 2) ?? 0;
   return offset >= 2 && two > 0xffff ? String.fromCodePoint(two) : text.charAt(offset - 1);
 }
 
 /**
- * Whatever a runner takes for a command: `::` at the beginning of a line, blanks before it or not (GitHub Actions), and
- * `##[` (there and in Azure Pipelines), `##vso[` and `##teamcity[` anywhere.
+ * Matches runner commands: `::` at the beginning of a line, after optional blanks (GitHub Actions), and `##[` (there
+ * and in Azure Pipelines), `##vso[` and `##teamcity[` anywhere.
  */
 const atLineStart = /^([^\S\n\r\u2028\u2029]*):(?=:)/gm;
-const anywhere = /##(?=\w{0,16}\[)/g;
+const commandPattern = /##(?=\w{0,16}\[)/g;
 
 const mayCommand = (text: string): boolean => text.includes("::") || text.includes("##");
 
-/** Lines that a runner does not execute; changes stay visible. */
+/** Escapes lines visibly so that a runner does not execute them. */
 export const neutralizeCommands = (text: string): string =>
-  mayCommand(text) ? text.replace(atLineStart, "$1\\x3a").replace(anywhere, "\\x23#") : text;
+  mayCommand(text) ? text.replace(atLineStart, "$1\\x3a").replace(commandPattern, "\\x23#") : text;
 
-/** The same with the escapes of JSON, in which documents continue meaning what they meant. */
+/** Escapes runner commands in JSON without changing its meaning. */
 export const neutralizeJsonCommands = (json: string): string =>
-  mayCommand(json) ? json.replace(atLineStart, "$1\\u003a").replace(anywhere, "#\\u0023") : json;
+  mayCommand(json) ? json.replace(atLineStart, "$1\\u003a").replace(commandPattern, "#\\u0023") : json;

@@ -3,32 +3,32 @@ import type { ApiResponse } from "../../client/response.ts";
 import { CommandFailedError } from "../process/failure.ts";
 
 /**
- * The bytes of a document that is about to replace a file. Throws InvalidResponseError if a part of it came, or
- * nothing, unless it may be empty.
+ * Returns the bytes of a document that replaces a file. Throws InvalidResponseError for a partial or empty response,
+ * unless it may be empty.
  */
-export function documentBytes(
+export function getDocumentBytes(
   { status, value }: Pick<ApiResponse, "status" | "value">,
   { mayBeEmpty }: { readonly mayBeEmpty: boolean },
 ): AsyncIterable<Uint8Array> {
   if (status === 206) throw new InvalidResponseError(status, "The service answered 206 with a part of the document.");
   const bytes = value as AsyncIterable<Uint8Array>;
-  return mayBeEmpty && status !== 204 && status !== 205 ? bytes : notEmpty(bytes, status);
+  return mayBeEmpty && status !== 204 && status !== 205 ? bytes : requireContent(bytes, status);
 }
 
-async function* notEmpty(bytes: AsyncIterable<Uint8Array>, status: number): AsyncGenerator<Uint8Array> {
+async function* requireContent(bytes: AsyncIterable<Uint8Array>, status: number): AsyncGenerator<Uint8Array> {
   let isEmpty = true;
   for await (const chunk of bytes) {
     isEmpty &&= chunk.byteLength === 0;
     yield chunk;
   }
-  if (isEmpty) throw emptyAnswer("a document", status);
+  if (isEmpty) throw createEmptyResponseError("a document", status);
 }
 
-/** Of a request that asked for something. */
-export const emptyAnswer = (what: string, status: number): InvalidResponseError =>
+/** The response to a request for data. */
+export const createEmptyResponseError = (what: string, status: number): InvalidResponseError =>
   new InvalidResponseError(status, `Expected ${what}, but the service answered ${status} with an empty body.`);
 
-/** Variables to set; those without a value are to be taken away. */
+/** Variables to set. Those without a value are unset. */
 type ShellVariables = Readonly<Record<string, string | undefined>>;
 
 export const variableFormats = ["bash", "zsh", "fish", "powershell", "dotenv", "github"] as const;
@@ -39,7 +39,7 @@ interface Writer {
   readonly unset: (name: string) => string;
 }
 
-/** Within single quotes a POSIX shell reads nothing but the quote that ends them. */
+/** Within single quotes, a POSIX shell interprets nothing but the closing quote. */
 const posix: Writer = {
   set: (name, value) => `export ${name}='${value.replaceAll("'", "'\\''")}'`,
   unset: (name) => `unset ${name}`,
@@ -53,18 +53,18 @@ const writers: Readonly<Record<VariableFormat, Writer>> = {
     set: (name, value) => `set -gx ${name} '${value.replace(/[\\']/g, "\\$&")}'`,
     unset: (name) => `set -e ${name}`,
   },
-  // about_Quoting_Rules: a quote is doubled; the typographic ones are quotes, too.
+  // about_Quoting_Rules: a quote is doubled; typographic quotes count, too.
   powershell: {
     set: (name, value) => `$env:${name} = '${value.replace(/['\u2018\u2019\u201a\u201b]/g, "$&$&")}'`,
     unset: (name) => `Remove-Item Env:${name} -ErrorAction SilentlyContinue`,
   },
-  // Readers agree on little: on bare words, and on single quotes around anything without one. Empty is not set.
-  dotenv: { set: (name, value) => `${name}=${dotenvValue(name, value)}`, unset: (name) => `${name}=` },
-  // Lines for $GITHUB_ENV; the file knows no quotes, and a step cannot take away what an earlier one set.
-  github: { set: githubLines, unset: (name) => `${name}=` },
+  // Readers agree only on bare words, and on single quotes around values without one. An empty value is not set.
+  dotenv: { set: (name, value) => `${name}=${formatDotenvValue(name, value)}`, unset: (name) => `${name}=` },
+  // Lines for $GITHUB_ENV. The file has no quoting, and a step cannot unset earlier variables.
+  github: { set: formatGitHubLines, unset: (name) => `${name}=` },
 };
 
-/** The text that a shell, or a reader of such files, evaluates to these variables; ends with a line break. */
+/** Formats variables for evaluation by a shell or by readers of such files. The result ends with a line break. */
 export function formatVariables(variables: ShellVariables, format: VariableFormat): string {
   const { set, unset } = writers[format];
   return Object.entries(variables)
@@ -72,7 +72,7 @@ export function formatVariables(variables: ShellVariables, format: VariableForma
     .join("");
 }
 
-function dotenvValue(name: string, value: string): string {
+function formatDotenvValue(name: string, value: string): string {
   if (/^[\w.:/@%+=,-]*$/.test(value)) return value;
   if (!/['\r\n]/.test(value)) return `'${value}'`;
   throw new CommandFailedError("failed", "not_writable", `The value of ${name} cannot be written into a .env file.`, {
@@ -80,8 +80,10 @@ function dotenvValue(name: string, value: string): string {
   });
 }
 
-/** https://docs.github.com/actions: a value of several lines is between two lines of a word that is not in it. */
-function githubLines(name: string, value: string): string {
+/**
+ * https://docs.github.com/actions: a multi-line value is between two lines with a delimiter that it does not contain.
+ */
+function formatGitHubLines(name: string, value: string): string {
   if (!/[\r\n]/.test(value)) return `${name}=${value}`;
   let end = "end";
   while (value.includes(end)) end += "_";

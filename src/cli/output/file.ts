@@ -8,9 +8,9 @@ import { type FsError, formatFsError, isFsError } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { remedyOf } from "../process/service-message.ts";
+import { getRemedy } from "../process/service-message.ts";
 
-/** Rejects, before anything is sent, to show a person bytes; `--output -` has them all the same. Throws UsageError. */
+/** Rejects binary output on a terminal before anything is sent, unless `--output -` is given. Throws UsageError. */
 export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefined): void {
   if (output !== undefined || stdout.isTTY !== true) return;
   throw new UsageError("--output is required: the response is binary", {
@@ -20,53 +20,53 @@ export function rejectBytesOnTerminal({ stdout }: Host, output: string | undefin
 
 /** Files that must not be overwritten. */
 export interface ProtectedFiles {
-  /** Other files of the command line, `-` for standard input: an input must not be replaced by its output. */
+  /** Other files of the command line (`-` for standard input), so that output does not replace an input. */
   readonly inputs?: readonly (string | undefined)[];
   /**
-   * Whether a file that begins so is one that the flag wrote before, which it may replace. Left out where the flag says
-   * where the response itself goes: like a shell, it replaces whatever is there (DECISIONS.md, L24).
+   * Whether a file with this beginning was written by the same flag, which may replace it. Without this check, as for a
+   * response, any file is replaced (DECISIONS.md, L24).
    */
   readonly isOurs?: (beginning: string) => boolean;
 }
 
 /**
- * Looks, before anything is sent, whether a file can be written there: a response that cannot be stored may not come a
- * second time. Returns its absolute path. Throws UsageError.
+ * Checks before any request whether a file is writable, because a response that cannot be stored may not be repeatable.
+ * Returns its absolute path. Throws UsageError.
  */
 export async function checkOutputFile(
   host: Host,
   path: string,
   flag: string,
-  kept: ProtectedFiles = {},
+  protectedFiles: ProtectedFiles = {},
 ): Promise<string> {
   const absolute = resolve(host.cwd, path);
   const found = await findStats(absolute);
   if (found?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
-  // With a slash at its end only a folder will do.
+  // A path with a trailing slash must be a folder.
   await access(found ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
     (cause: NodeJS.ErrnoException) => {
       const why = isFsError(cause) ? formatFsError(cause) : cause.code;
       throw new UsageError(`${flag}: cannot write ${path}: ${why}`, { cause });
     },
   );
-  if (found?.isFile()) await refuseLoss(host, path, flag, kept);
+  if (found?.isFile()) await rejectDataLoss(host, path, flag, protectedFiles);
   return absolute;
 }
 
-async function refuseLoss(
+async function rejectDataLoss(
   host: Host,
   path: string,
   flag: string,
   { inputs = [], isOurs }: ProtectedFiles,
 ): Promise<void> {
-  const itself = await identityOf(host, path);
+  const identity = await getIdentity(host, path);
   for (const input of inputs) {
-    if (input === undefined || (await identityOf(host, input)) !== itself) continue;
+    if (input === undefined || (await getIdentity(host, input)) !== identity) continue;
     throw new UsageError(`${flag} must not be the input file ${path}`, {
       hint: "Choose another file.",
     });
   }
-  const beginning = isOurs && (await beginningOf(resolve(host.cwd, path)));
+  const beginning = isOurs && (await readBeginning(resolve(host.cwd, path)));
   if (beginning && !isOurs(beginning)) throw createForeignFileError(path, flag);
 }
 
@@ -75,22 +75,22 @@ export const createForeignFileError = (path: string, flag: string): UsageError =
     hint: "Choose a file that does not exist.",
   });
 
-/** The same for all names of a file, links too; undefined if there is none. */
-async function identityOf({ cwd, stdin }: Host, path: string): Promise<string | undefined> {
+/** Returns an identity that all names of a file share, including links. Returns undefined if there is no file. */
+async function getIdentity({ cwd, stdin }: Host, path: string): Promise<string | undefined> {
   const { fd } = stdin as { readonly fd?: number };
   if (path === "-" && fd === undefined) return undefined;
   const found = await (path === "-"
     ? promisify(fstat)(fd!, { bigint: true })
     : stat(resolve(cwd, path), { bigint: true })
   )
-    // A file that cannot be examined is not an input.
+    // A file that cannot be inspected is not an input.
     .catch(() => undefined);
   return found && `${found.dev}:${found.ino}`;
 }
 
-async function beginningOf(path: string): Promise<string> {
+async function readBeginning(path: string): Promise<string> {
   const file = await open(path, "r").catch(() => undefined);
-  // It may be written, and not read.
+  // The file may be writable but not readable.
   if (!file) return "";
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(1_024), 0, 1_024, 0);
@@ -101,8 +101,8 @@ async function beginningOf(path: string): Promise<string> {
 }
 
 /**
- * Writes a file whole or not at all: until all of the content has come, the one that was there before stays. Pipes and
- * devices are written to as they are.
+ * Writes a file atomically: the previous file stays until the content is complete. Pipes and devices are written
+ * directly.
  */
 export async function writeOutput(
   host: Host,
@@ -118,14 +118,14 @@ export async function writeOutput(
     const target = await resolveRealPath(given);
     await writeFileAtomic(target, content, found ? { mode: found.mode & 0o7777, exactMode: true } : { mode });
   } catch (error) {
-    throw isFsError(error) ? unwritten(path, error) : error;
+    throw isFsError(error) ? createWriteError(path, error) : error;
   }
 }
 
 const findStats = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
-const unwritten = (path: string, cause: FsError): CommandFailedError =>
+const createWriteError = (path: string, cause: FsError): CommandFailedError =>
   new CommandFailedError("failed", "unwritable", `Failed to write ${path}: ${formatFsError(cause)}.`, {
-    hint: `No partial file is left. ${remedyOf(cause)}`,
+    hint: `No partial file is left. ${getRemedy(cause)}`,
     cause,
   });

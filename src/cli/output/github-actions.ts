@@ -6,13 +6,13 @@ import { write } from "../process/write.ts";
 import { escapeControlCharacters, escapeMultilineText, neutralizeCommands } from "./control-characters.ts";
 
 /**
- * Workflow commands of GitHub Actions (DECISIONS.md, L19). They go to standard error: the runner reads both
- * streams, and standard output stays data.
+ * Workflow commands of GitHub Actions (DECISIONS.md, L19). They go to standard error: the runner reads both streams,
+ * and standard output stays pure data.
  */
 export const shouldAnnotate = (env: Host["env"], argv: readonly string[] = []): boolean =>
   env.GITHUB_ACTIONS === "true" && !argv.includes("--no-annotations");
 
-/** Marks a failure in the run. */
+/** Annotates a failure in the run. */
 export async function annotate(
   host: Host,
   { code, message, hint }: Pick<Explanation, "code" | "message" | "hint">,
@@ -22,35 +22,38 @@ export async function annotate(
   );
   await write(
     host.stderr,
-    `::error title=${escapedProperty(escapeControlCharacters(`svc: ${code}`))}::${escaped(lines.join("\n"))}\n`,
+    `::error title=${escapeProperty(escapeControlCharacters(`svc: ${code}`))}::${escapeData(lines.join("\n"))}\n`,
   );
 }
 
-/** Marks a line of a file, in which something is not as it should be. */
+/** Annotates a line of a file with an error. */
 export async function annotateAt(
   host: Host,
   { file, line, column }: { readonly file: string; readonly line: number; readonly column: number },
   message: string,
 ): Promise<void> {
-  const place = `file=${escapedProperty(escapeControlCharacters(file))},line=${line},col=${column}`;
-  await write(host.stderr, `::error ${place}::${escaped(escapeControlCharacters(redactSentSecrets(host, message)))}\n`);
+  const place = `file=${escapeProperty(escapeControlCharacters(file))},line=${line},col=${column}`;
+  await write(
+    host.stderr,
+    `::error ${place}::${escapeData(escapeControlCharacters(redactSentSecrets(host, message)))}\n`,
+  );
 }
 
-/** Keeps secrets out of everything that the runner prints from now on. */
+/** Masks secrets in all later output of the runner. */
 export async function maskSecrets(host: Host, secrets: readonly (string | undefined)[]): Promise<void> {
   if (!shouldAnnotate(host.env)) return;
   for (const secret of new Set(secrets)) {
-    if (secret) await write(host.stderr, `::add-mask::${escaped(secret)}\n`);
+    if (secret) await write(host.stderr, `::add-mask::${escapeData(secret)}\n`);
   }
 }
 
 /**
- * Does the work with what it prints folded under a title. Its own workflow commands stay in force: a test runner marks
- * its failures by them.
+ * Performs work with its output in a collapsible group. Workflow commands of that output stay in force, because test
+ * runners annotate failures with them.
  */
 export async function printInGroup<T>(host: Host, title: string, work: () => Promise<T>): Promise<T> {
   if (!shouldAnnotate(host.env)) return work();
-  await write(host.stderr, `::group::${escaped(escapeMultilineText(title))}\n`);
+  await write(host.stderr, `::group::${escapeData(escapeMultilineText(title))}\n`);
   try {
     return await work();
   } finally {
@@ -58,24 +61,24 @@ export async function printInGroup<T>(host: Host, title: string, work: () => Pro
   }
 }
 
-/** An output of the step, for those after it. */
+/** Sets an output of the step for later steps. */
 export async function setOutput({ env }: Host, name: string, value: string): Promise<void> {
-  // A value of two lines would be two outputs.
+  // A multi-line value would become several outputs.
   if (/[\r\n]/.test(value)) return;
-  // A value that cannot be handed on must not fail what it is about.
+  // A failure to set the output must not fail the command.
   if (shouldAnnotate(env) && env.GITHUB_OUTPUT)
     await appendFile(env.GITHUB_OUTPUT, `${name}=${value}\n`).catch(() => {});
 }
 
-/** Lines that the run shows folded. None of them can be taken for a command: each is indented behind a bar. */
+/** Prints lines in a collapsible group. Each line is indented behind a bar, so that none is a workflow command. */
 export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
   const shown = lines.map((line) => `| ${neutralizeCommands(escapeControlCharacters(line))}\n`).join("");
-  await write(host.stderr, `::group::${escaped(escapeMultilineText(title))}\n${shown}::endgroup::\n`);
+  await write(host.stderr, `::group::${escapeData(escapeMultilineText(title))}\n${shown}::endgroup::\n`);
 }
 
 const summaryMaxBytes = 1024 * 1024;
 
-/** Adds Markdown to the summary of the step, where there is one and it still fits. */
+/** Adds Markdown to the summary of the step, if there is one with enough space. */
 export async function addSummary(host: Host, markdown: string): Promise<void> {
   const path = host.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
@@ -84,13 +87,14 @@ export async function addSummary(host: Host, markdown: string): Promise<void> {
     () => 0,
   );
   if (size + Buffer.byteLength(markdown) > summaryMaxBytes) return;
-  // A summary that cannot be written must not fail what it is about.
+  // A failure to write the summary must not fail the command.
   await appendFile(path, markdown).catch(() => {});
 }
 
-/** One cell of a Markdown table. */
-export const markdownCell = (text: string): string =>
+/** Formats one cell of a Markdown table. */
+export const formatMarkdownCell = (text: string): string =>
   escapeControlCharacters(text.replace(/[\r\n]+/g, " ")).replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
 
-const escaped = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-const escapedProperty = (text: string): string => escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+const escapeData = (text: string): string =>
+  text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+const escapeProperty = (text: string): string => escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");

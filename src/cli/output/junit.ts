@@ -1,7 +1,7 @@
 import { lookupTable } from "../../base/object.ts";
 import { escapeMultilineText } from "./control-characters.ts";
 
-/** One case of a report: passed, unless it has a failure or a reason why it was skipped. */
+/** One case of a report. It has passed unless it has a failure or was skipped. */
 export interface JUnitCase {
   readonly name: string;
   readonly className?: string;
@@ -10,9 +10,9 @@ export interface JUnitCase {
   readonly skipped?: string;
 }
 
-/** A report with one suite in the XML of JUnit, as CI servers read it. Names and messages may hold foreign text. */
+/** Formats a JUnit XML report with one suite, as CI servers read it. Names and messages may hold untrusted text. */
 export function formatJUnit(suiteName: string, cases: readonly JUnitCase[]): string {
-  // The schema of Jenkins knows how many were skipped of a suite alone.
+  // Jenkins's schema has the number of skipped cases only per suite.
   const skipped = String(cases.filter((one) => one.skipped !== undefined).length);
   const shared = {
     tests: String(cases.length),
@@ -52,6 +52,6 @@ const formatAttributes = (attributes: Readonly<Record<string, string>>): string 
 
 const entities = lookupTable<string>({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" });
 
-/** XML has no character for most controls, escaped or not: they are written as a terminal would show them. */
+/** XML cannot represent most control characters, so they become visible escapes. */
 const escapeText = (text: string): string =>
   escapeMultilineText(text).replace(/[&<>"\ufffe\uffff]/g, (char) => entities[char] ?? "\ufffd");

@@ -1,7 +1,7 @@
 import width from "fast-string-width";
 import type { Host, OutputStream } from "../process/host.ts";
 
-/** Text in one style, as it will be printed. */
+/** Text in one style, as printed. */
 export interface StyledPiece {
   readonly text: string;
   readonly paint: (text: string) => string;
@@ -14,22 +14,21 @@ interface Word {
 }
 
 /**
- * A line as it is printed in a window of this many columns: it continues in the next one between words, never within.
- * What follows is below the text behind a name, else a little further in than the line begins. A command to be typed
- * continues behind a backslash, so that it can be pasted.
+ * Wraps a line at this many columns, only between words. Continuation lines are indented below the text after a name,
+ * or else a little more than the line. A command continues after a backslash, so that it can be pasted.
  */
 export function wrapLine(line: readonly StyledPiece[], columns: number): string {
   const text = line.map((piece) => piece.text).join("");
   if (measureWidth(text) <= columns) return line.map(({ text, paint }) => paint(text)).join("");
-  const single = wordsOf(line);
-  const command = single.findIndex((_, i) => /^$|:$/.test(textOf(single[i - 1])) && textOf(single[i]) === "svc");
-  const words = command < 0 ? single : withQuotesWhole(single, command);
-  const hanging = hangingOf(text, columns);
+  const single = splitWords(line);
+  const command = single.findIndex((_, i) => /^$|:$/.test(getText(single[i - 1])) && getText(single[i]) === "svc");
+  const words = command < 0 ? single : joinQuotedWords(single, command);
+  const hanging = getHangingIndent(text, columns);
   let printed = "";
   let used = 0;
   for (const [i, word] of words.entries()) {
     const isTyped = command >= 0 && i > command;
-    const width = measureWidth(textOf(word));
+    const width = measureWidth(getText(word));
     const limit = command >= 0 && i >= command ? columns - 2 : columns;
     if (used > hanging.length && used + word.gap.length + width > limit) {
       printed += `${isTyped ? " \\" : ""}\n${hanging}`;
@@ -43,7 +42,7 @@ export function wrapLine(line: readonly StyledPiece[], columns: number): string 
   return printed;
 }
 
-function wordsOf(line: readonly StyledPiece[]): Word[] {
+function splitWords(line: readonly StyledPiece[]): Word[] {
   const words: Word[] = [{ gap: "", pieces: [] }];
   for (const { text, paint } of line) {
     for (const part of text.split(/( +)/)) {
@@ -55,22 +54,22 @@ function wordsOf(line: readonly StyledPiece[]): Word[] {
   return words;
 }
 
-/** A shell word, from there on, is one: a break within quotes would be part of it. */
-function withQuotesWhole(words: readonly Word[], from: number): Word[] {
-  const whole = words.slice(0, from);
+/** From here on, words are shell words, because a break within quotes would be part of the word. */
+function joinQuotedWords(words: readonly Word[], from: number): Word[] {
+  const joined = words.slice(0, from);
   let isOpen = false;
   for (const word of words.slice(from)) {
-    if (isOpen) whole.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
-    else whole.push(word);
-    if (textOf(word).split("'").length % 2 === 0) isOpen = !isOpen;
+    if (isOpen) joined.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
+    else joined.push(word);
+    if (getText(word).split("'").length % 2 === 0) isOpen = !isOpen;
   }
-  return whole;
+  return joined;
 }
 
-const textOf = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
+const getText = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
 
-/** The prefix of a continued line: a third of the window at most, since text needs room; two of a tree. */
-function hangingOf(text: string, columns: number): string {
+/** The prefix of a continuation line: at most a third of the window. In a tree, it repeats the branches. */
+function getHangingIndent(text: string, columns: number): string {
   const [branch = "", before = "", indent = "", own] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
   if (branch !== "" && measureWidth(branch) <= (2 * columns) / 3) {
     return `${" ".repeat(before.length)}${indent}${own === "├" ? "│" : " "}    `;
@@ -84,13 +83,13 @@ function hangingOf(text: string, columns: number): string {
 
 const ascii = /^[ -~]*$/;
 
-/** How many columns of a terminal the text takes. The library is loaded for what is not ASCII (build.ts). */
+/** Measures the columns of a text on a terminal. The library is loaded only for text that is not ASCII (build.ts). */
 export const measureWidth = (text: string): number => (ascii.test(text) ? text.length : width(text));
 
 /** The default width of a terminal. */
 export const defaultColumns = 80;
 
-/** Width of its window: that of the terminal, else the variable COLUMNS; undefined: unknown. */
+/** Returns the width of the window: that of the terminal, or else of the variable COLUMNS; undefined if unknown. */
 export function readWindowWidth(
   { columns }: Pick<OutputStream, "columns">,
   { COLUMNS = "" }: Host["env"],
@@ -99,8 +98,8 @@ export function readWindowWidth(
 }
 
 /**
- * The same stream, never 0 columns wide: libraries divide by the width to know how many lines to clear, and would
- * continue forever. A window may lose its width while something turns in it.
+ * Returns a stream that is never 0 columns wide: libraries divide by the width to count the lines to clear, and would
+ * loop forever. A window may lose its width while a spinner runs.
  */
 export const withNonZeroWidth = <Stream extends OutputStream>(stream: Stream): Stream =>
   new Proxy(stream, {

@@ -10,86 +10,88 @@ import type { StyledLine } from "./styled.ts";
 import { fitTable } from "./table.ts";
 import { formatCell, formatRecord } from "./text.ts";
 
-/** How a response is laid out where it is a table. */
+/** Layout of a response as a table. */
 export interface TableView {
-  /** Names of the fields that may be chosen, empty when they are free; omitted: those that the rows have. */
+  /** Names of the selectable fields. An empty list allows any field; without a list, the fields of the rows count. */
   readonly fields?: readonly string[];
   readonly columns?: readonly Column[] | undefined;
   /** The field that holds the rows. */
   readonly rows?: string | undefined;
-  /** Reports that there is nothing, to people: `No webhooks`. */
-  readonly none?: string;
-  /** The reason for an unexpected empty result: shown instead of `none`, and in every format. */
-  readonly lack?: string | undefined;
+  /** Message for users about an empty result: `No webhooks`. */
+  readonly emptyMessage?: string;
+  /** Reason for an unexpected empty result. It replaces `none` in every format. */
+  readonly emptyReason?: string | undefined;
 }
 
 /**
- * Data on standard output, everything else on standard error (DECISIONS.md, L1). Lines are for people: their contents
- * are made harmless (print.ts), so they may hold any text of a service.
+ * Data goes to standard output, everything else to standard error (DECISIONS.md, L1). Lines are for users and may
+ * contain untrusted text, because print.ts escapes them.
  */
 export interface Output {
-  /** The output options of the flags; `table`, by default, is tab-separated when standard output is not a terminal. */
+  /** The output options of the flags. `table`, the default, is tab-separated when standard output is not a terminal. */
   readonly format: OutputFormat;
   /** Prints a response. */
   show(value: unknown, view?: TableView): Promise<void>;
-  /** Prints one document of a stream: a line of JSON, or lines for people. */
-  event(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
-  /** Lines for people on standard output. */
+  /** Prints one document of a stream: a line of JSON, or lines for users. */
+  printEvent(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
+  /** Prints lines for users on standard output. */
   print(...lines: readonly StyledLine[]): Promise<void>;
-  /** One document of JSON on standard output, on one line unless indented. */
-  document(value: unknown, indent?: number): Promise<void>;
-  /** Rows of cells: comma-separated where that is asked for, else tab-separated. */
-  rows(rows: readonly (readonly string[])[]): Promise<void>;
-  /** The requested data, byte for byte if a program reads it. */
-  content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
-  /** A line for people on standard error, whatever goes to standard output; silent under --quiet. */
+  /** Prints one JSON document on standard output, on one line unless indented. */
+  printDocument(value: unknown, indent?: number): Promise<void>;
+  /** Prints rows of cells: comma-separated on request, otherwise tab-separated. */
+  printRows(rows: readonly (readonly string[])[]): Promise<void>;
+  /** Prints the requested data, byte for byte for programs. */
+  printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText?: boolean): Promise<void>;
+  /** Prints a line for users on standard error, unless --quiet is given. */
   note(line: StyledLine): Promise<void>;
-  /** A line on standard error that is never omitted. */
+  /** Prints a line on standard error in every mode. */
   warn(line: StyledLine): Promise<void>;
-  /** A document of JSON on standard error, for programs that follow events. */
-  tell(value: unknown): Promise<void>;
-  /** A line on standard error that the next one replaces; undefined clears it. Silent where it cannot. */
-  status(text: string | undefined): Promise<void>;
+  /** Prints a JSON document on standard error, for programs that follow events. */
+  printDiagnosticDocument(value: unknown): Promise<void>;
+  /**
+   * Shows a line on standard error that the next one replaces; undefined clears it. Does nothing without a terminal.
+   */
+  showStatus(text: string | undefined): Promise<void>;
 }
 
 export function createOutput(host: Host, globals: Globals): Output {
   const { stdout } = host;
   const format = globals.json ? "json" : (globals.format ?? "table");
   const printer = createPrinter(host, globals.color);
-  const print = (...lines: readonly StyledLine[]) => printer.lines("stdout", lines);
-  const document = (value: unknown, indent?: number) => printer.json("stdout", value, indent);
+  const print = (...lines: readonly StyledLine[]) => printer.printLines("stdout", lines);
+  const printDocument = (value: unknown, indent?: number) => printer.printJson("stdout", value, indent);
   const rowFormat = format !== "csv" ? "tsv" : globals.csvSafe ? "csv-safe" : "csv";
-  // Who asks for a table wants one wherever it goes.
+  // An explicit table format applies to pipes, too.
   const isTable = format === "table" && (stdout.isTTY === true || globals.format === "table");
-  const printRows = (rows: readonly (readonly string[])[]) => printer.rows(rows, rowFormat);
+  const printRows = (rows: readonly (readonly string[])[]) => printer.printRows(rows, rowFormat);
 
   async function show(value: unknown, view: TableView = {}): Promise<void> {
     await showValue(value, view);
-    if (view.lack !== undefined) await note(view.lack);
+    if (view.emptyReason !== undefined) await note(view.emptyReason);
   }
 
   async function showValue(value: unknown, view: TableView): Promise<void> {
     const chosen = globals.fields;
-    const rows = rowsOf(value, view.rows);
+    const rows = findRows(value, view.rows);
     if (chosen) checkFields(chosen, view.fields ?? listFields(rows ?? []));
     if (format === "json") {
       const chosenValue =
         chosen === undefined ? value : rows ? rows.map((row) => pickFields(row, chosen)) : pickFields(value, chosen);
-      return document(chosenValue, 2);
+      return printDocument(chosenValue, 2);
     }
     if (format === "ndjson") {
-      for (const row of rows ?? [value]) await document(chosen ? pickFields(row, chosen) : row);
+      for (const row of rows ?? [value]) await printDocument(chosen ? pickFields(row, chosen) : row);
       return;
     }
     if (value === undefined) return;
-    if (rows) return showRows(rows, view, chosen ?? view.columns?.map(nameOf) ?? columnsOf(rows));
-    if (!isObject(value)) return printer.lines("stdout", [formatCell(value)]);
+    if (rows) return showRows(rows, view, chosen ?? view.columns?.map(getColumnName) ?? listColumns(rows));
+    if (!isObject(value)) return printer.printLines("stdout", [formatCell(value)]);
     const names =
-      chosen ?? view.columns?.map(nameOf).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
+      chosen ?? view.columns?.map(getColumnName).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
-      const entries = names.map((name) => [name, formatCell(at(value, name))] as const);
-      if (isTable) return printer.lines("stdout", formatRecord(entries));
-      // One value needs no name: `KEY=$(svc webhooks hmac-key)`.
+      const entries = names.map((name) => [name, formatCell(getValueAt(value, name))] as const);
+      if (isTable) return printer.printLines("stdout", formatRecord(entries));
+      // A single value has no name: `KEY=$(svc webhooks hmac-key)`.
       return entries.length === 1 && isOneValue(chosen, view)
         ? printRows(entries.map(([, value]) => [value]))
         : printRows(entries);
@@ -98,82 +100,82 @@ export function createOutput(host: Host, globals: Globals): Output {
   }
 
   async function showRows(rows: readonly unknown[], view: TableView, columns: readonly string[]): Promise<void> {
-    const values = rows.map((row) => columns.map((name) => (isObject(row) ? at(row, name) : row)));
+    const values = rows.map((row) => columns.map((name) => (isObject(row) ? getValueAt(row, name) : row)));
     const cells = values.map((row) => row.map(formatCell));
     if (format === "csv" || format === "tsv") return printRows([columns, ...cells]);
-    if (rows.length === 0) return view.lack === undefined ? note(view.none ?? "Nothing found") : undefined;
+    if (rows.length === 0)
+      return view.emptyReason === undefined ? note(view.emptyMessage ?? "Nothing found") : undefined;
     if (!isTable) return printRows(cells);
-    const whole = stdout.isTTY ? defaultColumns : Number.POSITIVE_INFINITY;
-    const window = globals.wide ? Number.POSITIVE_INFINITY : (readWindowWidth(stdout, host.env) ?? whole);
-    const declared = new Map(view.columns?.map((column) => [nameOf(column), column]));
-    const { lines, leftOut, cut } = fitTable(values, {
+    const fullWidth = stdout.isTTY ? defaultColumns : Number.POSITIVE_INFINITY;
+    const window = globals.wide ? Number.POSITIVE_INFINITY : (readWindowWidth(stdout, host.env) ?? fullWidth);
+    const declared = new Map(view.columns?.map((column) => [getColumnName(column), column]));
+    const { lines, omitted, cut } = fitTable(values, {
       columns: columns.map((name) => declared.get(name) ?? name),
       window,
-      // A requested column is shortened, and never omitted.
-      keepsAll: globals.fields !== undefined,
+      // A requested column may be shortened but is never omitted.
+      isComplete: globals.fields !== undefined,
     });
-    await printer.lines("stdout", lines, { laidOut: true });
-    const lacking = [leftOut.join(", "), cut.length > 0 ? `all of ${cut.join(", ")}` : ""].filter(
+    await printer.printLines("stdout", lines, { laidOut: true });
+    const hiddenNotes = [omitted.join(", "), cut.length > 0 ? `all of ${cut.join(", ")}` : ""].filter(
       (part) => part !== "",
     );
-    if (lacking.length > 0) await note(`Too narrow for ${lacking.join(", and for ")}: --wide shows all`);
+    if (hiddenNotes.length > 0) await note(`Too narrow for ${hiddenNotes.join(", and for ")}: --wide shows all`);
   }
 
   async function note(line: StyledLine): Promise<void> {
-    if (!globals.quiet) await printer.lines("stderr", [line]);
+    if (!globals.quiet) await printer.printLines("stderr", [line]);
   }
 
   return {
     format,
     show,
-    event: (value, ...lines) =>
-      format === "table" ? print(...lines) : document(globals.fields ? pickFields(value, globals.fields) : value),
+    printEvent: (value, ...lines) =>
+      format === "table" ? print(...lines) : printDocument(globals.fields ? pickFields(value, globals.fields) : value),
     print,
-    document,
-    rows: printRows,
-    content: (pieces, isText = false) => printer.content(pieces, isText),
+    printDocument,
+    printRows,
+    printContent: (pieces, isText = false) => printer.printContent(pieces, isText),
     note,
-    warn: (line) => printer.lines("stderr", [line]),
-    tell: (value) => printer.json("stderr", value),
-    status: printer.status,
+    warn: (line) => printer.printLines("stderr", [line]),
+    printDiagnosticDocument: (value) => printer.printJson("stderr", value),
+    showStatus: printer.showStatus,
   };
 }
 
 /**
- * Whether no response of the command is declared to have a second value; a single one of several that may be missing
- * keeps its name.
+ * Whether the command declares no response with a second value. A single value of several optional ones keeps its name.
  */
 const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
   (chosen ?? columns ?? fields)?.length === 1;
 
-const nameOf = (column: Column): string => (typeof column === "string" ? column : column.name);
+const getColumnName = (column: Column): string => (typeof column === "string" ? column : column.name);
 
-function rowsOf(value: unknown, name: string | undefined): readonly unknown[] | undefined {
+function findRows(value: unknown, name: string | undefined): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
   const inner = name !== undefined && isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   return Array.isArray(inner) ? inner : undefined;
 }
 
-/** Where nothing says which columns to show: the plain fields of the first row, six at most. */
-function columnsOf(rows: readonly unknown[]): string[] {
+/** Chooses columns without a declaration: up to six plain fields of the first row. */
+function listColumns(rows: readonly unknown[]): string[] {
   const first = rows[0];
   if (!isObject(first)) return ["value"];
   const plainNames = Object.keys(first).filter((name) => typeof first[name] !== "object" || first[name] === null);
   return (plainNames.length > 0 ? plainNames : Object.keys(first)).slice(0, 6);
 }
 
-/** A field by its path: `owner.email`. */
-const at = (value: unknown, path: string): unknown =>
+/** Returns a field by its path: `owner.email`. */
+const getValueAt = (value: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((inner, step) => (hasField(inner, step) ? inner[step] : undefined), value);
 
 const hasField = (value: unknown, name: string): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name);
 
-/** These fields of it, by their paths. */
+/** Selects fields of a value by their paths. */
 export const pickFields = (value: unknown, names: readonly string[]): unknown =>
-  Object.fromEntries(names.map((name) => [name, at(value, name) ?? null]));
+  Object.fromEntries(names.map((name) => [name, getValueAt(value, name) ?? null]));
 
-/** The fields that any of the rows has; none if there are no rows. */
+/** Lists the fields of all rows. */
 export const listFields = (rows: readonly unknown[]): readonly string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : []))),
 ];

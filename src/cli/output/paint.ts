@@ -3,7 +3,7 @@ import type { StyleName } from "./styled.ts";
 
 export type Paint = Readonly<Record<StyleName, (text: string) => string>>;
 
-/** Colors under our own decision: chalk gets the level and detects nothing. */
+/** svc decides about colors: chalk gets the level and detects nothing. */
 export function createPaint(): Paint {
   const { bold, dim, red, green, yellow, cyan } = new Chalk({ level: 1 });
   return { bold, dim, red, green, yellow, cyan };

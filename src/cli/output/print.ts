@@ -12,73 +12,74 @@ import {
 import { readWindowWidth, type StyledPiece, wrapLine } from "./line-wrapping.ts";
 import type { Paint } from "./paint.ts";
 import { hasColour, type StyledLine } from "./styled.ts";
-import { csvSafeLine, formatCsvLine, tsvLine } from "./text.ts";
+import { formatCsvLine, formatSafeCsvLine, formatTsvLine } from "./text.ts";
 
 /** Standard output or standard error. */
 export type StreamName = "stdout" | "stderr";
 
-/** `csv-safe`: no cell is a formula. */
+/** With `csv-safe`, no cell is a formula. */
 export type RowFormat = "csv" | "csv-safe" | "tsv";
 
-const rowLines = { csv: formatCsvLine, "csv-safe": csvSafeLine, tsv: tsvLine } as const;
+const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: formatTsvLine } as const;
 
 /**
- * The one way to a stream. Services, receivers, files and people choose most of the output: none of it may control the
- * terminal, begin a line of its own, or give commands to a runner that reads the log.
+ * All output goes through this printer. Services, receivers, files and users provide most of it, so it must not control
+ * the terminal, begin a new line, or give commands to a runner that reads the log.
  */
 export interface Printer {
   /**
-   * Lines for people; our styles are added after all else was made harmless. In a window they continue between words,
-   * unless they are `laidOut`: rows of a table.
+   * Prints lines for users. Styles are added after all text is escaped. Lines wrap between words, unless they are
+   * `laidOut`: rows of a table.
    */
-  lines(name: StreamName, lines: readonly StyledLine[], how?: { readonly laidOut?: boolean }): Promise<void>;
+  printLines(name: StreamName, lines: readonly StyledLine[], how?: { readonly laidOut?: boolean }): Promise<void>;
   /** A document of JSON, on one line unless indented. */
-  json(name: StreamName, value: unknown, indent?: number): Promise<void>;
-  /** Rows, escaped by the rules of their format; on a terminal, where no program reads them, as people may see them. */
-  rows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
+  printJson(name: StreamName, value: unknown, indent?: number): Promise<void>;
+  /** Prints rows with the escapes of their format, or for users on a terminal. */
+  printRows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
   /**
-   * The requested data, byte for byte; on a terminal, and as a string in a runner's log, without control sequences and
-   * commands. On a terminal its last line is ended.
+   * Prints the requested data byte for byte. On a terminal, and for text in a runner's log, control sequences and
+   * commands are escaped. On a terminal, the last line gets a line break.
    */
-  content(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void>;
-  /** A line that stands until the next one takes its place; undefined clears it. On terminals alone. */
-  status(text: string | undefined): Promise<void>;
+  printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void>;
+  /** Shows a line that the next one replaces; undefined clears it. Works only on a terminal. */
+  showStatus(text: string | undefined): Promise<void>;
 }
 
-/** Text of our own making, in which line breaks and tabs have their place, as it may be printed: a page of help. */
-export const escapePage = (host: Host, text: string): string => calmedFor(host)(escapeMultilineText(text));
+/** Escapes a page of help, in which line breaks and tabs are intended. */
+export const escapePage = (host: Host, text: string): string =>
+  createCommandNeutralizer(host)(escapeMultilineText(text));
 
 /** Prints a page of `escapePage`, or the rest of one. */
 export const printPage = (host: Host, page: string | Uint8Array): Promise<void> => write(host.stdout, page);
 
-const calmedFor = ({ env }: Host): ((text: string) => string) =>
+const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
   runnerParsesOutput(env) ? neutralizeCommands : (text) => text;
 
 export function createPrinter(host: Host, color: boolean | undefined): Printer {
   const isRunner = runnerParsesOutput(host.env);
-  const calmed = calmedFor(host);
+  const neutralize = createCommandNeutralizer(host);
 
-  const paintFor = async (name: StreamName, lines: readonly StyledLine[]): Promise<Paint | undefined> => {
+  const choosePaint = async (name: StreamName, lines: readonly StyledLine[]): Promise<Paint | undefined> => {
     const isStyled = lines.some((line) => typeof line !== "string" && line.some((piece) => typeof piece !== "string"));
     return isStyled && hasColour(host[name], color, host.env) ? (await import("./paint.ts")).createPaint() : undefined;
   };
 
-  /** Standard output has the requested data; on standard error secrets are not expected. */
-  const shownOn = (name: StreamName, text: string): string =>
+  /** Standard output carries requested data, which may be a secret. Standard error must not contain any. */
+  const toShown = (name: StreamName, text: string): string =>
     escapeControlCharacters(name === "stderr" ? redactSentSecrets(host, text) : text);
 
-  const printed = (name: StreamName, line: StyledLine, paint: Paint | undefined, columns: number): string => {
+  const formatLine = (name: StreamName, line: StyledLine, paint: Paint | undefined, columns: number): string => {
     const pieces = [line].flat().map((piece): StyledPiece => {
-      if (typeof piece === "string") return { text: shownOn(name, piece), paint: (text) => text };
-      return { text: shownOn(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
+      if (typeof piece === "string") return { text: toShown(name, piece), paint: (text) => text };
+      return { text: toShown(name, piece.text), paint: paint ? paint[piece.style] : (text) => text };
     });
-    // As a whole: two pieces may be one command.
-    return `${calmed(wrapLine(pieces, columns))}\n`;
+    // The pieces are escaped together, because two of them may form one command.
+    return `${neutralize(wrapLine(pieces, columns))}\n`;
   };
 
   let hasStatus = false;
-  /** Output below a status begins a line of its own, which an echoed Ctrl-C is not part of. */
-  const put: typeof write = (stream, text) => {
+  /** Output below a status begins a new line, after an echoed Ctrl-C. */
+  const writeStream: typeof write = (stream, text) => {
     if (hasStatus && stream.isTTY) {
       hasStatus = false;
       void write(host.stderr, clearLine);
@@ -87,44 +88,44 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
   };
 
   return {
-    async lines(name, lines, { laidOut = false } = {}) {
-      const paint = await paintFor(name, lines);
+    async printLines(name, lines, { laidOut = false } = {}) {
+      const paint = await choosePaint(name, lines);
       const { isTTY } = host[name];
       const columns = readWindowWidth(host[name], host.env);
       const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
-      await put(host[name], lines.map((line) => printed(name, line, paint, window)).join(""));
+      await writeStream(host[name], lines.map((line) => formatLine(name, line, paint, window)).join(""));
     },
-    json(name, value, indent) {
+    printJson(name, value, indent) {
       const document = stringifyExact(value ?? null, indent);
       const json = escapeJson(name === "stderr" ? redactSentSecrets(host, document) : document);
-      return put(host[name], `${isRunner ? neutralizeJsonCommands(json) : json}\n`);
+      return writeStream(host[name], `${isRunner ? neutralizeJsonCommands(json) : json}\n`);
     },
-    async rows(rows, format) {
+    async printRows(rows, format) {
       const { stdout } = host;
       const line = rowLines[format];
       const lines = rows.map((row) => line(stdout.isTTY ? row.map(escapeControlCharacters) : row));
       const text = lines.join("");
-      await put(stdout, format === "tsv" || stdout.isTTY ? calmed(text) : text);
+      await writeStream(stdout, format === "tsv" || stdout.isTTY ? neutralize(text) : text);
     },
-    async content(pieces, isText) {
+    async printContent(pieces, isText) {
       const { stdout } = host;
       if (!stdout.isTTY && !(isRunner && isText)) {
-        for await (const piece of pieces) await put(stdout, piece);
+        for await (const piece of pieces) await writeStream(stdout, piece);
         return;
       }
-      const { textLines } = await import("./text-lines.ts");
+      const { readTextLines } = await import("./text-lines.ts");
       let isWholeLine = true;
-      for await (const text of textLines(pieces)) {
-        await put(stdout, stdout.isTTY ? calmed(escapeMultilineText(text)) : neutralizeJsonCommands(text));
+      for await (const text of readTextLines(pieces)) {
+        await writeStream(stdout, stdout.isTTY ? neutralize(escapeMultilineText(text)) : neutralizeJsonCommands(text));
         isWholeLine = text.endsWith("\n");
       }
-      // Behind it the shell would put its prompt.
-      if (stdout.isTTY && !isWholeLine) await put(stdout, "\n");
+      // Otherwise the shell would continue that line with its prompt.
+      if (stdout.isTTY && !isWholeLine) await writeStream(stdout, "\n");
     },
-    async status(text) {
+    async showStatus(text) {
       const { stderr } = host;
       if (!hasWidth(stderr)) return;
-      const shown = text === undefined ? "" : cut(calmed(escapeControlCharacters(text)), stderr.columns ?? 80);
+      const shown = text === undefined ? "" : cut(neutralize(escapeControlCharacters(text)), stderr.columns ?? 80);
       if (shown === "" && !hasStatus) return;
       hasStatus = shown !== "";
       await write(stderr, `${clearLine}${shown}`);
@@ -132,17 +133,17 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
   };
 }
 
-/** Whether a status line can be shown there. Some terminals report 0 columns. */
+/** Whether a status line can be shown. Some terminals report 0 columns. */
 export const hasWidth = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
 
 const clearLine = "\r\x1b[K";
 
-/** A line that wraps could not be rewritten. */
+/** A wrapped line could not be rewritten. */
 const cut = (text: string, columns: number): string => (text.length < columns ? text : text.slice(0, columns - 1));
 
 /**
- * Whether what is printed ends in the log of a runner that obeys some of its lines: GitHub Actions and those that work
- * alike, Azure Pipelines, TeamCity. Each sets a variable of its own.
+ * Whether output ends up in the log of a runner that executes some of its lines: GitHub Actions and compatible ones,
+ * Azure Pipelines, TeamCity. Each sets its own variable.
  */
 const runnerParsesOutput = ({ GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION }: Host["env"]): boolean =>
   GITHUB_ACTIONS === "true" || /^true$/i.test(TF_BUILD ?? "") || Boolean(TEAMCITY_VERSION);

@@ -3,34 +3,34 @@ import type { Host, OutputStream } from "../process/host.ts";
 
 export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** A piece of a line in one of our styles; without colours it is the text alone. */
+/** A piece of a line with a style. Without colors, only the text is printed. */
 export interface StyledText {
   readonly style: StyleName;
   readonly text: string;
 }
 
-/** One line for people, without its line break. Whatever is in it is made harmless where it is printed. */
+/** One line for users, without its line break. The printer escapes its content. */
 export type StyledLine = string | readonly (string | StyledText)[];
 
-const style =
+const createStyle =
   (name: StyleName) =>
   (text: string): StyledText => ({ style: name, text });
 
-export const bold = style("bold");
-export const dim = style("dim");
-export const red = style("red");
-export const green = style("green");
-export const yellow = style("yellow");
-export const cyan = style("cyan");
+export const bold = createStyle("bold");
+export const dim = createStyle("dim");
+export const red = createStyle("red");
+export const green = createStyle("green");
+export const yellow = createStyle("yellow");
+export const cyan = createStyle("cyan");
 
-/** The text of a line, without its styles. */
+/** Returns the text of a line without its styles. */
 export const stripStyles = (line: StyledLine): string =>
   typeof line === "string" ? line : line.map((piece) => (typeof piece === "string" ? piece : piece.text)).join("");
 
-/** Whether a stream gets colours: decided once per stream, by us alone (DECISIONS.md, L4). */
+/** Whether a stream gets colors. svc decides this once per stream (DECISIONS.md, L4). */
 export function hasColour(stream: OutputStream, flag: boolean | undefined, env: Host["env"]): boolean {
   if (flag !== undefined) return flag;
-  // Any value of NO_COLOR forbids them, as it is defined.
+  // Any value of NO_COLOR disables colors, as its specification says.
   if (isSwitchedOn(env.SVC_NO_COLOR) || env.NO_COLOR) return false;
   if (isSwitchedOn(env.FORCE_COLOR) || isSwitchedOn(env.CLICOLOR_FORCE)) return true;
   if (env.FORCE_COLOR) return false;
@@ -50,14 +50,14 @@ const styles = [
   [dim, /^(?:skipped.*|draft|deleted|archived|gone|not_sent.*)$/],
 ] as const;
 
-/** A word for a state in its color: good, bad, under way, of no interest. Others stay as they are. */
+/** Colors the name of a state: success, failure, in progress or inactive. Other words stay unchanged. */
 export function styleState(text: string): StyledText | string {
   const word = text.toLowerCase().replaceAll(" ", "_");
   const found = styles.find(([, words]) => words.test(word));
   return found ? found[0](text) : text;
 }
 
-/** The status of an HTTP answer in its color; 0 if none came. */
+/** Colors the status of an HTTP response; 0 means no response. */
 export function styleStatus(status: number, text = String(status)): StyledText {
   if (status >= 500 || status === 0) return red(text);
   if (status >= 400) return yellow(text);

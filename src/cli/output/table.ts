@@ -2,10 +2,10 @@ import type { Column } from "../../api/operation.ts";
 import { escapeControlCharacters } from "./control-characters.ts";
 import { measureWidth } from "./line-wrapping.ts";
 import { bold, type StyledLine, type StyledText, styleState, styleStatus } from "./styled.ts";
-import { formatCell, maxTextWidth, type OmittedPart, truncateText } from "./text.ts";
+import { formatCell, getMaxTextWidth, type OmittedPart, truncateText } from "./text.ts";
 
 const gap = 2;
-/** A column that is cut keeps as much and its title, unless it declares otherwise, or is omitted. */
+/** A shortened column keeps its title and this many characters, unless it declares otherwise. */
 const minTextWidth = 8;
 
 const ranks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
@@ -13,10 +13,10 @@ const ranks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
 interface ColumnLayout {
   readonly name: string;
   readonly cut: number;
-  /** Width of a shortened column; its full width otherwise. */
-  readonly least: number;
+  /** Width of a shortened column (default: its full width). */
+  readonly minWidth: number;
   readonly omits: OmittedPart;
-  /** Those of a lower rank are omitted later. */
+  /** Columns of a lower rank are omitted later. */
   readonly rank: number;
   readonly isNumber: boolean;
   readonly cells: readonly string[];
@@ -24,46 +24,49 @@ interface ColumnLayout {
 }
 
 /**
- * Rows under headings that fit a window of this many columns: some are cut with `…`, by their declared priority, and
- * columns that do not fit next to the essential ones are omitted. Numbers are at the right, states in their color. With
- * the titles of omitted and of cut columns.
+ * Formats rows under headings for a window of this many columns. Some cells are cut with `…` by declared priority, and
+ * columns that do not fit next to the essential ones are omitted. Numbers are right-aligned, and states are colored.
+ * Returns the titles of omitted and cut columns, too.
  */
 export function fitTable(
   rows: readonly (readonly unknown[])[],
   {
     columns,
     window,
-    keepsAll,
-  }: { readonly columns: readonly Column[]; readonly window: number; readonly keepsAll: boolean },
-): { readonly lines: readonly StyledLine[]; readonly leftOut: readonly string[]; readonly cut: readonly string[] } {
-  const whole = columns.map((column, i) => laid(column, rows, i, (text) => text));
-  const all = total(whole) > window ? columns.map((column, i) => laid(column, rows, i, withoutMilliseconds)) : whole;
-  const shown = keepsAll ? all : chosen(all, window);
+    isComplete,
+  }: { readonly columns: readonly Column[]; readonly window: number; readonly isComplete: boolean },
+): { readonly lines: readonly StyledLine[]; readonly omitted: readonly string[]; readonly cut: readonly string[] } {
+  const layouts = columns.map((column, i) => layOutColumn(column, rows, i, (text) => text));
+  const all =
+    getTotalWidth(layouts) > window
+      ? columns.map((column, i) => layOutColumn(column, rows, i, removeMilliseconds))
+      : layouts;
+  const shown = isComplete ? all : chooseColumns(all, window);
   const full = new Map(shown.map((column) => [column, column.width]));
   for (const priority of [1, 2, 3])
     shrink(
       shown,
       window,
-      ({ least }) => least,
+      ({ minWidth }) => minWidth,
       ({ cut }) => cut === priority,
     );
-  // Nothing else helps: a line that wraps is harder to read than one that is cut.
+  // Cutting is the last resort: a wrapped line is harder to read than a cut one.
   shrink(
     shown,
     window,
     () => 1,
     () => true,
   );
-  const titles = shown.map((column) => bold(padCell(column, title(column), "end")));
+  const titles = shown.map((column) => bold(padCell(column, formatTitle(column), "end")));
   const lines = rows.map((_, row) => shown.map((column) => paintCell(column, padCell(column, column.cells[row]!))));
   return {
     lines: [titles, ...lines].map(joinCells),
-    leftOut: all.filter(({ name }) => !shown.some((column) => column.name === name)).map(title),
-    cut: shown.filter((column) => column.width < full.get(column)!).map(title),
+    omitted: all.filter(({ name }) => !shown.some((column) => column.name === name)).map(formatTitle),
+    cut: shown.filter((column) => column.width < full.get(column)!).map(formatTitle),
   };
 }
 
-function laid(
+function layOutColumn(
   column: Column,
   rows: readonly (readonly unknown[])[],
   i: number,
@@ -76,55 +79,55 @@ function laid(
   const isNumber =
     values.some((value) => typeof value === "number") &&
     values.every((value) => typeof value === "number" || value === null || value === undefined);
-  const width = maxTextWidth([title({ name }), ...cells]);
-  // The first says which row it is.
+  const width = getMaxTextWidth([formatTitle({ name }), ...cells]);
+  // The first column identifies the row.
   const isEmpty = cells.every((text) => text === "");
   const rank = ranks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
-  const kept = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(title({ name }))));
-  return { name, cut, least: kept, omits, rank, isNumber, cells, width };
+  const cutWidth = cut === 0 ? width : Math.min(width, Math.max(least, measureWidth(formatTitle({ name }))));
+  return { name, cut, minWidth: cutWidth, omits, rank, isNumber, cells, width };
 }
 
-/** A moment to the second: nothing happens twice in one that a table tells apart by it. */
-const withoutMilliseconds = (text: string): string =>
+/** Formats a time to the second, which is precise enough to distinguish rows. */
+const removeMilliseconds = (text: string): string =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) ? `${text.slice(0, 19)}Z` : text;
 
-const title = ({ name }: Pick<ColumnLayout, "name">): string => name.replaceAll("_", " ").toUpperCase();
+const formatTitle = ({ name }: Pick<ColumnLayout, "name">): string => name.replaceAll("_", " ").toUpperCase();
 
-const total = (columns: readonly ColumnLayout[]): number =>
+const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, gap * (columns.length - 1));
 
 /**
- * As many columns as fit, each as narrow as it may be, in the order of their ranks. Essential columns use the available
- * room; empty ones take none from others.
+ * Chooses as many columns as fit, in the order of their ranks, each at its minimum width. Essential columns share the
+ * free space; empty columns take none.
  */
-function chosen(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
-  const taken = new Map<string, ColumnLayout>();
+function chooseColumns(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
+  const chosen = new Map<string, ColumnLayout>();
   let used = -gap;
   let isFull = false;
   for (const column of all.toSorted((a, b) => a.rank - b.rank)) {
     const room = window - used - gap;
-    const isPurpose = column.rank === ranks.purpose && column.cut > 0;
-    const least = isPurpose ? Math.min(column.least, Math.max(minTextWidth, room)) : column.least;
-    const fits = taken.size === 0 || (least <= room && !(isFull && column.rank === ranks.empty));
+    const isEssential = column.rank === ranks.purpose && column.cut > 0;
+    const minWidth = isEssential ? Math.min(column.minWidth, Math.max(minTextWidth, room)) : column.minWidth;
+    const fits = chosen.size === 0 || (minWidth <= room && !(isFull && column.rank === ranks.empty));
     if (fits) {
-      taken.set(column.name, { ...column, least });
-      used += gap + least;
+      chosen.set(column.name, { ...column, minWidth });
+      used += gap + minWidth;
     } else isFull = true;
   }
-  return all.flatMap(({ name }) => taken.get(name) ?? []);
+  return all.flatMap(({ name }) => chosen.get(name) ?? []);
 }
 
-/** Takes from the widest of these columns, until the table fits or each is down to what it keeps. */
+/** Shrinks the widest of these columns until the table fits or each has its minimum width. */
 function shrink(
   columns: readonly ColumnLayout[],
   window: number,
-  least: (column: ColumnLayout) => number,
-  may: (column: ColumnLayout) => boolean,
+  getMinWidth: (column: ColumnLayout) => number,
+  canShrink: (column: ColumnLayout) => boolean,
 ): void {
-  const cuttable = columns.filter(may);
-  for (let over = total(columns) - window; over > 0; over -= 1) {
-    const longest = cuttable
-      .filter((column) => column.width > least(column))
+  const shrinkable = columns.filter(canShrink);
+  for (let excess = getTotalWidth(columns) - window; excess > 0; excess -= 1) {
+    const longest = shrinkable
+      .filter((column) => column.width > getMinWidth(column))
       .reduce<ColumnLayout | undefined>((a, b) => (a === undefined || b.width > a.width ? b : a), undefined);
     if (longest === undefined) return;
     longest.width -= 1;
@@ -150,7 +153,7 @@ function paintCell({ name }: ColumnLayout, text: string): StyledText | string {
   return typeof found === "string" ? text : { ...found, text: `${word}${blanks}` };
 }
 
-/** The last cell needs no blanks after it. */
+/** The last cell needs no padding. */
 function joinCells(cells: readonly (StyledText | string)[]): StyledLine {
   return cells.flatMap((one, i): (StyledText | string)[] => {
     if (i < cells.length - 1) return [one, " ".repeat(gap)];

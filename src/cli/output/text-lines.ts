@@ -1,8 +1,8 @@
-/** Longer lines are forwarded in parts: they are hardly read, and memory has an end. */
+/** Longer lines are forwarded in parts, to limit memory. */
 const maxLineLength = 64 * 1024;
 
-/** The text of a stream of bytes, cut after line breaks, so that no line comes in two parts unless it is very long. */
-export async function* textLines(
+/** Yields the text of a byte stream, cut after line breaks. Only very long lines are split. */
+export async function* readTextLines(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -10,7 +10,7 @@ export async function* textLines(
   for await (const piece of pieces) {
     rest += decoder.decode(piece, { stream: true });
     const end = rest.lastIndexOf("\n") + 1;
-    // The last characters may be the beginning of something: a command, an emoji.
+    // The last characters may begin a sequence, such as a command or an emoji.
     const until = end > 0 ? end : rest.length > maxLineLength ? rest.length - 16 : 0;
     if (until === 0) continue;
     yield rest.slice(0, until);

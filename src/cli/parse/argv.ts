@@ -2,7 +2,7 @@ import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts"
 import { formatFlagValue } from "./declaration.ts";
 import { type Globals, globalFlags } from "./globals.ts";
 
-/** `--json=a,b` as two flags: a flag with an optional value would swallow the next positional. */
+/** Splits `--json=a,b` into two flags, because a flag with an optional value would consume the next positional. */
 export function normalizeArgv(argv: readonly string[]): string[] {
   const end = argv.indexOf("--");
   const own = end < 0 ? argv : argv.slice(0, end);
@@ -18,7 +18,7 @@ const takesValue: ReadonlySet<string> = new Set(
 
 /** Facts about a command line before its group is known. */
 export interface CommandLocation {
-  /** The bare words up to `--`, values of global flags aside: the command's words, then its positionals. */
+  /** The bare words up to `--` without the values of global flags: the command's words, then its positionals. */
   readonly words: readonly string[];
   readonly wantsHelp: boolean;
 }
@@ -36,39 +36,43 @@ export function locateCommand(argv: readonly string[]): CommandLocation {
   return { words, wantsHelp };
 }
 
-/** The target of calls in the words of a command line. */
+/** The target of requests on a command line. */
 export function parseTargetFlags(argv: readonly string[]): Pick<Globals, "baseUrl" | "profile" | "emulator"> {
-  const given = (flag: string) => {
+  const getFlagValue = (flag: string) => {
     const at = argv.findIndex((token) => token === flag || token.startsWith(`${flag}=`));
     return at < 0 ? undefined : argv[at] === flag ? argv[at + 1] : argv[at]!.slice(flag.length + 1);
   };
-  return { baseUrl: given("--base-url"), profile: given("--profile"), emulator: argv.includes("--emulator") };
+  return {
+    baseUrl: getFlagValue("--base-url"),
+    profile: getFlagValue("--profile"),
+    emulator: argv.includes("--emulator"),
+  };
 }
 
-/** Whether the first of these words are those. */
+/** Whether the words begin with `start`. */
 export const startsWithWords = (words: readonly string[], start: readonly string[]): boolean =>
   start.every((word, i) => word === words[i]);
 
-/** Whether a command runs another one, whose words it leaves as they are. */
+/** Whether a command runs another one and leaves its words unchanged. */
 export const runsInnerCommand = (declaration: CommandDeclaration): boolean =>
   (declaration as { passthrough?: boolean }).passthrough === true;
 
-/** With `--` before the first word of the command to run: later words are the command's own. */
+/** Inserts `--` before the first word of the command to run, whose options follow. */
 export function addSeparator(argv: readonly string[], { words, flags }: CommandDeclaration): readonly string[] {
-  const takesNext = wordsOfFlags([...globalFlags, ...flags]);
+  const consumesNext = createFlagWordFilter([...globalFlags, ...flags]);
   let bare = 0;
   for (let i = 0; i < argv.length; i += 1) {
     const token = argv[i]!;
     if (token === "--") return argv;
-    if (takesNext(token, argv[i + 1])) i += 1;
+    if (consumesNext(token, argv[i + 1])) i += 1;
     else if (!token.startsWith("-") || token === "-") bare += 1;
     if (bare > words.length) return [...argv.slice(0, i), "--", ...argv.slice(i)];
   }
   return argv;
 }
 
-/** Whether a word is a flag, and the next one is its value. */
-function wordsOfFlags(flags: readonly FlagSpec[]): (token: string, next: string | undefined) => boolean {
+/** Creates a function that checks whether a word is a flag followed by its value. */
+function createFlagWordFilter(flags: readonly FlagSpec[]): (token: string, next: string | undefined) => boolean {
   const valued = flags.filter((spec) => formatFlagValue(spec).length > 0);
   return (token, next) => {
     const spec = valued.find(({ flag, short }) => token === `--${flag}` || (short && token === `-${short}`));

@@ -9,38 +9,38 @@ import { getFsErrorReason, isFsError } from "../../files/disk.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-/** The bytes of a file, or of standard input for `-`. Throws UsageError if there is nothing to read. */
+/** Reads the bytes of a file, or of standard input for `-`. Throws UsageError if there is nothing to read. */
 export async function readInput(host: Host, path: string, flag: string): Promise<Buffer> {
   if (path !== "-") {
     return readFile(await requireFile(host, path, flag)).catch((cause) => throwUnreadable(path, flag, cause));
   }
   const chunks: Uint8Array[] = [];
-  for await (const chunk of pipedInput(host, flag)) chunks.push(chunk);
+  for await (const chunk of readPipedInput(host, flag)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-/** The same as a string, without the byte order mark that some editors begin it with. */
+/** Reads a string without its byte order mark. */
 export const readText = async (host: Host, path: string, flag: string): Promise<string> =>
   stripByteOrderMark((await readInput(host, path, flag)).toString("utf8"));
 
 export const stripByteOrderMark = (text: string): string => text.replace(/^\ufeff/, "");
 
-/** The same, piece by piece. */
+/** Reads the bytes in pieces. */
 export async function openInput(host: Host, path: string, flag: string): Promise<AsyncIterable<Uint8Array>> {
-  if (path === "-") return pipedInput(host, flag);
-  return pieces(await requireFile(host, path, flag), path, flag);
+  if (path === "-") return readPipedInput(host, flag);
+  return readPieces(await requireFile(host, path, flag), path, flag);
 }
 
-async function* pieces(absolute: string, path: string, flag: string): AsyncGenerator<Uint8Array> {
+async function* readPieces(absolute: string, path: string, flag: string): AsyncGenerator<Uint8Array> {
   try {
-    // Larger pieces than Node's own: less is spent between them when a gigabyte is hashed.
+    // Larger pieces than Node's default reduce the overhead of hashing a gigabyte.
     yield* createReadStream(absolute, { highWaterMark: 256 * 1024 });
   } catch (cause) {
     throwUnreadable(path, flag, cause as NodeJS.ErrnoException);
   }
 }
 
-/** The absolute path of a file that can be read as one; a UsageError that names the flag otherwise. */
+/** Returns the absolute path of a readable file. Throws a UsageError that names the flag otherwise. */
 export async function requireFile(host: Host, path: string, flag: string): Promise<string> {
   const absolute = resolve(host.cwd, path);
   const found = await stat(absolute).catch((cause) => throwUnreadable(path, flag, cause));
@@ -48,7 +48,7 @@ export async function requireFile(host: Host, path: string, flag: string): Promi
   return absolute;
 }
 
-/** The content of `--data`: any JSON document. */
+/** Reads the content of `--data`: any JSON document. */
 export async function readDocument(host: Host, path: string, flag: string): Promise<unknown> {
   const bytes = await readInput(host, path, flag).catch((error: unknown) => {
     if (!(error instanceof UsageError) || !/^\s*[{[]/.test(path)) throw error;
@@ -64,27 +64,27 @@ export async function readDocument(host: Host, path: string, flag: string): Prom
   }
 }
 
-async function* pipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8Array> {
+async function* readPipedInput({ stdin }: Host, flag: string): AsyncGenerator<Uint8Array> {
   if (stdin.isTTY) throw new UsageError(`${flag}: standard input is a terminal. Pipe the data, or use a file`);
   for await (const chunk of stdin) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
 }
 
-const readErrorWords = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
+const readErrorMessages = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
 
-/** A UsageError in words, from the error of reading a file. */
+/** Converts a read error to a UsageError. */
 export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
   const why =
-    readErrorWords[cause.code ?? ""] ?? (isFsError(cause) ? getFsErrorReason(cause) : (cause.code ?? cause.message));
+    readErrorMessages[cause.code ?? ""] ?? (isFsError(cause) ? getFsErrorReason(cause) : (cause.code ?? cause.message));
   throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });
 }
 
-/** One `--set`: where, and the text as it was typed. */
+/** One `--set`: the path and the string as typed. */
 export interface Assignment {
   readonly path: readonly string[];
   readonly text: string;
 }
 
-/** `a.b.0.c=value`, where `a[0]` may be written for `a.0`. */
+/** Parses `a.b.0.c=value`; `a[0]` is equivalent to `a.0`. */
 export function parseAssignment(text: string, flag = "--set"): Assignment {
   const equals = text.indexOf("=");
   const path = text
@@ -99,22 +99,25 @@ export function parseAssignment(text: string, flag = "--set"): Assignment {
   return { path, text: text.slice(equals + 1) };
 }
 
-/** The document with the assignments made: numbers, true, false, null and JSON by their look, everything else text. */
+/**
+ * Applies assignments to a document. Values that look like numbers, true, false, null or JSON are parsed; others are
+ * strings.
+ */
 export function applyAssignments(
   document: unknown,
   assignments: readonly Assignment[],
-  asText: ReadonlySet<Assignment> = new Set(),
+  textAssignments: ReadonlySet<Assignment> = new Set(),
 ): unknown {
   let root: unknown = document;
   for (const one of assignments) {
-    root = setAtPath(root, one.path, asText.has(one) ? one.text : parseValue(one.text));
+    root = setAtPath(root, one.path, textAssignments.has(one) ? one.text : parseValue(one.text));
   }
   return root;
 }
 
 /**
- * The same, guided by the schema: where it wants text and the look was another, the text is taken as typed, so that
- * `--set zipcode=0150` needs no quotes.
+ * Applies assignments by the schema: if it requires a string, the value is used as typed, so that `--set zipcode=0150`
+ * needs no quotes.
  */
 export function applyTypedAssignments(
   schema: z.ZodType | undefined,
@@ -127,15 +130,15 @@ export function applyTypedAssignments(
   const wrong = new Set(
     parsed.error.issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join(".")),
   );
-  const asText = new Set(assignments.filter(({ path }) => wrong.has(path.join("."))));
-  return asText.size > 0 ? applyAssignments(document, assignments, asText) : first;
+  const textAssignments = new Set(assignments.filter(({ path }) => wrong.has(path.join("."))));
+  return textAssignments.size > 0 ? applyAssignments(document, assignments, textAssignments) : first;
 }
 
 function parseValue(text: string): unknown {
   try {
     return restoreExactNumbers(text, JSON.parse(text));
   } catch (cause) {
-    if (!beginsAsJson.test(text)) return text;
+    if (!jsonStart.test(text)) return text;
     throw new UsageError(`--set: ${text} is not valid JSON (${(cause as Error).message})`, {
       hint: "The shell may have removed quotes. Quote the value for the shell, or write a string as a JSON string.",
       cause,
@@ -143,8 +146,8 @@ function parseValue(text: string): unknown {
   }
 }
 
-/** `{"`, `{a:`, `[{`, `["`: `[draft] title` is text. */
-const beginsAsJson = /^\s*(?:\{\s*(?:["}]|\w+\s*:)|\[\s*[{"[])/;
+/** Matches `{"`, `{a:`, `[{` and `["`, but not `[draft] title`. */
+const jsonStart = /^\s*(?:\{\s*(?:["}]|\w+\s*:)|\[\s*[{"[])/;
 
 function setAtPath(at: unknown, path: readonly string[], value: unknown): unknown {
   const [step, ...rest] = path;

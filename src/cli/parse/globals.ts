@@ -7,7 +7,7 @@ import { UsageError } from "../process/failure.ts";
 export const outputFormatNames = ["table", "json", "ndjson", "csv", "tsv"] as const;
 export type OutputFormat = (typeof outputFormatNames)[number];
 
-/** The flags that every command takes, before or after its words. */
+/** The flags that every command accepts, before or after its words. */
 export const globalFlags: readonly FlagSpec[] = [
   {
     flag: "base-url",
@@ -93,7 +93,7 @@ export interface Globals {
   readonly json: boolean;
   readonly fields: readonly string[] | undefined;
   readonly format: OutputFormat | undefined;
-  /** Cells of CSV that begin like formulas are made none. */
+  /** CSV cells that begin like formulas are escaped. */
   readonly csvSafe: boolean;
   /** Tables are not fitted to the window. */
   readonly wide: boolean;
@@ -101,7 +101,7 @@ export interface Globals {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;
-  /** Undefined: as clients usually wait, and longer where what is asked for takes longer. */
+  /** Undefined: the client's default, or more for slow operations. */
   readonly timeoutMs: number | undefined;
   readonly maxAnswerBytes: number | undefined;
   readonly retries: number;
@@ -110,47 +110,48 @@ export interface Globals {
   readonly yes: boolean;
 }
 
-/** The global flags of one command line, by the names that `parse` gives them. */
+/** Reads the global flags of a command line by the names in `parse`. */
 export function readGlobals(values: Readonly<Record<string, unknown>>): Globals {
-  const text = (name: string) => values[name] as string | undefined;
-  const on = (name: string) => values[name] === true;
-  if (on("emulator") && text("base-url") !== undefined) {
+  const getText = (name: string) => values[name] as string | undefined;
+  const isSet = (name: string) => values[name] === true;
+  if (isSet("emulator") && getText("base-url") !== undefined) {
     throw new UsageError("--emulator cannot be used with --base-url");
   }
-  const format = text("format");
-  if (on("json") && format !== undefined && format !== "json") {
+  const format = getText("format");
+  if (isSet("json") && format !== undefined && format !== "json") {
     const hint =
-      text("fields") === undefined
+      getText("fields") === undefined
         ? "See svc help formats."
-        : `Choose fields in any format with --fields ${text("fields")}.`;
+        : `Choose fields in any format with --fields ${getText("fields")}.`;
     throw new UsageError(`--json cannot be used with --format ${format}`, {
       hint,
     });
   }
-  if (on("csv-safe") && text("format") !== "csv") throw new UsageError("--csv-safe requires --format csv");
+  if (isSet("csv-safe") && getText("format") !== "csv") throw new UsageError("--csv-safe requires --format csv");
   return {
-    baseUrl: text("base-url") === undefined ? undefined : parseBaseUrlFlag(text("base-url")!, "--base-url"),
-    emulator: on("emulator"),
-    profile: text("profile"),
-    json: on("json") || text("format") === "json",
-    fields: text("fields") === undefined ? undefined : fieldNames(text("fields")!),
-    format: text("format") as OutputFormat | undefined,
-    csvSafe: on("csv-safe"),
-    wide: on("wide"),
+    baseUrl: getText("base-url") === undefined ? undefined : parseBaseUrlFlag(getText("base-url")!, "--base-url"),
+    emulator: isSet("emulator"),
+    profile: getText("profile"),
+    json: isSet("json") || getText("format") === "json",
+    fields: getText("fields") === undefined ? undefined : parseFieldNames(getText("fields")!),
+    format: getText("format") as OutputFormat | undefined,
+    csvSafe: isSet("csv-safe"),
+    wide: isSet("wide"),
     color: values.color as boolean | undefined,
-    quiet: on("quiet"),
-    verbose: on("verbose") || on("debug"),
-    debug: on("debug"),
-    timeoutMs: text("timeout") === undefined ? undefined : parseDurationFlag(text("timeout")!, "--timeout"),
-    maxAnswerBytes: text("max-answer") === undefined ? undefined : parseSizeFlag(text("max-answer")!, "--max-answer"),
+    quiet: isSet("quiet"),
+    verbose: isSet("verbose") || isSet("debug"),
+    debug: isSet("debug"),
+    timeoutMs: getText("timeout") === undefined ? undefined : parseDurationFlag(getText("timeout")!, "--timeout"),
+    maxAnswerBytes:
+      getText("max-answer") === undefined ? undefined : parseSizeFlag(getText("max-answer")!, "--max-answer"),
     retries: Number(values.retries ?? 3),
-    maxWaitMs: parseDurationFlag(text("max-wait") ?? "60s", "--max-wait"),
-    noInput: on("no-input"),
-    yes: on("yes"),
+    maxWaitMs: parseDurationFlag(getText("max-wait") ?? "60s", "--max-wait"),
+    noInput: isSet("no-input"),
+    yes: isSet("yes"),
   };
 }
 
-function fieldNames(text: string): readonly string[] {
+function parseFieldNames(text: string): readonly string[] {
   const names = text
     .split(",")
     .map((name) => name.trim())
@@ -159,7 +160,7 @@ function fieldNames(text: string): readonly string[] {
   return names;
 }
 
-/** Milliseconds of `30s`, `2h35m` or `PT2H35M`; a usage error otherwise. */
+/** Parses `30s`, `2h35m` or `PT2H35M` as milliseconds. Throws a usage error otherwise. */
 export function parseDurationFlag(text: string, flag: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new UsageError(`${flag} must be a duration (30s, PT2H35M), got "${text}"`);
@@ -168,31 +169,31 @@ export function parseDurationFlag(text: string, flag: string): number {
 
 const isLocal = (address: string): boolean => /^(localhost|127\.)/.test(address);
 
-/** Bytes of `500MB` or `2GiB`; a usage error otherwise. */
+/** Parses `500MB` or `2GiB` as bytes. Throws a usage error otherwise. */
 export function parseSizeFlag(text: string, flag: string): number {
   const bytes = parseSize(text);
   if (bytes === undefined) throw new UsageError(`${flag} must be a size (500MB, 2GiB), got "${text}"`);
   return bytes;
 }
 
-/** An http or https URL without a slash at the end; a usage error otherwise. */
+/** Parses an http or https URL without a trailing slash. Throws a usage error otherwise. */
 export function parseUrlFlag(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    const isBare = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
-    const hint = isBare ? `Did you mean http${isLocal(text) ? "" : "s"}://${text}?` : undefined;
+    const isHostOnly = /^(localhost|[\w-]+(\.[\w-]+)+)(:\d{1,5})?(\/|$)/.test(text);
+    const hint = isHostOnly ? `Did you mean http${isLocal(text) ? "" : "s"}://${text}?` : undefined;
     throw new UsageError(`${name} must be a URL (https://api.example.com), got "${text}"`, { hint });
   }
   if (url.username || url.password) throw new UsageError(`${name} must not contain credentials`);
   return trimTrailing(text, "/");
 }
 
-/** The same of a URL to which paths are appended: they would become part of a query or a fragment. */
+/** Parses a base URL. Appended paths would become part of a query or a fragment, so it must have none. */
 export function parseBaseUrlFlag(text: string, name: string): string {
   const url = parseUrlFlag(text, name);
-  const stray = /[?#\s]/.exec(text)?.[0];
-  if (stray !== undefined) {
-    const what = stray === "?" ? "a query" : stray === "#" ? "a fragment" : "blanks";
+  const invalidCharacter = /[?#\s]/.exec(text)?.[0];
+  if (invalidCharacter !== undefined) {
+    const what = invalidCharacter === "?" ? "a query" : invalidCharacter === "#" ? "a fragment" : "blanks";
     throw new UsageError(`${name} must be a URL without ${what}, got "${text}"`);
   }
   return url;

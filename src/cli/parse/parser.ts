@@ -9,99 +9,99 @@ import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
-/** The meaning of a command line: its command, and its input with the global flags. */
+/** The interpretation of a command line: its command, and its input with the global flags. */
 export interface Invocation<D extends CommandDeclaration> {
   readonly declaration: D;
   readonly input: CommandInput;
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
-/** The part of the command tree that a command line needs: the command of its words, or all candidates. */
+/** The part of the command tree that a command line needs: the command with its words, or all candidates. */
 export class Parser<D extends CommandDeclaration> {
   readonly #root: Commander;
   readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
   #operators: readonly FlagSpec[] = [];
-  #chosen: Invocation<D> | undefined;
+  #invocation: Invocation<D> | undefined;
   readonly #words: readonly string[];
   /** Whether the words name a command that runs another one. */
-  readonly #passesOn: boolean;
+  readonly #runsInner: boolean;
 
-  /** `words` are those of the command line; `declarations` are the commands of the group that they begin with. */
+  /** `words` come from the command line; `declarations` are the commands of their group. */
   constructor(groups: readonly string[], declarations: readonly D[], words: readonly string[]) {
     this.#words = words;
-    this.#passesOn = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
-    this.#root = silent(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
+    this.#runsInner = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
+    this.#root = silence(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
     const named = declarations.find(
       (one) => one.words.every((word, i) => word === words[i]) && one.flags.some(isGlobal),
     );
-    const refined = ({ flag }: FlagSpec) => named?.flags.find((own) => own.flag === flag);
-    this.#declared.push([this.#root, globalFlags.map((flag) => refined(flag) ?? flag)]);
+    const findOwnFlag = ({ flag }: FlagSpec) => named?.flags.find((own) => own.flag === flag);
+    this.#declared.push([this.#root, globalFlags.map((flag) => findOwnFlag(flag) ?? flag)]);
     for (const name of groups.filter((name) => declarations.length === 0 || name === words[0]))
-      childOf(this.#root, name);
+      findOrCreateChild(this.#root, name);
     for (const declaration of declarations) {
-      this.#declare(declaration.words.reduce(childOf, this.#root), declaration);
+      this.#declare(declaration.words.reduce(findOrCreateChild, this.#root), declaration);
     }
   }
 
-  /** The command line as a value. Throws UsageError. Undefined when there is nothing to run, but a page to show. */
+  /** Parses the command line. Throws UsageError. Returns undefined if it requests a page instead of a command. */
   parse(argv: readonly string[]): Invocation<D> | undefined {
-    const isMeant = flagsMeantBy(argv);
-    this.#addOptions(isMeant);
+    const isRelevant = createFlagFilter(argv);
+    this.#addOptions(isRelevant);
     this.#addOperators(argv);
-    const error = this.#failureOf(argv);
-    if (!error) return this.#chosen;
-    // The parser corrects what it does not know by all that it knows.
-    this.#addOptions((flag) => !isMeant(flag));
-    throw this.#explained(this.#failureOf(argv) ?? error, argv);
+    const error = this.#findFailure(argv);
+    if (!error) return this.#invocation;
+    // The parser suggests only names from its own declarations.
+    this.#addOptions((flag) => !isRelevant(flag));
+    throw this.#explainError(this.#findFailure(argv) ?? error, argv);
   }
 
-  #addOptions(isWanted: (flag: FlagSpec) => boolean): void {
+  #addOptions(isRelevant: (flag: FlagSpec) => boolean): void {
     for (const [command, flags] of this.#declared) {
-      for (const option of flags.filter(isWanted).flatMap(optionsOf)) command.addOption(option);
+      for (const option of flags.filter(isRelevant).flatMap(createOptions)) command.addOption(option);
     }
   }
 
   #addOperators(argv: readonly string[]): void {
     for (const [command, flags] of this.#declared) {
       const found = findOperatorFlags(flags, argv);
-      for (const option of found.flatMap(optionsOf)) command.addOption(option);
+      for (const option of found.flatMap(createOptions)) command.addOption(option);
       this.#operators = [...this.#operators, ...found];
     }
   }
 
-  #failureOf(argv: readonly string[]): UsageError | undefined {
+  #findFailure(argv: readonly string[]): UsageError | undefined {
     try {
       this.#root.parse(argv as string[], { from: "user" });
     } catch (error) {
       if (error instanceof UsageError) return error;
       if (!(error instanceof CommanderError)) throw error;
-      if (error.exitCode !== 0 && error.code !== "commander.help") return usageError(error);
+      if (error.exitCode !== 0 && error.code !== "commander.help") return toUsageError(error);
     }
     return undefined;
   }
 
-  /** A suggestion for an unknown option: the parser itself corrects mistyped names alone. */
-  #explained(error: UsageError, argv: readonly string[]): UsageError {
+  /** Adds a suggestion for an unknown option. The parser itself corrects only misspelled names. */
+  #explainError(error: UsageError, argv: readonly string[]): UsageError {
     if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#declared, argv);
     const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
     if (unknown === undefined) return error;
-    const hint = this.#passesOn ? this.#hintOnOrder() : (this.#hintOnName(unknown) ?? error.hint);
+    const hint = this.#runsInner ? this.#createOrderHint() : (this.#createNameHint(unknown) ?? error.hint);
     return hint === undefined ? error : new UsageError(error.message, { hint, cause: error });
   }
 
-  /** An option before `--` is ours; it was probably meant for the command that is to be run. */
-  #hintOnOrder(): string {
+  /** An option before `--` belongs to svc, but was probably meant for the command to run. */
+  #createOrderHint(): string {
     const line = `svc ${this.#words.slice(0, 2).join(" ")} [options] -- COMMAND [its options]`;
     return `Options of the command that is run come after --: ${line}`;
   }
 
-  #hintOnName(unknown: string): string | undefined {
+  #createNameHint(unknown: string): string | undefined {
     const flags = this.#declared.flatMap(([, specs]) => specs.map(({ flag }) => flag));
     return suggestPartialName(unknown, [...new Set(flags)]);
   }
 
-  /** How the page of help of the deepest command that the words name is asked for. */
-  helpLine(words: readonly string[]): string {
+  /** Formats the help command line of the deepest command that the words name. */
+  formatHelpLine(words: readonly string[]): string {
     const known: string[] = [];
     for (let at: Commander | undefined = this.#root, i = 0; at; i += 1) {
       at = at.commands.find((command) => command.name() === words[i]);
@@ -110,7 +110,7 @@ export class Parser<D extends CommandDeclaration> {
     return ["svc", ...known, "--help"].join(" ");
   }
 
-  /** Whether the words name a command that can run, or only a group of commands. */
+  /** Whether the words name only a group of commands and not a command to run. */
   isGroup(words: readonly string[]): boolean {
     const found = words.reduce<Commander | undefined>(
       (at, word) => at?.commands.find((command) => command.name() === word),
@@ -122,25 +122,25 @@ export class Parser<D extends CommandDeclaration> {
   #declare(command: Commander, declaration: D): void {
     const { positionals, flags } = declaration;
     runnable.add(command);
-    // All are optional to the parser: missing values may come from a prompt, and are checked in one place.
+    // All positionals are optional to the parser. A prompt may provide missing values, which are checked elsewhere.
     for (const one of positionals) command.argument(`[${one.name}${one.variadic ? "..." : ""}]`);
     if (declaration.words.some((word, i) => word !== this.#words[i])) return;
     this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);
     command.action(() => {
-      const whole = { ...declaration, flags: [...flags, ...this.#operators] };
-      this.#chosen = invocationOf(this.#operators.length === 0 ? declaration : whole, command);
+      const extended = { ...declaration, flags: [...flags, ...this.#operators] };
+      this.#invocation = toInvocation(this.#operators.length === 0 ? declaration : extended, command);
     });
   }
 }
 
-/** Those may be before the words, too: a command that takes more of one, such as a format of its own, says so. */
+/** Global flags may precede the words. A command that redefines one, such as --format, declares it. */
 const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((one) => one.flag === flag);
 
-const childOf = (parent: Commander, word: string): Commander =>
-  parent.commands.find((command) => command.name() === word) ?? silent(parent.command(word));
+const findOrCreateChild = (parent: Commander, word: string): Commander =>
+  parent.commands.find((command) => command.name() === word) ?? silence(parent.command(word));
 
-/** Pages are ours (src/cli/help): the parser only parses, and says by exceptions what is wrong. */
-const silent = (command: Commander): Commander =>
+/** svc formats its own pages (src/cli/help). The parser only parses and throws errors. */
+const silence = (command: Commander): Commander =>
   command
     .exitOverride()
     .helpCommand(false)
@@ -148,20 +148,20 @@ const silent = (command: Commander): Commander =>
 
 const runnable = new WeakSet<Commander>();
 
-/** Making options takes longer than reading them, and a command has thirty: those that the line may mean. */
-function flagsMeantBy(argv: readonly string[]): (flag: FlagSpec) => boolean {
+/** Creating options takes longer than parsing them, and a command has thirty, so only relevant ones are created. */
+function createFlagFilter(argv: readonly string[]): (flag: FlagSpec) => boolean {
   const given = new Set(argv.filter((token) => token.startsWith("--")).map((token) => token.split("=", 1)[0]));
   const hasShort = argv.some((token) => /^-[^-]/.test(token));
   return ({ flag, short }) => given.has(`--${flag}`) || given.has(`--no-${flag}`) || (hasShort && short !== undefined);
 }
 
-function optionsOf(spec: FlagSpec): Option[] {
+function createOptions(spec: FlagSpec): Option[] {
   const value = formatFlagValue(spec);
   const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
   if (value.length > 0) {
     option.argParser((text: string, previous: unknown) => {
       if (!spec.repeatable) return checkValues(text, spec);
-      // No choice holds a comma: a list of them is one word.
+      // No choice contains a comma, so a list of choices is one word.
       const words = spec.choices ? text.split(",").map((word) => word.trim()) : [text];
       return [...((previous as unknown[] | undefined) ?? []), ...words.map((word) => checkValues(word, spec))];
     });
@@ -169,7 +169,7 @@ function optionsOf(spec: FlagSpec): Option[] {
   return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
 }
 
-/** The parser passes on what it throws: its own kind of error has another wording. */
+/** The parser changes the message of its own error type, so this throws another one. */
 function checkValues(text: string, spec: FlagSpec): unknown {
   try {
     return convertValue(extractContractNumber(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
@@ -179,36 +179,36 @@ function checkValues(text: string, spec: FlagSpec): unknown {
   }
 }
 
-function invocationOf<D extends CommandDeclaration>(declaration: D, command: Commander): Invocation<D> {
+function toInvocation<D extends CommandDeclaration>(declaration: D, command: Commander): Invocation<D> {
   const own = command.opts<Record<string, unknown>>();
   const all = command.optsWithGlobals<Record<string, unknown>>();
   const given = command.processedArgs as (string | string[] | undefined)[];
   return {
     declaration,
-    globals: valuesOf(globalFlags, all),
+    globals: toFlagValues(globalFlags, all),
     input: {
       positionals: Object.fromEntries(declaration.positionals.map(({ name }, i) => [name, given[i]])),
-      flags: valuesOf(declaration.flags, own),
+      flags: toFlagValues(declaration.flags, own),
       rest: runsInnerCommand(declaration) ? command.args : [],
     },
   };
 }
 
-function valuesOf(flags: readonly FlagSpec[], values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function toFlagValues(flags: readonly FlagSpec[], values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     flags.flatMap((spec) => {
-      // commander turns `--no-input` into input: false.
+      // commander converts `--no-input` to input: false.
       const negative = spec.type === "switch" && spec.flag.startsWith("no-");
-      const value = values[camel(negative ? spec.flag.slice(3) : spec.flag)];
+      const value = values[toCamelCase(negative ? spec.flag.slice(3) : spec.flag)];
       return value === undefined ? [] : [[spec.flag, negative ? value === false : value]];
     }),
   );
 }
 
-const camel = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+const toCamelCase = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** commander's words without its prefix; its suggestion becomes the hint. */
-function usageError({ message }: CommanderError): UsageError {
+/** Converts a commander error: removes its prefix and turns its suggestion into the hint. */
+function toUsageError({ message }: CommanderError): UsageError {
   const text = message
     .replace(/^error: /, "")
     .replace(/^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/, "$1 requires a value: $2");
@@ -218,42 +218,42 @@ function usageError({ message }: CommanderError): UsageError {
     : new UsageError(text.slice(0, at).replace(/\n$/, ""), { hint: text.slice(at + 1, -1) });
 }
 
-/** The parser counts arguments; which word is one too many, and which option takes it, is said here. */
+/** The parser only counts arguments. This names the extra word, and the option that accepts it. */
 export function explainExtraArguments(
   error: UsageError,
   declared: readonly (readonly [Commander, readonly FlagSpec[]])[],
   argv: readonly string[],
 ): UsageError {
-  const deepest = declared.toSorted(([a], [b]) => wordsOf(b).length - wordsOf(a).length);
+  const deepest = declared.toSorted(([a], [b]) => getWords(b).length - getWords(a).length);
   const [command, flags = []] = deepest.find(([one]) => one.args.length > one.registeredArguments.length) ?? [];
   const extra = command?.args[command.registeredArguments.length];
   if (command === undefined || extra === undefined) return error;
-  const taken = command.registeredArguments.map((one) => `<${one.name().replaceAll("_", "-")}>`);
-  const takes = taken.length === 0 ? "options alone" : `${taken.join(" ")} and options`;
-  const isFields = argv[argv.indexOf(extra) - 1] === "--json";
-  const flag = flagFor(extra, flags);
-  const option = isFields ? `--json=${extra}` : flag && `--${flag} ${extra}`;
+  const acceptedArguments = command.registeredArguments.map((one) => `<${one.name().replaceAll("_", "-")}>`);
+  const accepted = acceptedArguments.length === 0 ? "options alone" : `${acceptedArguments.join(" ")} and options`;
+  const isFieldList = argv[argv.indexOf(extra) - 1] === "--json";
+  const flag = findFlag(extra, flags);
+  const option = isFieldList ? `--json=${extra}` : flag && `--${flag} ${extra}`;
   const hint = option === undefined ? undefined : `Did you mean ${option}?`;
-  const message = `too many arguments: svc ${wordsOf(command).join(" ")} takes ${takes}, not "${extra}" as well`;
+  const message = `too many arguments: svc ${getWords(command).join(" ")} takes ${accepted}, not "${extra}" as well`;
   return new UsageError(message, { hint, cause: error });
 }
 
-function wordsOf(command: Commander): string[] {
-  return command.parent ? [...wordsOf(command.parent), command.name()] : [];
+function getWords(command: Commander): string[] {
+  return command.parent ? [...getWords(command.parent), command.name()] : [];
 }
 
-/** The option that takes what looks like this: a duration, a moment, a contract. */
-function flagFor(word: string, flags: readonly FlagSpec[]): string | undefined {
-  const looks = [
+/** Finds the option for a value of this form: a duration, a time or a contract. */
+function findFlag(word: string, flags: readonly FlagSpec[]): string | undefined {
+  const candidates = [
     { is: parseDuration(word) !== undefined, names: ["by", "within"] },
     { is: /^\d{4}-\d\d-\d\d/.test(word), names: ["to", "since"] },
     { is: /^[TH]-\d+$/.test(word), names: ["contract", "contract-ids"] },
   ];
-  const names = looks.find(({ is }) => is)?.names ?? [];
+  const names = candidates.find(({ is }) => is)?.names ?? [];
   return names.find((name) => flags.some(({ flag }) => flag === name));
 }
 
-/** The options with an operator that a line names, such as `--filter-created-at[$gt]`, of flags that take one. */
+/** Declares options with an operator, such as `--filter-created-at[$gt]`, for flags that support one. */
 export function findOperatorFlags(flags: readonly FlagSpec[], argv: readonly string[]): FlagSpec[] {
   const named = new Set(argv.filter((token) => token.includes("[$")).map((token) => token.split("=", 1)[0]!));
   return [...named].flatMap((option) => {

@@ -9,12 +9,12 @@ const oneContract =
   "Use svc contracts status for the status, or svc emulator show-contract for all details on an emulator";
 
 const oneWebhook = "Use svc webhooks why to diagnose a webhook, or svc webhooks list to list all";
-const toTell = "Use svc webhooks trigger to send a test webhook, or svc webhooks replay to resend a saved delivery";
+const notifyHint = "Use svc webhooks trigger to send a test webhook, or svc webhooks replay to resend a saved delivery";
 const log =
   "Use svc emulator requests or svc webhooks deliveries. The log of an emulator that was started with --detach is .svc/emulator.json.log";
 
-/** Commands of that name in other groups, if the services have no such call in this one. */
-const insteadOf = lookupTable<string>({
+/** Lists commands with that name in other groups, for operations that this group does not have. */
+const replacements = lookupTable<string>({
   "contracts show": oneContract,
   "contracts get": oneContract,
   "contracts view": oneContract,
@@ -22,19 +22,20 @@ const insteadOf = lookupTable<string>({
   "webhooks get": oneWebhook,
   "webhooks view": oneWebhook,
   "webhooks status": oneWebhook,
-  "webhooks test": toTell,
-  "webhooks fire": toTell,
-  "webhooks send": toTell,
+  "webhooks test": notifyHint,
+  "webhooks fire": notifyHint,
+  "webhooks send": notifyHint,
   "emulator log": log,
   "emulator logs": log,
 });
 
-/** Replacements for commands that users expect and that do not exist. */
-export const findReplacement = (words: readonly string[]): string | undefined => insteadOf[words.slice(0, 2).join(" ")];
+/** Replacements for commonly expected commands that do not exist. */
+export const findReplacement = (words: readonly string[]): string | undefined =>
+  replacements[words.slice(0, 2).join(" ")];
 
 /**
- * `Did you mean svc emulator exec?` of an unknown `exec`: the commands and groups that are named so elsewhere in the
- * tree; of several those that have the words after it, too. Undefined if there is none, or too many.
+ * Suggests `svc emulator exec` for an unknown `exec`: commands and groups with that name elsewhere in the tree, or
+ * those of them that match the next words, too. Returns undefined if there are none or too many.
  */
 export function suggestCommand(
   unknown: readonly string[],
@@ -52,7 +53,7 @@ export function suggestCommand(
   return names.size === 0 || names.size > maxSuggestions ? undefined : `Did you mean ${[...names].join(" or ")}?`;
 }
 
-/** Which commands take an option that this one does not. Undefined if none does, or too many. */
+/** Lists commands that accept an option that this one does not. Returns undefined if there are none or too many. */
 export function suggestCommandsWithOption(
   unknown: string,
   commands: readonly Pick<CommandDeclaration, "words" | "flags">[],
@@ -63,11 +64,11 @@ export function suggestCommandsWithOption(
 }
 
 /**
- * Of a body that a person wrote: its fields that are misspelt, in sentences. Services skip what they do not know
- * without a word, so such a field is lost. What is like no name that is declared is meant so, as in the events of apps.
+ * Describes misspelled fields of a body. Services ignore unknown fields silently, so such a field would be lost. A
+ * field that resembles no declared name is intended, as in events of apps.
  */
 export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown): string[] {
-  const known = schema && fieldsOf(schema);
+  const known = schema && listFields(schema);
   if (known === undefined || !isObject(body)) return [];
   return Object.keys(body).flatMap((name) => {
     const near = known.includes(name) ? undefined : findNearest(name, known);
@@ -76,10 +77,10 @@ export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown)
   });
 }
 
-/** The fields of an object that knows them all; undefined of everything else. */
-function fieldsOf(schema: z.ZodType): readonly string[] | undefined {
+/** Lists the fields of an object schema that declares all of them. Returns undefined for other schemas. */
+function listFields(schema: z.ZodType): readonly string[] | undefined {
   const { type, shape, catchall, innerType } = (schema as z.ZodType & { def: Definition }).def;
-  if (innerType !== undefined) return fieldsOf(innerType);
+  if (innerType !== undefined) return listFields(innerType);
   return type === "object" && shape !== undefined && catchall === undefined ? Object.keys(shape) : undefined;
 }
 
@@ -91,8 +92,8 @@ interface Definition {
 }
 
 /**
- * `Did you mean --only-for-activities?` of an unknown `activities`: the flags that have all its words among theirs.
- * Undefined if none has them, or too many.
+ * Suggests `--only-for-activities` for an unknown `activities`: flags that contain all its words. Returns undefined if
+ * there are none or too many.
  */
 export function suggestPartialName(unknown: string, flags: readonly string[]): string | undefined {
   const words = unknown.split("-");

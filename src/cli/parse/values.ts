@@ -15,14 +15,14 @@ export class InvalidValueError extends Error {
 
 type Bounds = Pick<FlagSpec, "least" | "most">;
 
-/** The value of one word; one of those to choose from may be written in any case. Throws InvalidValueError. */
+/** Parses the value of one word; a choice may be in any case. Throws InvalidValueError. */
 export function convertValue(
   word: string,
   type: ValueType,
   choices: readonly string[] | undefined,
   bounds: Bounds = {},
 ): unknown {
-  const text = choices ? choiceOf(word, choices) : word;
+  const text = choices ? parseChoice(word, choices) : word;
   switch (type) {
     case "integer":
       if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
@@ -44,26 +44,28 @@ export function convertValue(
   }
 }
 
-function choiceOf(word: string, choices: readonly string[]): string {
+function parseChoice(word: string, choices: readonly string[]): string {
   if (choices.includes(word)) return word;
-  const alike = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
-  if (alike === undefined) {
-    const rule = choices.length > few ? `one of ${choices.length} values` : listed([...choices].sort());
-    // The nearest need not be the one that is meant, so that few are all named.
-    const near = choices.length > few ? formatSuggestion(word, choices) : suggestion(findNearest(word, choices));
+  const match = choices.find((choice) => choice.toLowerCase() === word.toLowerCase());
+  if (match === undefined) {
+    const rule =
+      choices.length > maxShownChoices ? `one of ${choices.length} values` : formatAlternatives([...choices].sort());
+    // The nearest choice may not be the intended one, so a few choices are all listed.
+    const near =
+      choices.length > maxShownChoices ? formatSuggestion(word, choices) : suggestChoice(findNearest(word, choices));
     throw new InvalidValueError(rule, word, near);
   }
-  return alike;
+  return match;
 }
 
-/** As many as are read at a glance. */
-const few = 6;
+/** Maximum number of choices that users read at a glance. */
+const maxShownChoices = 6;
 
-const suggestion = (near: string | undefined): string | undefined =>
+const suggestChoice = (near: string | undefined): string | undefined =>
   near === undefined ? undefined : `Did you mean ${near}?`;
 
-/** `csv, json or table` */
-const listed = (words: readonly string[]): string =>
+/** Formats `csv, json or table`. */
+const formatAlternatives = (words: readonly string[]): string =>
   words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words.join();
 
 function requireInRange(number: number, { least, most }: Bounds): number {
@@ -72,11 +74,11 @@ function requireInRange(number: number, { least, most }: Bounds): number {
   throw new InvalidValueError(`a number ${range}`, String(number));
 }
 
-/** Where a contract's number is wanted, its composite id names it as well: T-12 is 12. */
+/** A composite ID is accepted as a contract number: T-12 is 12. */
 export const extractContractNumber = (name: string, text: string, type: FlagSpec["type"]): string =>
   (type === "integer" && /^contract(?:[_-]ids?)?$/.test(name) && /^[TH]-(\d+)$/.exec(text)?.[1]) || text;
 
-/** The value of a positional. Throws UsageError. */
+/** Parses the value of a positional. Throws UsageError. */
 export function parsePositional(
   name: string,
   text: string,
@@ -97,7 +99,7 @@ export function parsePositional(
   }
 }
 
-/** Those of the named values that were given, under the same names: flags that are fields of a query too. */
+/** Selects the given values of the named flags, for flags that are also fields of a query. */
 export const pickGiven = <Values extends object, Name extends keyof Values & string>(
   values: Values,
   names: readonly Name[],
@@ -106,7 +108,7 @@ export const pickGiven = <Values extends object, Name extends keyof Values & str
     [Given in Name]?: Values[Given];
   };
 
-/** The reason why a string is not the address of a receiver anywhere; undefined: it is one. */
+/** Explains why a string is not a valid receiver address. Returns undefined for a valid one. */
 export function findAddressProblem(text: string): string | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     return "The address has no scheme. Begin it with https://, or with http:// on this machine.";
@@ -118,7 +120,7 @@ export function findAddressProblem(text: string): string | undefined {
   return protocol === "http:" || protocol === "https:" ? undefined : `Webhooks require https://, not ${protocol}//.`;
 }
 
-/** Why a service that says no more than that it wants https may have rejected it. */
+/** Explains a rejected address if the service only reports that https is required. */
 export function explainRejectedAddress(text: string): string | undefined {
   const problem = findAddressProblem(text);
   if (problem !== undefined || !text.toLowerCase().startsWith("http:")) return problem;

@@ -3,11 +3,11 @@ import { isAbsolute, join } from "node:path";
 import { CommandFailedError } from "./failure.ts";
 import type { Host } from "./host.ts";
 
-/** Whether a variable says yes: one that is set, and not to a word for no. */
+/** Whether a variable is enabled: set, and not to a word for no. */
 export const isSwitchedOn = (value: string | undefined): boolean =>
   value !== undefined && !/^(?:|0|false|no|off)$/i.test(value.trim());
 
-/** The environment variables that the command line reads: names, and what they do. */
+/** The environment variables that the command line reads, with their descriptions. */
 export const environmentVariables: readonly (readonly [names: string, does: string])[] = [
   ["SVC_BASE_URL", "Address of the routing service, which also forwards contract API requests"],
   ["SVC_ROUTER_URL", "Address of the routing service, if it differs from SVC_BASE_URL"],
@@ -65,36 +65,39 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
 
 type Env = Host["env"];
 
-/** Folder of profiles and tokens (DECISIONS.md, L11). Throws a CommandFailedError if the home folder is unknown. */
-export const configFolder = (env: Env): string =>
-  env.SVC_CONFIG_DIR || usualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
+/**
+ * Returns the folder of profiles and tokens (DECISIONS.md, L11). Throws a CommandFailedError if the home folder is
+ * unknown.
+ */
+export const getConfigFolder = (env: Env): string =>
+  env.SVC_CONFIG_DIR || getUsualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
 
-/** Whether there can be profiles and tokens: without a home folder none are read, and commands work without them. */
+/** Whether profiles and tokens can exist. Commands work without a home folder. */
 export function hasConfigFolder(env: Env): boolean {
   try {
-    return configFolder(env) !== "";
+    return getConfigFolder(env) !== "";
   } catch {
     return false;
   }
 }
 
-/** Folder of jobs and their logs (DECISIONS.md, L11). */
-export const stateFolder = (env: Env): string =>
+/** Returns the folder of jobs and their logs (DECISIONS.md, L11). */
+export const getStateFolder = (env: Env): string =>
   env.SVC_STATE_DIR ||
   (env.SVC_CONFIG_DIR
     ? join(env.SVC_CONFIG_DIR, "state")
-    : usualFolder(env, "XDG_STATE_HOME", "LOCALAPPDATA", ".local/state"));
+    : getUsualFolder(env, "XDG_STATE_HOME", "LOCALAPPDATA", ".local/state"));
 
-/** Relative XDG values do not count. */
-function usualFolder(env: Env, xdg: string, windows: string, ofHome: string): string {
+/** Relative XDG values are ignored. */
+function getUsualFolder(env: Env, xdg: string, windows: string, homePath: string): string {
   const named = env[xdg];
   if (named?.startsWith("/")) return join(named, "svc");
-  const ofWindows = process.platform === "win32" ? env[windows] : undefined;
-  return join(ofWindows || join(homeFolder(env), ofHome), "svc");
+  const windowsPath = process.platform === "win32" ? env[windows] : undefined;
+  return join(windowsPath || join(getHomeFolder(env), homePath), "svc");
 }
 
-/** Relative and empty values do not count: they would name a folder below the working folder. */
-function homeFolder({ HOME: home = "" }: Env): string {
+/** Relative and empty values are ignored, because they would name a folder below the working folder. */
+function getHomeFolder({ HOME: home = "" }: Env): string {
   if (isAbsolute(home)) return home;
   try {
     return userInfo().homedir;

@@ -15,7 +15,7 @@ import {
 import { formatFsError, isFsError } from "../../files/disk.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "./failure.ts";
 import type { SignalName } from "./host.ts";
-import { formatServiceError, remedyOf } from "./service-message.ts";
+import { formatServiceError, getRemedy } from "./service-message.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
 /** The meaning of each exit code (DECISIONS.md, L10). */
@@ -56,7 +56,7 @@ export const exitCodeByFailure: Readonly<Record<FailureKind, number>> = {
 
 export const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<SignalName, number>;
 
-/** A failure in words: its subject, its reason, and the next step. */
+/** A failure for users: its subject, its reason, and the next step. */
 export interface Explanation {
   readonly code: string;
   readonly message: string;
@@ -64,14 +64,19 @@ export interface Explanation {
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
   readonly requestId: string | undefined;
-  /** Whether the same command line may just be run again: that, and nothing else, exits 75. */
+  /** Whether the same command line may be run again. Only such failures exit with 75. */
   readonly retryable: boolean;
   readonly exitCode: number;
 }
 
-/** The only place that turns what was thrown into words and an exit code. */
+/** Converts every thrown error to a message and an exit code. No other code does this. */
 export function explainError(error: unknown): Explanation {
-  const say = (kind: FailureKind, code: string, message: string, rest: Partial<Explanation> = {}): Explanation => ({
+  const createExplanation = (
+    kind: FailureKind,
+    code: string,
+    message: string,
+    rest: Partial<Explanation> = {},
+  ): Explanation => ({
     code,
     message,
     details: [],
@@ -86,25 +91,25 @@ export function explainError(error: unknown): Explanation {
   if (error instanceof PartialFailureError) {
     const { details, hint, next, ...cause } = explainError(error.cause);
     const merged = { details: [...details, ...error.done], hint: error.hint ?? hint, next: error.next ?? next };
-    const again = error.done.length === 0 || error.repeatable;
-    if (again || !cause.retryable) return { ...cause, ...merged };
+    const isRepeatable = error.done.length === 0 || error.repeatable;
+    if (isRepeatable || !cause.retryable) return { ...cause, ...merged };
     // The same command line would repeat completed work.
     return { ...cause, ...merged, retryable: false, exitCode: exitCodeByFailure.failed };
   }
   if (error instanceof UsageError) {
     const { details, hint, next } = error;
-    return say("usage", "usage", error.message, { details, hint, next });
+    return createExplanation("usage", "usage", error.message, { details, hint, next });
   }
   if (error instanceof CommandFailedError) {
-    return say(error.kind, error.code, error.message, { hint: error.hint, next: error.next });
+    return createExplanation(error.kind, error.code, error.message, { hint: error.hint, next: error.next });
   }
   if (error instanceof ServiceError) {
     const { status, problem } = error;
-    return say(failureKindOf(error), problem.code ?? `http_${status}`, formatServiceError(error), {
+    return createExplanation(getFailureKind(error), problem.code ?? `http_${status}`, formatServiceError(error), {
       details: problem.fields.length > 1 ? problem.fields : [],
       hint: error.outcomeUnknown
         ? [problem.hint, unknownOutcomeHint].filter(Boolean).join(" ")
-        : (problem.hint ?? pollHints[problem.code ?? ""] ?? hintFor(error)),
+        : (problem.hint ?? pollHints[problem.code ?? ""] ?? getServiceHint(error)),
       requestId: error.headers["x-request-id"],
     });
   }
@@ -112,48 +117,52 @@ export function explainError(error: unknown): Explanation {
     const hint = error.adjustable
       ? "To allow a larger response, use --max-answer."
       : "Check that the base URL is that of the service.";
-    return say("failed", "answer_too_large", error.message, {
+    return createExplanation("failed", "answer_too_large", error.message, {
       hint: error.outcomeUnknown ? `The request may have taken effect. ${hint}` : hint,
     });
   }
   if (error instanceof ProxyError)
-    return say(proxyFailureKind(error), "proxy", error.message, { hint: proxyHint(error) });
+    return createExplanation(getProxyFailureKind(error), "proxy", error.message, { hint: getProxyHint(error) });
   if (error instanceof NetworkError) {
-    return say(error.outcomeUnknown ? "failed" : "temporary", "network", error.message, { hint: networkHint(error) });
+    return createExplanation(error.outcomeUnknown ? "failed" : "temporary", "network", error.message, {
+      hint: getNetworkHint(error),
+    });
   }
   if (error instanceof RetryAfterTooLongError) {
     const hint = "Try again later, or allow a longer wait with --max-wait.";
-    return say("temporary", "wait_too_long", error.message, { hint });
+    return createExplanation("temporary", "wait_too_long", error.message, { hint });
   }
   if (error instanceof MissingCredentialsError) {
-    return say("forbidden", "no_credentials", error.message, { hint: credentialHints[error.needs] });
+    return createExplanation("forbidden", "no_credentials", error.message, { hint: credentialHints[error.needs] });
   }
   if (error instanceof InvalidArgumentsError) {
-    return say("usage", "invalid_input", "The input is invalid.", {
+    return createExplanation("usage", "invalid_input", "The input is invalid.", {
       details: error.problems.map((one) => `${[one.in, ...one.path].join(".")}: ${one.message}`),
     });
   }
   if (error instanceof MisroutedRequestError) {
-    return say("failed", "misrouted", error.message, {
+    return createExplanation("failed", "misrouted", error.message, {
       hint: "A proxy or the path of the base URL may change the request path. Check SVC_BASE_URL.",
     });
   }
   if (error instanceof InvalidResponseError) {
-    return say("failed", "unreadable_answer", error.message, {
+    return createExplanation("failed", "unreadable_answer", error.message, {
       hint: "Check that the base URL is that of the service, and not that of a web page or a proxy.",
     });
   }
   if (isFsError(error)) {
     const { syscall = "use", path = "a file" } = error;
-    return say("failed", "system", `Failed to ${syscall} ${path}: ${formatFsError(error)}.`, { hint: remedyOf(error) });
+    return createExplanation("failed", "system", `Failed to ${syscall} ${path}: ${formatFsError(error)}.`, {
+      hint: getRemedy(error),
+    });
   }
   const message = error instanceof Error ? error.message : String(error);
-  return say("failed", "unexpected", `Unexpected error: ${message}`, {
+  return createExplanation("failed", "unexpected", `Unexpected error: ${message}`, {
     hint: "To print the stack trace, use --debug.",
   });
 }
 
-/** The run was interrupted; printed in words only if work was done before. */
+/** The run was interrupted. It prints a message only if work was done before. */
 export const explainInterruption = ({ done, hint, next }: PartialFailureError, name: SignalName): Explanation => ({
   code: "interrupted",
   message: "Interrupted.",
@@ -166,7 +175,8 @@ export const explainInterruption = ({ done, hint, next }: PartialFailureError, n
 });
 
 /**
- * Results of polling for the tokens of a device, whatever the status: servers differ (RFC 8628, 3.5; DECISIONS.md, P1).
+ * Results of polling for a device's tokens, regardless of the status, because servers differ (RFC 8628, 3.5;
+ * DECISIONS.md, P1).
  */
 const pollOutcomes = lookupTable<FailureKind>({
   authorization_pending: "pending",
@@ -182,10 +192,10 @@ const pollHints = lookupTable<string>({
 
 const unknownOutcomeHint = "The request may have taken effect. Check before you retry.";
 
-/** Whether a signed URL was rejected, which holds no credentials of the caller's. */
+/** Whether a signed URL was rejected, which contains no credentials of the caller. */
 const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWith("storage.");
 
-function failureKindOf(error: ServiceError): FailureKind {
+function getFailureKind(error: ServiceError): FailureKind {
   const { status, problem, outcomeUnknown } = error;
   const polled = pollOutcomes[problem.code ?? ""];
   if (polled) return polled;
@@ -196,9 +206,9 @@ function failureKindOf(error: ServiceError): FailureKind {
   return "failed";
 }
 
-function networkHint({ code, origin, outcomeUnknown }: NetworkError): string {
-  const trouble = toTlsFailure(code);
-  if (trouble === "self-signed" || trouble === "unknown-authority") {
+function getNetworkHint({ code, origin, outcomeUnknown }: NetworkError): string {
+  const tlsFailure = toTlsFailure(code);
+  if (tlsFailure === "self-signed" || tlsFailure === "unknown-authority") {
     return "Set NODE_EXTRA_CA_CERTS to the file of its certificate, or of the certificate of a proxy that inspects traffic.";
   }
   if (outcomeUnknown) return unknownOutcomeHint;
@@ -208,10 +218,10 @@ function networkHint({ code, origin, outcomeUnknown }: NetworkError): string {
     : "Check the address, and that the service is running.";
 }
 
-const proxyFailureKind = ({ status }: ProxyError): FailureKind =>
+const getProxyFailureKind = ({ status }: ProxyError): FailureKind =>
   status === 407 ? "forbidden" : status !== undefined && status < 500 ? "failed" : "temporary";
 
-function proxyHint({ status }: ProxyError): string {
+function getProxyHint({ status }: ProxyError): string {
   if (status === 407) return "Add user and password to the proxy variable: http://user:password@proxy.example:3128.";
   if (status === undefined) return "Check HTTP_PROXY and HTTPS_PROXY. To exclude a host, add it to NO_PROXY.";
   return "To exclude the host, add it to NO_PROXY.";
@@ -224,7 +234,7 @@ const credentialHints: Readonly<Record<MissingCredentialsError["needs"], string>
   "control-token": "Set SVC_EMULATOR_TOKEN, or run the command in the folder of the emulator's state.",
 };
 
-function hintFor(error: ServiceError): string | undefined {
+function getServiceHint(error: ServiceError): string | undefined {
   const { status } = error;
   if (isOfStorage(error) && (status === 401 || status === 403))
     return "The signed URL has expired or was changed. Run the command again for a new URL.";
@@ -235,8 +245,8 @@ function hintFor(error: ServiceError): string | undefined {
   return undefined;
 }
 
-/** For people: one item a line, the most helpful last. */
-export function explanationLines({ message, details, next, hint, requestId }: Explanation): string[] {
+/** Formats an error for users: one item per line, the most helpful last. */
+export function formatExplanation({ message, details, next, hint, requestId }: Explanation): string[] {
   return [
     `error: ${message}`,
     ...details.map((detail) => `  - ${detail}`),
@@ -246,8 +256,8 @@ export function explanationLines({ message, details, next, hint, requestId }: Ex
   ];
 }
 
-/** For programs: one document. `next` is a command line without secrets. */
-export function explanationJson({
+/** Converts an error to one document for programs. `next` is a command line without secrets. */
+export function toExplanationJson({
   code,
   message,
   details,
@@ -272,16 +282,16 @@ export function explanationJson({
   };
 }
 
-/** The same, should what failed have echoed secrets. */
-export const withoutSecrets = (explanation: Explanation): Explanation => ({
+/** Redacts secrets that the failed service may have echoed. */
+export const redactExplanation = (explanation: Explanation): Explanation => ({
   ...explanation,
   message: redactText(explanation.message),
   details: explanation.details.map((detail) => redactText(detail)),
   hint: explanation.hint && redactText(explanation.hint),
 });
 
-/** Position where it was thrown. Contents of the message begin no line. */
-export function stackLines({ name, message, stack = "" }: Error): string[] {
+/** Formats where an error was thrown. No line begins with content of the message. */
+export function formatStack({ name, message, stack = "" }: Error): string[] {
   const head = `${name}: ${message}`;
   const rest = stack.startsWith(head) ? stack.slice(head.length) : stack;
   return [redactText(head), ...rest.split("\n").filter((line) => /^\s+at /.test(line))];

@@ -5,12 +5,12 @@ interface UsageOptions {
   readonly cause?: unknown;
 }
 
-/** The command line was wrong; nothing was sent. Exit code 2. */
+/** The command line is invalid and nothing was sent. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
-  /** One item a line, below the message. */
+  /** Details below the message, one per line. */
   readonly details: readonly string[];
 
   constructor(message: string, options: UsageOptions = {}) {
@@ -20,7 +20,7 @@ export class UsageError extends Error {
     this.details = options.details ?? [];
   }
 
-  /** The same, with where to read on; one that says already what to do stays as it is. */
+  /** Returns the error with a pointer to help, unless it already has a hint. */
   withHint(hint: string): UsageError {
     if (this.hint !== undefined || this.next !== undefined) return this;
     const same = new UsageError(this.message, { hint, details: this.details, cause: this.cause });
@@ -29,18 +29,18 @@ export class UsageError extends Error {
   }
 }
 
-/** The error of one missing flag, argument or field of the body, or of several. */
+/** Creates the error of one or several missing flags, arguments or fields. */
 export const createMissingFieldsError = (fields: readonly string[], options: UsageOptions): UsageError =>
   fields.length === 1
     ? new UsageError(`${fields[0]!.replace(/^(\S+)/, "$1 is required")}`, options)
     : new UsageError("Missing required fields:", { ...options, details: fields });
 
 /**
- * A flag or positional is missing that only this command line makes necessary. Thrown before anything is done: a person
- * at a terminal is asked for it, and the command begins again; for anyone else it is the UsageError that it is.
+ * A flag or positional is missing that only this command line requires. It is thrown before any work: a user at a
+ * terminal is asked for the value and the command restarts; otherwise it is a UsageError.
  */
 export class InputRequiredError extends UsageError {
-  /** The name of the flag or positional in the declaration. */
+  /** Declared name of the flag or positional. */
   readonly input: string;
 
   constructor(input: string, message: string, options: ConstructorParameters<typeof UsageError>[1] = {}) {
@@ -52,13 +52,13 @@ export class InputRequiredError extends UsageError {
 /** Exit code of a command that did its work. */
 export type FailureKind = "failed" | "partial" | "not-found" | "forbidden" | "pending" | "temporary" | "usage";
 
-/** A command failed: the error, and the next step. */
+/** A command failed: the error and the next step. */
 export class CommandFailedError extends Error {
   override readonly name = "CommandFailedError";
   readonly kind: FailureKind;
   readonly code: string;
   readonly hint: string | undefined;
-  /** A command line that helps, without `svc` and without secrets. */
+  /** A helpful command line, without `svc` and without secrets. */
   readonly next: readonly string[] | undefined;
 
   constructor(
@@ -75,10 +75,7 @@ export class CommandFailedError extends Error {
   }
 }
 
-/**
- * The cause is the failure; but work had been done before, and must not go unreported. After an interruption, the cause
- * is of no interest.
- */
+/** The cause is the failure, but earlier work must be reported. After an interruption, the cause is omitted. */
 export class PartialFailureError extends Error {
   override readonly name = "PartialFailureError";
   /** Sentences. */
@@ -101,7 +98,7 @@ export class PartialFailureError extends Error {
   }
 }
 
-/** Ctrl-C at a question, for which the terminal sends no signal. Exit code 130, without a message. */
+/** Ctrl-C at a prompt, for which the terminal sends no signal. Exit code 130, without a message. */
 export class InterruptedError extends Error {
   override readonly name = "InterruptedError";
 }

@@ -6,38 +6,38 @@ import { CommandFailedError } from "./failure.ts";
 import { type Host, type ParentRun, parentPidVariable, type SignalName } from "./host.ts";
 import { waitForFlush } from "./write.ts";
 
-/** For what a pipe has not taken yet; a reader that does not read cannot hold up the end. */
+/** Time for output that a pipe has not accepted. A stalled reader cannot delay the exit. */
 const flushMs = 50;
 
 /**
- * Files and names of hosts are read by threads, for which Node waits at its exit: an idle pipe, a disk or a name server
- * that is gone would block it forever.
+ * Threads read files and resolve host names, and Node waits for them at exit: an idle pipe, disk or name server would
+ * block it forever.
  */
 const isHeldByThreads = (): boolean =>
   process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 
-/** Shells tell the same code of a process that a signal ended. */
-function dieOf(name: SignalName): void {
+/** Shells report the same code for a process that a signal ended. */
+function killSelf(name: SignalName): void {
   process.removeAllListeners(name);
   process.kill(process.pid, name);
 }
 
 /**
- * Whether the parent process made this one ignore that its terminal goes away, as nohup does: a listener would undo
- * that. If the system does not show that, the streams do: nohup leaves none of them on a terminal.
+ * Whether the parent made this process ignore a closed terminal, as nohup does, because a listener would revert that.
+ * If the system does not report it, the streams are checked: nohup leaves none of them on a terminal.
  */
 function ignoresHangUp(): boolean {
   try {
     const [, ignored] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
     if (ignored !== undefined) return BigInt(`0x${ignored}`) % 2n === 1n;
   } catch {
-    // Not on this system.
+    // The system does not report it.
   }
   return ![0, 1, 2].some((fd) => isatty(fd));
 }
 
-/** Most commands do not need it, and it may have been removed. */
-function workingFolder(): string {
+/** Most commands do not need the folder, and it may have been removed. */
+function getWorkingFolder(): string {
   try {
     return process.cwd();
   } catch (cause) {
@@ -50,7 +50,7 @@ function workingFolder(): string {
 
 const standardOutput = 1;
 
-/** The module that tells it for sure takes as long to load as a page of help to lay out. */
+/** The exact check needs a module that takes as long to load as a help page to format. */
 function mayBeTerminal(file: number): boolean {
   try {
     return fstatSync(file).isCharacterDevice();
@@ -65,13 +65,13 @@ function writeAtOnce(text: string): Uint8Array {
   try {
     while (written < bytes.length) written += writeSync(standardOutput, bytes, written);
   } catch {
-    // A later write through the stream gets the error.
+    // A later write through the stream reports the error.
   }
   return bytes.subarray(written);
 }
 
-/** Programs of others have channels to their children too, and children inherit variables. */
-const starter = (): ParentRun | undefined =>
+/** Other programs have channels to their children, too, and children inherit variables. */
+const findParentRun = (): ParentRun | undefined =>
   process.send === undefined || process.env[parentPidVariable] !== String(process.ppid)
     ? undefined
     : {
@@ -82,17 +82,17 @@ const starter = (): ParentRun | undefined =>
           }),
       };
 
-/** The host of a real process. Called once, by `bin/svc.js`. */
+/** Creates the host of a real process. Called once, by `bin/svc.js`. */
 export const createProcessHost = (version: string): Host => ({
   env: process.env,
   get cwd() {
-    return workingFolder();
+    return getWorkingFolder();
   },
-  // Opened late: touching standard input keeps some kinds of it alive.
+  // Opened on demand, because accessing standard input keeps some kinds of it alive.
   get stdin() {
     return process.stdin;
   },
-  // As late: a page of help needs no stream where it can be written at once.
+  // Opened on demand, because a help page that is written at once needs no stream.
   get stdout() {
     return process.stdout;
   },
@@ -104,7 +104,7 @@ export const createProcessHost = (version: string): Host => ({
   version,
   pid: process.pid,
   program: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
-  starter: starter(),
+  starter: findParentRun(),
   inherits: true,
   onSignal(listener) {
     const names: readonly SignalName[] = ["SIGINT", "SIGTERM", ...(ignoresHangUp() ? [] : (["SIGHUP"] as const))];
@@ -113,10 +113,10 @@ export const createProcessHost = (version: string): Host => ({
       for (const name of names) process.off(name, listener);
     };
   },
-  deadline: runAfterDelay,
+  setDeadline: runAfterDelay,
   end(name) {
     process.exitCode ??= signalCodes[name];
-    const end = () => (isHeldByThreads() ? dieOf(name) : process.exit());
+    const end = () => (isHeldByThreads() ? killSelf(name) : process.exit());
     runAfterDelay(flushMs, end);
     void Promise.all([process.stdout, process.stderr].map(waitForFlush)).then(end);
   },

@@ -2,7 +2,7 @@ import { findSecretsInUrl, isSecretName, redactText, redactUrl } from "../../api
 import type { HttpRequest } from "../../client/request.ts";
 import type { Host } from "./host.ts";
 
-/** Headers whose values may be shown; all others are masked (DECISIONS.md, L15). */
+/** Headers whose values may be shown. All others are masked (DECISIONS.md, L15). */
 const shownHeaders: ReadonlySet<string> = new Set([
   "accept",
   "cache-control",
@@ -24,26 +24,26 @@ const shownHeaders: ReadonlySet<string> = new Set([
   "x-svc-time",
 ]);
 
-/** Fields of bodies whose values may be shown: ids, names of states and kinds, times. */
+/** Body fields whose values may be shown: IDs, names of states and kinds, times. */
 const shownFields =
   /^(id|.*_id|composite_id|status|state|kind|mode|speed|type|priority|activity|outcome|number|total|database|expires_at|expires_in|interval|method|path|attempt.*|at|due|now|.*_at)$/;
 
-/** Stands for what must not be printed. */
+/** Replaces a secret in output. */
 export const mask = "[hidden]";
 
-/** A header as it may appear in a log. */
+/** Formats a header for a log. */
 export function redactHeader(name: string, value: string): string {
   if (!shownHeaders.has(name.toLowerCase())) return mask;
   return name.toLowerCase() === "location" ? redactUrlValues(value) : redactText(value, { mask });
 }
 
-/** A URL without what may be credentials: the secrets of its path, and the values of its query, whatever their names. */
+/** Masks possible credentials in a URL: the secrets of its path and all values of its query. */
 export const redactUrlValues = (url: string): string => redactUrl(url, { mask: "…", allParameters: true });
 
-/** A URL of the caller, without the secrets of its path and its query. */
+/** Masks secrets in the path and the query of a URL that the user typed. */
 export const maskUrlSecrets = (url: string): string => redactUrl(url, { mask });
 
-/** A body of the caller, without the values that go by the name of a secret. */
+/** Masks values in a body of the user by the names of their fields. */
 export function maskBodySecrets(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretField(name) ? mask : redactText(value, { mask });
   if (typeof value !== "object" || value === null) return value;
@@ -51,13 +51,13 @@ export function maskBodySecrets(value: unknown, name = ""): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskBodySecrets(inner, key)]));
 }
 
-/** Secrets to a log, and words to the person who typed them. */
+/** These are secrets to a log, but ordinary words to the user who typed them. */
 const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.test(name);
 
-/** Whether a field of a body that a person wrote holds a secret. */
+/** Whether a field of a user's body holds a secret. */
 export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
 
-/** A JSON body with everything masked except harmless values. */
+/** Masks everything in a JSON body except harmless values. */
 export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);
   if (typeof value !== "object" || value === null) return typeof value === "string" ? mask : value;
@@ -70,16 +70,16 @@ export function redactBody(value: unknown): unknown {
   );
 }
 
-/** Values that a service echoes in its response were sent shortly before. */
+/** Services echo recent values in their responses. */
 const remembered = 50;
-/** Longer bodies are files and jobs; nothing echoes them. */
+/** Longer bodies are files and jobs, which services do not echo. */
 const maxBodyLength = 64 * 1024;
-/** Shorter ones are part of ordinary words. */
+/** Shorter values are part of ordinary words. */
 const shortestSecret = 6;
 
 type SentRequest = Pick<HttpRequest, "url" | "headers" | "body">;
 
-/** By run: each has a host of its own. */
+/** By run, each of which has its own host. */
 const requests = new WeakMap<Host, SentRequest[]>();
 
 /** Remembers a request, so that its secrets can be masked in later output. */
@@ -90,18 +90,18 @@ export function rememberSentSecrets(host: Host, request: SentRequest): void {
   if (sent.length > remembered) sent.shift();
 }
 
-/** The text without any secret that this run has sent: services and receivers echo what they reject. */
+/** Masks all secrets that this run has sent, because services and receivers echo rejected values. */
 export function redactSentSecrets(host: Host, text: string): string {
   const sent = requests.get(host);
   if (!sent) return text;
-  const secrets = new Set(sent.flatMap(secretsIn).filter((secret) => secret.length >= shortestSecret));
+  const secrets = new Set(sent.flatMap(findSecrets).filter((secret) => secret.length >= shortestSecret));
   return [...secrets].reduce((shown, secret) => shown.replaceAll(secret, "[hidden]"), text);
 }
 
-/** A few headers, and only those of credentials: an address of the emulator may be a credential nowhere. */
+/** Only credential headers are secrets. An emulator's address may appear as a credential elsewhere. */
 const credentialHeaders = ["authorization", "client-secret", "x-cluster-key", "cookie", "proxy-authorization"];
 
-function secretsIn({ url, headers, body }: SentRequest): string[] {
+function findSecrets({ url, headers, body }: SentRequest): string[] {
   const given = credentialHeaders.flatMap((name) => headers[name] ?? []);
   const credentials = given.map((value) => value.replace(/^(?:bearer|basic) /i, ""));
   const password = /^basic (.+)$/i.exec(headers.authorization ?? "")?.[1];
@@ -113,21 +113,21 @@ function secretsIn({ url, headers, body }: SentRequest): string[] {
             .toString()
             .replace(/^[^:]*:/, ""),
         ];
-  return [...credentials, ...pair, ...findSecretsInUrl(url), ...secretsInBody(body)];
+  return [...credentials, ...pair, ...findSecretsInUrl(url), ...findSecretsInBody(body)];
 }
 
-function secretsInBody(body: SentRequest["body"]): string[] {
+function findSecretsInBody(body: SentRequest["body"]): string[] {
   if (typeof body !== "string" || body.length > maxBodyLength) return [];
   try {
-    return secretsInValue("", JSON.parse(body));
+    return findSecretsInValue("", JSON.parse(body));
   } catch {
     return findSecretsInUrl(`?${body}`);
   }
 }
 
-function secretsInValue(name: string, value: unknown): string[] {
+function findSecretsInValue(name: string, value: unknown): string[] {
   if (typeof value === "string") return isSecretField(name) ? [value] : [];
   if (typeof value !== "object" || value === null) return [];
   const isList = Array.isArray(value);
-  return Object.entries(value).flatMap(([key, inner]) => secretsInValue(isList ? name : key, inner));
+  return Object.entries(value).flatMap(([key, inner]) => findSecretsInValue(isList ? name : key, inner));
 }

@@ -3,8 +3,8 @@ import { lookupTable } from "../../base/object.ts";
 import type { ServiceError } from "../../client/errors.ts";
 import { type FsError, openFilesRemedies } from "../../files/disk.ts";
 
-/** The object in an operation's path: the last match counts. */
-const things: readonly (readonly [path: RegExp, noun: string])[] = [
+/** Finds the object in an operation's path. The last match counts. */
+const resourcePatterns: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/clusters\/([^/]+)/, "Cluster"],
   [/\/workspaces\/([^/]+)/, "Workspace"],
   [/\/contracts\/(?:approvals\/)?((?:[A-Z]-)?\d+)/i, "Contract"],
@@ -32,24 +32,24 @@ const things: readonly (readonly [path: RegExp, noun: string])[] = [
   [/\/_emulator\/device-grants\/([^/]+)/, "Device code"],
 ];
 
-/** Hashes are longer, and cut. */
+/** Longer hashes are cut. */
 const maxIdLength = 40;
 
-interface Thing {
+interface NamedResource {
   readonly noun: string;
   readonly id: string;
 }
 
-/** The thing that a path names: `Contract T-9` of `/contracts/T-9/status`. */
-function findThing(path: string): Thing | undefined {
-  const found = things.flatMap(([pattern, noun]) => {
+/** Names the object of a path: `Contract T-9` for `/contracts/T-9/status`. */
+function findThing(path: string): NamedResource | undefined {
+  const found = resourcePatterns.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
-    return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decoded(id) }];
+    return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decodeText(id) }];
   });
   return found.at(-1);
 }
 
-function decoded(text: string): string {
+function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -57,12 +57,12 @@ function decoded(text: string): string {
   }
 }
 
-/** Messages that name nothing. */
+/** Messages that name no object. */
 const isNotFound = /^(?:(?:[a-z_]+ ){0,2}not found|no \w+ matches the given query)\.?$/i;
 const isForbidden = /^you do not have permission to perform this action\.?$/i;
 const isStatus = /^(?:the service (?:answered|responded) with )?status \d+\.?$/i;
 
-/** The participles of the contract API and the verbs that they belong to; `…` is where the contract is named. */
+/** Participles in messages of the contract API and their verbs. `…` marks the position of the contract. */
 const verbs = lookupTable<string>({
   sent: "send …",
   signed: "sign …",
@@ -79,8 +79,8 @@ const verbs = lookupTable<string>({
   deleted: "delete …",
 });
 
-/** `Cannot sign T-1: status is DRAFT, expected SIGN` of "A contract in status DRAFT cannot be signed." */
-function describeForbiddenMove(message: string, thing: Thing): string | undefined {
+/** Formats `Cannot sign T-1: status is DRAFT, expected SIGN` for "A contract in status DRAFT cannot be signed." */
+function describeForbiddenMove(message: string, thing: NamedResource): string | undefined {
   const [, status, words = ""] = /^A contract in status (\w+) cannot be (.+?)\.?$/.exec(message) ?? [];
   const [participle = "", ...rest] = words.split(" ");
   const verb = Object.hasOwn(verbs, participle) ? verbs[participle]! : undefined;
@@ -93,13 +93,13 @@ function describeForbiddenMove(message: string, thing: Thing): string | undefine
       .filter(({ trigger }) => triggers[trigger] === words)
       .flatMap(({ from }) => from.filter((one) => one !== "(new)")),
   );
-  const wanted = expected.size === 0 ? "" : `, expected ${[...expected].join(" or ")}`;
-  return `Cannot ${verb.replace("…", id)}${more}: status is ${status}${wanted}`;
+  const expectedNote = expected.size === 0 ? "" : `, expected ${[...expected].join(" or ")}`;
+  return `Cannot ${verb.replace("…", id)}${more}: status is ${status}${expectedNote}`;
 }
 
 /**
- * A service's error message, with its subject by name: from the path if the service's own words name none. Without the
- * full stop, since the status follows.
+ * Formats a service's error message with its subject, taken from the path if the message has none. There is no full
+ * stop, since the status follows.
  */
 function describeProblem({ method, path, status, problem: { message, fields } }: ServiceError): string {
   const thing = findThing(path);
@@ -115,16 +115,16 @@ function describeProblem({ method, path, status, problem: { message, fields } }:
   return named !== undefined && isUnnamed ? `${named}: ${own}` : own;
 }
 
-/** `Contract T-9 not found (HTTP 404)` */
+/** Formats `Contract T-9 not found (HTTP 404)`. */
 export const formatServiceError = (error: ServiceError): string =>
   `${error.outcomeUnknown ? "The outcome is unknown: " : ""}${describeProblem(error)} (HTTP ${error.status})`;
 
-const mayNot = "Grant this user the permission, or choose another location.";
+const permissionHint = "Grant this user the permission, or choose another location.";
 const diskFullHint = "Free some space, or choose a location on another disk.";
 
 const remedies = lookupTable<string>({
-  EACCES: mayNot,
-  EPERM: mayNot,
+  EACCES: permissionHint,
+  EPERM: permissionHint,
   EROFS: "Choose a location on another disk.",
   ENOSPC: diskFullHint,
   EDQUOT: diskFullHint,
@@ -135,8 +135,8 @@ const remedies = lookupTable<string>({
   ENOENT: "Create it, or choose another location.",
 });
 
-/** A person's next step after an error of the system. */
-export const remedyOf = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
+/** Suggests the next step after a system error. */
+export const getRemedy = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
 
 /** The command that creates the first row of a list. */
 const makers = lookupTable<string>({
@@ -152,20 +152,20 @@ const makers = lookupTable<string>({
   "emulator requests": "new requests will be listed",
 });
 
-/** Where an empty list is what was asked for. */
-const inPlace = lookupTable<string>({
+/** The filter asks for an empty list. */
+const emptyMessages = lookupTable<string>({
   "emulator clock advance": "Nothing was due. To show the time: svc emulator clock",
 });
 
-/** The message instead of an empty table: that it is empty, and the next step, or which flags exclude everything. */
+/** Formats the message for an empty table: that it is empty, and the next step or the excluding flags. */
 export function describeEmptyResult(words: readonly string[], filters: readonly string[] = []): string {
-  const other = inPlace[words.join(" ")];
+  const other = emptyMessages[words.join(" ")];
   if (other !== undefined) return other;
   if (filters.length > 0) return describeFilteredResult(filters);
   const maker = makers[words.join(" ")];
   return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
 }
 
-/** The same of a list that these flags have made shorter. */
+/** Formats the message for a list that flags have filtered. */
 export const describeFilteredResult = (filters: readonly string[]): string =>
   `Nothing found with ${filters.map((flag) => `--${flag}`).join(" and ")}`;

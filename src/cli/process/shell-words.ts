@@ -1,34 +1,35 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
 
-/** The examples of a help page, each under its title; long ones continue in the next line, as shells allow. */
-export const exampleLines = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
-  ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...broken(example, width)])].join("\n");
+/** Formats the examples of a help page, each under its title. Long ones continue on the next line with shell syntax. */
+export const formatExamples = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
+  ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...breakExample(example, width)])].join("\n");
 
-/** An example in one line. */
-export const exampleLine = ({ argv, stdin }: CommandExample): string => pipe(stdin) + formatCommandLine(argv);
+/** Formats an example on one line. */
+export const formatExample = ({ argv, stdin }: CommandExample): string => formatPipe(stdin) + formatCommandLine(argv);
 
-/** A command line as it is typed, quoted where a POSIX shell needs it. */
+/** Formats a command line with POSIX shell quoting. */
 export const formatCommandLine = (argv: readonly string[]): string => ["svc", ...argv.map(quoteShellWord)].join(" ");
 
-const pipe = (stdin: string | undefined): string => (stdin === undefined ? "" : `echo ${quoteShellWord(stdin)} | `);
+const formatPipe = (stdin: string | undefined): string =>
+  stdin === undefined ? "" : `echo ${quoteShellWord(stdin)} | `;
 
-function broken(example: CommandExample, width: number): string[] {
+function breakExample(example: CommandExample, width: number): string[] {
   const { argv, stdin } = example;
-  const whole = `  ${exampleLine(example)}`;
-  if (whole.length <= width) return [whole];
+  const line = `  ${formatExample(example)}`;
+  if (line.length <= width) return [line];
   const lines = [`${stdin === undefined ? "  " : "    "}svc`];
-  for (const unit of units(argv)) {
+  for (const unit of groupWords(argv)) {
     const last = lines.at(-1)!;
     if (last.length + unit.length + 3 <= width || last.trimStart() === "svc")
       lines[lines.length - 1] = `${last} ${unit}`;
     else lines.push(`    ${unit}`);
   }
   const continued = lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
-  return stdin === undefined ? continued : [`  ${pipe(stdin).trimEnd()}`, ...continued];
+  return stdin === undefined ? continued : [`  ${formatPipe(stdin).trimEnd()}`, ...continued];
 }
 
-/** Words that stay together: a flag with its value. */
-function units(argv: readonly string[]): string[] {
+/** Groups words that stay on one line: a flag with its value. */
+function groupWords(argv: readonly string[]): string[] {
   const found: string[] = [];
   for (const [i, word] of argv.entries()) {
     const isValue = i > 0 && /^--?[a-z]/.test(argv[i - 1]!) && !word.startsWith("-");
@@ -38,6 +39,6 @@ function units(argv: readonly string[]): string[] {
   return found;
 }
 
-/** A word quoted for a POSIX shell, whatever it holds. */
+/** Quotes any word for a POSIX shell. */
 export const quoteShellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,26 +1,29 @@
 import type { Host, SignalName } from "./host.ts";
 
-/** Time for necessary work after Ctrl-C, of the second in which everything ends. */
+/** Time for required work after Ctrl-C. The whole shutdown takes at most one second. */
 const defaultGraceMs = 700;
-/** So long after that the process ends, whatever still runs in it. What is left of the second is for what is printed last. */
+/**
+ * The process exits after this additional time, whatever still runs. The rest of the second is for the final output.
+ */
 const defaultLastMs = 240;
 
 /**
- * Decides how a run is stopped: at a signal `signal` is aborted, which ends all waits; necessary work (calls of a job,
- * a token that rotates, a webhook, an emulator) continues until `cut` is; a moment later, or at the second signal, the
- * process ends with the signal's code. While a child process runs that got the signal, that moment does not begin.
+ * Controls the shutdown of a run. A signal aborts `signal`, which ends all waits. Required work (requests of a job, a
+ * rotating token, a webhook, an emulator) continues until `cut` is aborted; a moment later, or at the second signal,
+ * the process exits with the signal's code. This timer does not start while a child process runs that received the
+ * signal.
  */
 export class ShutdownController {
   readonly #host: Host;
   readonly #stop = new AbortController();
-  readonly #cut = new AbortController();
-  readonly #lastActs: (() => void)[] = [];
-  #isLent = false;
-  /** While a program is awaited: the work for its end. */
+  readonly #cutController = new AbortController();
+  readonly #forcedExitHandlers: (() => void)[] = [];
+  #isTerminalLent = false;
+  /** Shutdown work that waits for a child process. */
   #waiting: (() => void)[] | undefined;
   #graceMs = defaultGraceMs;
   #lastMs = defaultLastMs;
-  /** While what has to be finished has its time. */
+  /** Set while required work has time to finish. */
   #grace: AbortController | undefined;
   #name: SignalName | undefined;
 
@@ -28,7 +31,7 @@ export class ShutdownController {
     this.#host = host;
   }
 
-  /** Which signal came first, if any did. */
+  /** The first received signal. */
   get name(): SignalName | undefined {
     return this.#name;
   }
@@ -38,57 +41,57 @@ export class ShutdownController {
   }
 
   get cut(): AbortSignal {
-    return this.#cut.signal;
+    return this.#cutController.signal;
   }
 
-  /** For a signal, and for a Ctrl-C that a question has read. */
+  /** Handles a signal, or a Ctrl-C that a prompt has read. */
   interrupt(name: SignalName): void {
-    if (this.#isLent && name === "SIGINT") return;
+    if (this.#isTerminalLent && name === "SIGINT") return;
     if (this.#name) {
       this.#force(name);
       return;
     }
     this.#name = name;
     this.stop(name);
-    this.#count(() => this.#host.deadline(this.#graceMs + this.#lastMs, () => this.#force(name)));
+    this.#count(() => this.#host.setDeadline(this.#graceMs + this.#lastMs, () => this.#force(name)));
   }
 
-  /** Without a signal: the output is not read. */
+  /** Handles a closed output, which is not a signal. */
   stop(reason?: SignalName): void {
     if (this.signal.aborted) return;
     this.#count(() => void this.#cutLater());
     this.#stop.abort(reason);
   }
 
-  /** An emulator here serves others, whose requests may take this long to end. */
+  /** An embedded emulator serves others, whose requests may take this long. */
   extendGrace(ms: number): void {
     this.#graceMs = ms;
   }
 
-  /** What is written as this ends may take so long, however little is still served. */
+  /** The final write may take this long, even without open requests. */
   extendClose(ms: number): void {
     this.#lastMs = ms;
   }
 
-  /** While a program of the person has the terminal, Ctrl-C is one of its keys: it goes there as well as here. */
+  /** While a child program controls the terminal, Ctrl-C reaches it as well as this process. */
   async withTerminalLent<T>(work: () => Promise<T>): Promise<T> {
-    this.#isLent = true;
+    this.#isTerminalLent = true;
     try {
       return await work();
     } finally {
-      this.#isLent = false;
+      this.#isTerminalLent = false;
     }
   }
 
-  /** Waits for a program that gets the signals: it may take any time to end. A second signal ends it. */
+  /** Waits for a program that receives the signals itself. A second signal ends it. */
   async waitForProgram<T>(work: () => Promise<T>): Promise<T> {
     this.#waiting = [];
     try {
       return await work();
     } finally {
-      const begun = this.#waiting;
+      const pending = this.#waiting;
       this.#waiting = undefined;
-      for (const begin of begun) begin();
+      for (const begin of pending) begin();
     }
   }
 
@@ -97,12 +100,12 @@ export class ShutdownController {
     else begin();
   }
 
-  /** Work that remains after a forced end. */
+  /** Registers work for a forced exit. */
   onForcedExit(act: () => void): void {
-    this.#lastActs.push(act);
+    this.#forcedExitHandlers.push(act);
   }
 
-  /** The run has ended. Should something hold the process all the same, it is forced. */
+  /** Ends the run. If something keeps the process alive, the exit is forced. */
   waitUntilStopped(): void {
     this.#grace?.abort();
   }
@@ -111,11 +114,11 @@ export class ShutdownController {
     this.#grace = new AbortController();
     const { signal } = this.#grace;
     await this.#host.wall.sleep(this.#graceMs, signal);
-    if (!signal.aborted) this.#cut.abort();
+    if (!signal.aborted) this.#cutController.abort();
   }
 
   #force(name: SignalName): void {
-    for (const act of this.#lastActs) act();
+    for (const act of this.#forcedExitHandlers) act();
     this.#host.end(name);
   }
 }

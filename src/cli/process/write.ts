@@ -1,10 +1,12 @@
 import { nextTurn } from "../../base/timing.ts";
 import type { OutputStream } from "./host.ts";
 
-/** A write to a terminal ends once the terminal has taken all of it, and nothing else runs so long, not even Ctrl-C. */
+/**
+ * A terminal write blocks until the terminal has accepted everything, and nothing else runs meanwhile, not even Ctrl-C.
+ */
 const terminalBytes = 16 * 1024;
 
-/** Writes, and waits while the reader is slower: output past 64 KiB reaches a pipe whole. */
+/** Writes and waits for a slow reader, so that output beyond 64 KiB reaches a pipe completely. */
 export async function write(stream: OutputStream, text: string | Uint8Array): Promise<void> {
   if (!stream.isTTY || text.length <= terminalBytes) return writeAll(stream, text);
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
@@ -14,26 +16,26 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
   }
 }
 
-/** Output of another run of this program to a file: it is harmless already, and is printed byte for byte. */
+/** Prints captured output of another run of this program byte for byte, because it is already escaped. */
 export const forwardOutput = (stream: OutputStream, printed: Uint8Array): Promise<void> =>
   printed.length > 0 ? write(stream, printed) : Promise.resolve();
 
 async function writeAll(stream: OutputStream, text: string | Uint8Array): Promise<void> {
   if (stream.destroyed || stream.writableEnded || stream.write(text)) return;
   await new Promise<void>((resolve) => {
-    const done = () => {
-      stream.off("drain", done);
-      stream.off("close", done);
-      stream.off("error", done);
+    const settle = () => {
+      stream.off("drain", settle);
+      stream.off("close", settle);
+      stream.off("error", settle);
       resolve();
     };
-    stream.once("drain", done);
-    stream.once("close", done);
-    stream.once("error", done);
+    stream.once("drain", settle);
+    stream.once("close", settle);
+    stream.once("error", settle);
   });
 }
 
-/** Resolves when all that was written before has reached its reader, or never will. */
+/** Resolves when all previous output is written or can no longer be written. */
 export const waitForFlush = (stream: OutputStream): Promise<void> =>
   new Promise((resolve) => {
     if (stream.destroyed || stream.writableEnded) return resolve();

@@ -8,46 +8,46 @@ import { hasColour } from "../output/styled.ts";
 import { InterruptedError } from "../process/failure.ts";
 import type { Host, InputStream, OutputStream } from "../process/host.ts";
 
-/** One of several answers. */
+/** One of several options. */
 export interface Choice<T = string> {
   readonly value: T;
   readonly name: string;
   readonly description?: string | undefined;
 }
 
-/** Validates an answer: true, or the reason why it is invalid. */
+/** Validates an answer: true, or an error message. */
 export type AnswerCheck = (text: string) => true | string;
 
-/** More than fit on a small screen are searched instead of scrolled. */
+/** Longer lists are searched instead of scrolled. */
 const longList = 12;
 
-/** Questions and answers are drawn again at each key, and services choose what is in them. */
+/** Prompts are redrawn at each key and may contain text from services. */
 const longText = 1_000;
 
 const formatShown = (text: string): string =>
   text.length > longText ? `${escapeControlCharacters(text.slice(0, longText))}…` : escapeControlCharacters(text);
 
-const same = (text: string) => text;
+const identity = (text: string) => text;
 const plainStyle = {
-  answer: same,
-  message: same,
+  answer: identity,
+  message: identity,
   error: (text: string) => `> ${text}`,
   defaultAnswer: (text: string) => `(${text})`,
-  help: same,
-  highlight: same,
+  help: identity,
+  highlight: identity,
   key: (text: string) => `<${text}>`,
-  description: same,
-  disabled: same,
-  searchTerm: same,
+  description: identity,
+  disabled: identity,
+  searchTerm: identity,
   keysHelpTip: (keys: [string, string][]) => keys.map(([key, action]) => `${key} ${action}`).join(", "),
 };
 
-/** The library would decide about colours by standard output; questions are on standard error, under our own rule. */
-const themed = ({ stderr, env }: Host) =>
+/** The library would decide about colors by standard output. Prompts are on standard error with svc's own rule. */
+const createTheme = ({ stderr, env }: Host) =>
   hasColour(stderr, undefined, env) ? {} : { theme: { prefix: { idle: "?", done: ">" }, style: plainStyle } };
 
-/** The library ends its output after each question, unless that is the process's own stream. */
-function lasting(stream: OutputStream): Writable {
+/** The library ends its output after each prompt, unless it is the process's own stream. */
+function createPersistentStream(stream: OutputStream): Writable {
   const output = new Writable({
     write(chunk, _encoding, done) {
       if (stream.write(chunk)) done();
@@ -60,12 +60,12 @@ function lasting(stream: OutputStream): Writable {
 type Streams = { readonly input: InputStream; readonly output: Writable; readonly signal: AbortSignal };
 
 /**
- * Asks a question on standard error. Ctrl-C, Ctrl-D and a terminal that goes away interrupt the run. Of these, the library
- * reports Ctrl-C alone: at the others it closes its reader, which pauses the input, and never settles its promise. After
- * Ctrl-Z and `fg` it leaves the input paused as well, so that no key, not even Ctrl-C, would be read any more.
+ * Shows a prompt on standard error. Ctrl-C, Ctrl-D and a closed terminal interrupt the run. The library reports only
+ * Ctrl-C: in the other cases it closes its reader, which pauses the input, and never settles its promise. After Ctrl-Z
+ * and `fg` it leaves the input paused, too, so that no key, not even Ctrl-C, would be read.
  */
 async function awaitAnswer<T>(
-  ask: (on: Streams) => Promise<T>,
+  ask: (promptContext: Streams) => Promise<T>,
   { stdin, stderr }: Host,
   signal: AbortSignal,
 ): Promise<T> {
@@ -80,7 +80,7 @@ async function awaitAnswer<T>(
   try {
     const question = ask({
       input: stdin,
-      output: lasting(stderr),
+      output: createPersistentStream(stderr),
       signal: AbortSignal.any([signal, ended.signal]),
     });
     // Called after the library's own listener, which has closed its reader by then.
@@ -95,9 +95,13 @@ async function awaitAnswer<T>(
   }
 }
 
-/** Asks y/N on standard error, default no. Callers of all of these have checked that asking is allowed. */
+/** Asks y/N on standard error (default: no). Callers of all prompts have checked that questions are allowed. */
 export const askYesNo = (message: string, host: Host, signal: AbortSignal): Promise<boolean> =>
-  awaitAnswer((on) => confirm({ message: formatShown(message), default: false, ...themed(host) }, on), host, signal);
+  awaitAnswer(
+    (promptContext) => confirm({ message: formatShown(message), default: false, ...createTheme(host) }, promptContext),
+    host,
+    signal,
+  );
 
 /** Asks for a line of text on standard error. */
 export const askText = (
@@ -107,33 +111,38 @@ export const askText = (
   check: AnswerCheck = () => true,
 ): Promise<string> =>
   awaitAnswer(
-    (on) => input({ message: formatShown(message), validate: told(check), ...themed(host) }, on),
+    (promptContext) =>
+      input({ message: formatShown(message), validate: createValidator(check), ...createTheme(host) }, promptContext),
     host,
     signal,
   );
 
-/** Asks for a line that is not shown while it is typed. */
+/** Asks for a line without echo. */
 export const askSecret = (message: string, host: Host, signal: AbortSignal): Promise<string> =>
-  awaitAnswer((on) => password({ message: formatShown(message), mask: false, ...themed(host) }, on), host, signal);
+  awaitAnswer(
+    (promptContext) => password({ message: formatShown(message), mask: false, ...createTheme(host) }, promptContext),
+    host,
+    signal,
+  );
 
-/** Lets one of several answers be chosen. */
+/** Asks for one of several options. */
 export function askChoice<T>(
   message: string,
   choices: readonly Choice<T>[],
   host: Host,
   signal: AbortSignal,
 ): Promise<T> {
-  const offered = choices.map(inquired);
-  const question = { message: formatShown(message), ...themed(host) };
+  const offered = choices.map(toInquirerChoice);
+  const question = { message: formatShown(message), ...createTheme(host) };
   if (offered.length <= longList) {
-    return awaitAnswer((on) => select<T>({ ...question, choices: offered }, on), host, signal);
+    return awaitAnswer((promptContext) => select<T>({ ...question, choices: offered }, promptContext), host, signal);
   }
-  const source = (term: string | undefined) =>
+  const filterChoices = (term: string | undefined) =>
     offered.filter(({ name }) => name.toLowerCase().includes((term ?? "").toLowerCase()));
-  return awaitAnswer((on) => search<T>({ ...question, source }, on), host, signal);
+  return awaitAnswer((promptContext) => search<T>({ ...question, source: filterChoices }, promptContext), host, signal);
 }
 
-/** Lets any number of answers be chosen; at least one where it `isNeeded`. */
+/** Asks for any number of options, or at least one with `isNeeded`. */
 export const askSeveral = <T>(
   message: string,
   choices: readonly Choice<T>[],
@@ -142,24 +151,29 @@ export const askSeveral = <T>(
   signal: AbortSignal,
 ): Promise<T[]> =>
   awaitAnswer(
-    (on) =>
+    (promptContext) =>
       checkbox<T>(
-        { message: formatShown(message), choices: choices.map(inquired), required: isNeeded, ...themed(host) },
-        on,
+        {
+          message: formatShown(message),
+          choices: choices.map(toInquirerChoice),
+          required: isNeeded,
+          ...createTheme(host),
+        },
+        promptContext,
       ),
     host,
     signal,
   );
 
-const told =
+const createValidator =
   (check: AnswerCheck) =>
   (text: string): true | string => {
     const verdict = check(text);
     return verdict === true || formatShown(verdict);
   };
 
-/** Names come from services: nothing in them may move the cursor. */
-const inquired = <T>({ value, name, description }: Choice<T>) => ({
+/** Names come from services and must not move the cursor. */
+const toInquirerChoice = <T>({ value, name, description }: Choice<T>) => ({
   value,
   name: formatShown(name),
   ...(description === undefined ? {} : { description: formatShown(description) }),

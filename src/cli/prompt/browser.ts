@@ -3,16 +3,13 @@ import { timedOut, withTimeout } from "../../base/timing.ts";
 import { isSwitchedOn } from "../process/environment.ts";
 import type { Host } from "../process/host.ts";
 
-/**
- * The program that opens an address, if that makes sense: with a screen, and not over a remote connection
- * (DECISIONS.md, L14).
- */
+/** Finds the program that opens an address, if there is a screen and no remote connection (DECISIONS.md, L14). */
 export function findBrowserCommand(
   { env }: Pick<Host, "env">,
   platform: string = process.platform,
 ): string[] | undefined {
-  const isFarAway = Boolean(env.SSH_CONNECTION || env.SSH_CLIENT || env.SSH_TTY);
-  if (isFarAway || isSwitchedOn(env.CI)) return undefined;
+  const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_CLIENT || env.SSH_TTY);
+  if (isRemote || isSwitchedOn(env.CI)) return undefined;
   if (env.BROWSER) return env.BROWSER === "none" ? undefined : [env.BROWSER];
   if (platform === "darwin") return ["open"];
   if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
@@ -20,18 +17,17 @@ export function findBrowserCommand(
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ["xdg-open"] : undefined;
 }
 
-/** Whether a browser may be given it. */
+/** Whether a browser may open the address. */
 export const isWebAddress = (address: string): boolean =>
   URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
 
-/**
- * So long it is waited for a program that opens addresses: one that continues is a browser, one that cannot ends soon.
- */
-const patienceMs = 3_000;
+/** Time to wait for the opening program: one that continues is a browser, and one that fails ends soon. */
+const openTimeoutMs = 3_000;
 
 /**
- * Opens an http(s) address, without a shell and without our secrets. Undefined, or why it was not opened: anything else,
- * such as an option of the program, a file or a script, may come from a service and is not handed to it.
+ * Opens an http(s) address, without a shell and without secrets in the environment. Returns undefined, or why it was
+ * not opened. Other addresses may come from a service and may be an option of the program, a file or a script, so they
+ * are rejected.
  */
 export async function openBrowser(
   command: readonly string[],
@@ -47,6 +43,6 @@ export async function openBrowser(
     child.once("exit", (code) => resolve(code === 0 ? undefined : `${program} could not open it`));
     child.unref();
   });
-  const why = await withTimeout(wall, patienceMs, ended);
+  const why = await withTimeout(wall, openTimeoutMs, ended);
   return why === timedOut ? undefined : why;
 }

@@ -8,34 +8,34 @@ import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Choice } from "./ask.ts";
 import { withSpinner } from "./spinner.ts";
 
-/** `command` is the one that asks: `contracts send`. */
+/** `command` is the asking command: `contracts send`. */
 type Fetch = (context: Context, command: string) => Promise<Choice[]>;
 
-/** Values of a service or a file for a field of this name. */
-const offers = lookupTable<Fetch>({
-  cluster_id: clusters,
-  cluster: clusters,
-  template_id: templates,
-  contract_template_id: templates,
-  composite_id: contracts,
-  intake_id: intakes,
-  workflow_id: workflows,
-  profile: profiles,
+/** Fetches values for fields with this name from a service or a file. */
+const fetchers = lookupTable<Fetch>({
+  cluster_id: listClusterChoices,
+  cluster: listClusterChoices,
+  template_id: listTemplateChoices,
+  contract_template_id: listTemplateChoices,
+  composite_id: listContractChoices,
+  intake_id: listIntakeChoices,
+  workflow_id: listWorkflows,
+  profile: listProfiles,
 });
 
-/** The same for names that mean something else in other groups: `emulator id`. */
-const offersOfGroups = lookupTable<Fetch>({
-  "router job": jobs,
-  "contracts contract_id": contractNumbers,
-  "webhooks contract_ids": contractNumbers,
-  "webhooks webhook_id": webhooks,
-  "emulator workspace_id": workspaces,
+/** Fetches values for names with another meaning in other groups: `emulator id`. */
+const groupFetchers = lookupTable<Fetch>({
+  "router job": listJobs,
+  "contracts contract_id": listContractNumbers,
+  "webhooks contract_ids": listContractNumbers,
+  "webhooks webhook_id": listWebhooks,
+  "emulator workspace_id": listWorkspaceChoices,
   "config key": async () => settings.map(({ key, what }) => ({ value: key, name: `${key}  ${what}` })),
 });
 
 const unfinished = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
 
-/** The statuses in which a command can do something; omitted: all. */
+/** The statuses in which a command applies (default: all). */
 const statusesFor = lookupTable<readonly string[]>({
   "contracts send": ["DRAFT"],
   "contracts void": unfinished,
@@ -55,30 +55,30 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator void": unfinished,
 });
 
-/** The error for an empty list, since no other answer is possible. */
-const noneOf = new Map<Fetch, string>([
-  [clusters, "No clusters found."],
-  [templates, "No templates found."],
-  [contracts, "No contracts found."],
-  [contractNumbers, "No contracts found."],
-  [intakes, "No intakes found."],
-  [profiles, "No profiles found."],
-  [webhooks, "No webhooks found."],
-  [snapshots, "No snapshots found."],
+/** Creates the error for an empty list, since no other value is possible. */
+const emptyMessages = new Map<Fetch, string>([
+  [listClusterChoices, "No clusters found."],
+  [listTemplateChoices, "No templates found."],
+  [listContractChoices, "No contracts found."],
+  [listContractNumbers, "No contracts found."],
+  [listIntakeChoices, "No intakes found."],
+  [listProfiles, "No profiles found."],
+  [listWebhooks, "No webhooks found."],
+  [listSnapshotChoices, "No snapshots found."],
 ]);
 
-/** The command that makes the first one, or lists those of another kind. */
-const nextOf = new Map<Fetch, readonly string[]>([
-  [contractNumbers, ["contracts", "create"]],
-  [intakes, ["intake", "create"]],
-  [profiles, ["config", "set"]],
-  [webhooks, ["webhooks", "listen"]],
-  [snapshots, ["emulator", "snapshot", "save"]],
+/** The command that creates the first object or lists the parent objects. */
+const nextCommands = new Map<Fetch, readonly string[]>([
+  [listContractNumbers, ["contracts", "create"]],
+  [listIntakeChoices, ["intake", "create"]],
+  [listProfiles, ["config", "set"]],
+  [listWebhooks, ["webhooks", "listen"]],
+  [listSnapshotChoices, ["emulator", "snapshot", "save"]],
 ]);
 
 /**
- * The answers that a field can have: declared ones, else existing ones; undefined if any is valid. Throws if there is
- * none, or no terminal: a question without a valid answer is not asked.
+ * Lists the options of a field: declared ones, or else existing ones. Returns undefined if any value is valid. Throws
+ * if there is no option or no terminal, because such a question has no valid answer.
  */
 export async function findChoices(
   field: string,
@@ -90,37 +90,38 @@ export async function findChoices(
   const isContract = field === "id" && Object.hasOwn(statusesFor, command);
   const isSnapshot = field === "name" && /^emulator snapshot (?!save)/.test(command);
   const offer = isContract
-    ? contracts
+    ? listContractChoices
     : isSnapshot
-      ? snapshots
-      : (offersOfGroups[`${command.split(" ")[0]} ${field}`] ?? offers[field]);
+      ? listSnapshotChoices
+      : (groupFetchers[`${command.split(" ")[0]} ${field}`] ?? fetchers[field]);
   if (!offer) return undefined;
   const found = await withSpinner(context, "Loading the choices", () => offer(context, command)).catch(
     (error: unknown) => {
       if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailedError) throw error;
-      // Other errors occur again, and are reported, when the command itself runs: the field is typed instead.
+      // Other errors recur and are reported when the command itself runs. The user types the field instead.
       return undefined;
     },
   );
-  if (found?.length === 0) refuseToAsk(offer, command);
+  if (found?.length === 0) failWithoutChoices(offer, command);
   return found;
 }
 
 /** Reports what is missing, if that is known. */
-function refuseToAsk(offer: Fetch, command: string): void {
-  const statuses = offer === contracts ? statusesFor[command] : undefined;
+function failWithoutChoices(offer: Fetch, command: string): void {
+  const statuses = offer === listContractChoices ? statusesFor[command] : undefined;
   const message =
-    offer === jobs
+    offer === listJobs
       ? `No ${command === "router jobs resume" ? "stopped " : ""}jobs found.`
       : statuses === undefined
-        ? noneOf.get(offer)
+        ? emptyMessages.get(offer)
         : `svc ${command} requires a contract in status ${statuses.join(", ")}. None found.`;
   if (message === undefined) return;
-  const next = offer === contracts ? ["contracts", statuses === undefined ? "create" : "list"] : nextOf.get(offer);
+  const next =
+    offer === listContractChoices ? ["contracts", statuses === undefined ? "create" : "list"] : nextCommands.get(offer);
   throw new CommandFailedError("not-found", "nothing_to_choose", message, { next });
 }
 
-/** Rows of a list, whatever other fields they have: two or three fields of each are offered. */
+/** Rows of a list, of which two or three fields are shown. */
 async function listChoices<O extends Operation>(
   service: "router" | "contracts" | "emulator",
   operation: O,
@@ -132,19 +133,19 @@ async function listChoices<O extends Operation>(
   return value as ResultOf<O>;
 }
 
-async function clusters(context: Context): Promise<Choice[]> {
+async function listClusterChoices(context: Context): Promise<Choice[]> {
   const { listClusters } = await import("../../api/router/clusters.ts");
   const found = await listChoices("router", listClusters, {}, context);
   return found.map(({ cluster_id: value, cluster_label }) => ({ value, name: `${value}  ${cluster_label}` }));
 }
 
-async function templates(context: Context): Promise<Choice[]> {
+async function listTemplateChoices(context: Context): Promise<Choice[]> {
   const { listTemplates } = await import("../../api/contracts/templates.ts");
   const { items } = await listChoices("contracts", listTemplates, { query: {} }, context);
   return items.map(({ id, name }) => ({ value: String(id), name: `${id}  ${name}` }));
 }
 
-async function contracts(context: Context, command: string): Promise<Choice[]> {
+async function listContractChoices(context: Context, command: string): Promise<Choice[]> {
   const { listContracts } = await import("../../api/contracts/contract-list.ts");
   const { results } = await listChoices("contracts", listContracts, { query: { limit: 100 } }, context);
   const statuses = statusesFor[command];
@@ -152,14 +153,14 @@ async function contracts(context: Context, command: string): Promise<Choice[]> {
   return fitting.map((row) => ({ value: row.id, name: `${row.id}  ${row.contract_name}  ${row.contract_status}` }));
 }
 
-/** The same for those who take the number of a contract, without `T-`. */
-async function contractNumbers(context: Context, command: string): Promise<Choice[]> {
-  const all = await contracts(context, command);
+/** Lists contracts by number, without `T-`. */
+async function listContractNumbers(context: Context, command: string): Promise<Choice[]> {
+  const all = await listContractChoices(context, command);
   return all.map(({ value, name }) => ({ value: String(value).replace(/^\D+/, ""), name }));
 }
 
-/** An emulator alone tells which there are. */
-async function webhooks(context: Context): Promise<Choice[]> {
+/** Only an emulator lists its webhooks. */
+async function listWebhooks(context: Context): Promise<Choice[]> {
   const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
   await context.target("contracts");
   const client = await context.client("emulator").catch(() => {
@@ -169,31 +170,31 @@ async function webhooks(context: Context): Promise<Choice[]> {
   return all.map(({ id, title, status, url }) => ({ value: String(id), name: `${id}  ${title}  ${status}  ${url}` }));
 }
 
-async function snapshots(context: Context): Promise<Choice[]> {
+async function listSnapshotChoices(context: Context): Promise<Choice[]> {
   const { listSnapshots } = await import("../../api/emulator/snapshots.ts");
   const client = await context.client("emulator");
   const all = await client.call(listSnapshots, {}, { signal: context.signal, retries: 0 });
   return all.map(({ name }) => ({ value: name, name }));
 }
 
-async function intakes(context: Context): Promise<Choice[]> {
-  return (await newestIntakes(context)).map(({ id, title, status }) => ({
+async function listIntakeChoices(context: Context): Promise<Choice[]> {
+  return (await fetchNewestIntakes(context)).map(({ id, title, status }) => ({
     value: String(id),
     name: `${id}  ${title}  ${status}`,
   }));
 }
 
-/** An emulator lists all; a service only those of earlier requests. */
-async function workflows(context: Context): Promise<Choice[]> {
-  const told = await workflowsOfEmulator(context).catch(() => undefined);
-  const used = async () =>
-    (await newestIntakes(context)).map(({ frozen_workflow: { workflow_id: id, title } }) => ({ id, title }));
-  const found = new Map((told ?? (await used())).map(({ id, title }) => [id, title]));
+/** An emulator lists all workflows; a service only those of earlier intakes. */
+async function listWorkflows(context: Context): Promise<Choice[]> {
+  const listed = await listEmulatorWorkflows(context).catch(() => undefined);
+  const listUsedWorkflows = async () =>
+    (await fetchNewestIntakes(context)).map(({ frozen_workflow: { workflow_id: id, title } }) => ({ id, title }));
+  const found = new Map((listed ?? (await listUsedWorkflows())).map(({ id, title }) => [id, title]));
   return [...found].map(([id, title]) => ({ value: String(id), name: `${id}  ${title}` }));
 }
 
-/** Those of the workspace that calls; undefined if the services are none of an emulator. */
-async function workflowsOfEmulator(context: Context) {
+/** Lists the workflows of the calling workspace. Returns undefined if the services are not an emulator. */
+async function listEmulatorWorkflows(context: Context) {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
   const { credentials } = await context.target("contracts");
   const client = await context.client("emulator");
@@ -201,7 +202,7 @@ async function workflowsOfEmulator(context: Context) {
   return all.find(({ client_id: id }) => id === credentials.clientId)?.intake_workflows;
 }
 
-async function workspaces(context: Context): Promise<Choice[]> {
+async function listWorkspaceChoices(context: Context): Promise<Choice[]> {
   const { listWorkspaces } = await import("../../api/emulator/state.ts");
   return (await listChoices("emulator", listWorkspaces, {}, context)).map(({ id, name, cluster_id }) => ({
     value: String(id),
@@ -209,20 +210,20 @@ async function workspaces(context: Context): Promise<Choice[]> {
   }));
 }
 
-async function newestIntakes(context: Context) {
+async function fetchNewestIntakes(context: Context) {
   const { listIntakes } = await import("../../api/contracts/intake.ts");
   return (await listChoices("contracts", listIntakes, { query: { limit: 100 } }, context)).intakes;
 }
 
-/** `resume` continues with what was interrupted. */
-async function jobs({ svc }: Context, command: string): Promise<Choice[]> {
+/** `resume` continues interrupted jobs. */
+async function listJobs({ svc }: Context, command: string): Promise<Choice[]> {
   const { out } = await svc(["router", "jobs", "list", "--json"]);
-  const stored: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);
-  return stored
+  const jobRows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);
+  return jobRows
     .filter(({ status }) => (command === "router jobs resume" ? status === "interrupted" : status !== "damaged"))
     .map(({ id, command, status }) => ({ value: id, name: `${id}  ${command}  ${status}` }));
 }
 
-async function profiles({ host }: Context): Promise<Choice[]> {
+async function listProfiles({ host }: Context): Promise<Choice[]> {
   return Object.keys((await readProfiles(host.env)).profiles).map((value) => ({ value, name: value }));
 }

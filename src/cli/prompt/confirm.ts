@@ -7,14 +7,14 @@ import type { Host } from "../process/host.ts";
 /** The action of a command, verb first and without a full stop: "Void a contract (composite id T-1)". */
 export type Action = string;
 
-/** Asks y/N before what can be repaired with some work; scripts say --yes. */
+/** Asks y/N before a repairable change. Scripts pass --yes. */
 export async function confirmYes(action: Action, context: Context): Promise<void> {
-  if (!(await context.confirm(`${action}?`, "--yes"))) throw declined();
+  if (!(await context.confirm(`${action}?`, "--yes"))) throw createDeclinedError();
 }
 
 /**
- * Asks for a name before what cannot be undone; scripts repeat it in --confirm, and --yes is not enough
- * (DECISIONS.md, L8).
+ * Asks for a name before an irreversible change. Scripts repeat it in --confirm, and --yes is not enough (DECISIONS.md,
+ * L8).
  */
 export async function confirmName(
   action: Action,
@@ -31,11 +31,12 @@ export async function confirmName(
   }
   const { askText } = await import("./ask.ts");
   const typed = await askText(`${action}: this cannot be undone. Type ${name} to continue:`, host, signal);
-  if (typed.trim() !== name) throw declined();
+  if (typed.trim() !== name) throw createDeclinedError();
 }
 
-const declined = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was changed.");
+const createDeclinedError = (): CommandFailedError =>
+  new CommandFailedError("failed", "declined", "Nothing was changed.");
 
-/** Whether a question may be asked: a terminal on both ends, and no flag against it (DECISIONS.md, L6). */
+/** Whether a question may be asked: both ends are a terminal, and no flag forbids it (DECISIONS.md, L6). */
 export const canPrompt = ({ stdin, stderr, env }: Host, { noInput }: Globals): boolean =>
   stdin.isTTY === true && stderr.isTTY === true && !isSwitchedOn(env.CI) && !isSwitchedOn(env.SVC_NO_INPUT) && !noInput;

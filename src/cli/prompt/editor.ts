@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-// On Windows an editor such as code is a batch file, which Node's own spawn refuses to start.
+// On Windows an editor such as code is a batch file, which Node's own spawn does not start.
 import spawn from "cross-spawn";
 import type { Context } from "../command.ts";
 import { signalCodes } from "../process/exit.ts";
@@ -10,56 +10,56 @@ import { CommandFailedError, InterruptedError } from "../process/failure.ts";
 import { askYesNo } from "./ask.ts";
 
 /**
- * Opens a string in a person's editor and returns what was saved. An empty file means that nothing shall happen; one
- * with a problem can be edited again. Callers have checked that asking is allowed.
+ * Opens a string in the user's editor and returns the saved content. An empty file cancels; invalid content can be
+ * edited again. Callers have checked that questions are allowed.
  */
 export async function editText(
   text: string,
   fileName: string,
   context: Context,
-  problemIn: (text: string) => string | undefined,
+  findProblem: (text: string) => string | undefined,
 ): Promise<string> {
-  const { host, signal, atForcedEnd } = context;
-  // The folder is the person's own: a payload names people.
+  const { host, signal, onForcedEnd } = context;
+  // The folder is private, because a payload contains personal data.
   const folder = await mkdtemp(join(tmpdir(), "svc-edit-"));
-  atForcedEnd(() => rmSync(folder, { recursive: true, force: true }));
+  onForcedEnd(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const file = join(folder, fileName);
     await writeFile(file, `${text}\n`, { mode: 0o600 });
     for (;;) {
       await runEditor(file, context);
       const saved = await readFile(file, "utf8");
-      if (saved.trim() === "") throw declined();
-      const problem = problemIn(saved);
+      if (saved.trim() === "") throw createDeclinedError();
+      const problem = findProblem(saved);
       if (problem === undefined) return saved;
-      if (!(await askYesNo(`${problem} Edit again?`, host, signal))) throw declined();
+      if (!(await askYesNo(`${problem} Edit again?`, host, signal))) throw createDeclinedError();
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-const declined = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was sent.");
+const createDeclinedError = (): CommandFailedError => new CommandFailedError("failed", "declined", "Nothing was sent.");
 
 /**
- * Runs the editor to its end. Ctrl-C belongs to it while it has the terminal (DECISIONS.md, L23): many take it for a
- * key. One that it ends ends us, too; SIGTERM to us ends both.
+ * Runs the editor to its end. Ctrl-C belongs to the editor while it controls the terminal (DECISIONS.md, L23), because
+ * many use it as a key. If Ctrl-C ends the editor, svc ends, too; SIGTERM ends both.
  */
 async function runEditor(file: string, context: Context): Promise<void> {
-  const { host, signal, cut, atForcedEnd, lendTerminal } = context;
+  const { host, signal, cut, onForcedEnd, lendTerminal } = context;
   const { env, cwd, inherits } = host;
   signal.throwIfAborted();
   const command = env.VISUAL || env.EDITOR || (process.platform === "win32" ? "notepad" : "vi");
-  // "code --wait": a program with arguments, as git takes it too.
+  // Example: "code --wait", a program with arguments, as in git.
   const [program = "vi", ...args] = command.split(/\s+/).filter(Boolean);
-  // Secrets are not business of an editor and its plug-ins (DECISIONS.md, L9).
+  // Editors and their plug-ins do not need secrets (DECISIONS.md, L9).
   const others = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
   const child = spawn(program, [...args, file], { cwd, stdio: inherits ? "inherit" : "ignore", env: others });
   const stop = () => child.kill("SIGTERM");
   const kill = () => child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
   cut.addEventListener("abort", kill, { once: true });
-  atForcedEnd(kill);
+  onForcedEnd(kill);
   const ended = await lendTerminal(
     () =>
       new Promise<number | NodeJS.Signals | Error | null>((resolve) => {

@@ -6,8 +6,8 @@ import { hasColour } from "../output/styled.ts";
 import type { Host } from "../process/host.ts";
 
 /**
- * Starts a spinner on standard error; callers have checked that something may move there. `since`: the wall-clock time
- * from which on it counts.
+ * Starts a spinner on standard error; callers have checked that animation is allowed. `since` is the start of the
+ * displayed time on the wall clock.
  */
 export function startSpinner(text: string, { stderr, env, wall }: Host, since?: number): { stop(): void } {
   const isUnicode = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "");

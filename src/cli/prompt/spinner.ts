@@ -2,10 +2,12 @@ import type { Context } from "../command.ts";
 import { hasWidth } from "../output/print.ts";
 import { isSwitchedOn } from "../process/environment.ts";
 
-/** Shorter waits are not worth a line that moves. */
-const patienceMs = 300;
+/** Shorter waits need no spinner. */
+const delayMs = 300;
 
-/** Whether anything may move on standard error: a terminal with a width, no CI, no wish for quiet (DECISIONS.md, L5). */
+/**
+ * Whether animation is allowed on standard error: a terminal with a width, no CI, and no --quiet (DECISIONS.md, L5).
+ */
 export const canAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
   hasWidth(stderr) &&
   "cursorTo" in stderr &&
@@ -15,8 +17,8 @@ export const canAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "ho
   !globals.verbose;
 
 /**
- * Does the work; after 300 ms something turns on standard error until it is done. The line is cleared again.
- * `tellsTime`: it says how long that takes already.
+ * Performs work and shows a spinner on standard error after 300 ms, until it is done. Clears the line afterwards. With
+ * `tellsTime`, the caller's text contains the elapsed time.
  */
 export async function withSpinner<T>(
   context: Pick<Context, "host" | "globals" | "signal">,
@@ -29,19 +31,19 @@ export async function withSpinner<T>(
   const began = host.wall.monotonicNow();
   const done = new AbortController();
   const ended = AbortSignal.any([done.signal, signal]);
-  const spinning = (async () => {
-    await host.wall.sleep(patienceMs, ended);
+  const animation = (async () => {
+    await host.wall.sleep(delayMs, ended);
     if (ended.aborted) return undefined;
     const { startSpinner } = await import("./ora.ts");
     return ended.aborted ? undefined : startSpinner(text, host, tellsTime ? began : undefined);
   })();
-  const stop = () => void spinning.then((started) => started?.stop());
-  // Ctrl-C: the cursor is back before anything else is printed.
+  const stop = () => void animation.then((started) => started?.stop());
+  // On Ctrl-C, the cursor is restored before other output.
   ended.addEventListener("abort", stop, { once: true });
   try {
     return await work();
   } finally {
     done.abort();
-    (await spinning)?.stop();
+    (await animation)?.stop();
   }
 }

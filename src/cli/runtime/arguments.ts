@@ -17,26 +17,26 @@ import type { CommandInput } from "../parse/declaration.ts";
 import { createMissingFieldsError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-/** The call that a command line asks for, with the content type of bytes. */
+/** Parses the request of a command line, with the content type of its bytes. */
 export interface ParsedCall {
   readonly args: CallArguments;
   readonly contentType: string | undefined;
 }
 
-/** Flags win over `--set`, and `--set` over `--data` (DECISIONS.md, L22). */
+/** Flags override `--set`, and `--set` overrides `--data` (DECISIONS.md, L22). */
 export async function buildArguments(
   spec: CommandSpec,
   operation: CallableOperation,
   input: CommandInput,
   host: Host,
 ): Promise<ParsedCall> {
-  const { body, contentType } = await bodyOf(spec, operation, input, host);
-  const query = selectTargeted(spec.flags, input, "query");
-  const headers = selectTargeted(spec.flags, input, "headers") as Record<string, string>;
+  const { body, contentType } = await createBody(spec, operation, input, host);
+  const query = selectByTarget(spec.flags, input, "query");
+  const headers = selectByTarget(spec.flags, input, "headers") as Record<string, string>;
   return {
     contentType,
     args: {
-      params: paramsOf(spec, input),
+      params: getParams(spec, input),
       query,
       headers,
       ...(body === undefined ? {} : { body }),
@@ -44,10 +44,10 @@ export async function buildArguments(
   };
 }
 
-const paramsOf = (spec: CommandSpec, input: CommandInput): Record<string, unknown> =>
+const getParams = (spec: CommandSpec, input: CommandInput): Record<string, unknown> =>
   Object.fromEntries(findPlaceholders(spec.path).map((name) => [name, input.positionals[name]]));
 
-function selectTargeted(
+function selectByTarget(
   flags: readonly FlagSpec[],
   input: CommandInput,
   place: "query" | "headers" | "body",
@@ -59,7 +59,7 @@ function selectTargeted(
   );
 }
 
-async function bodyOf(spec: CommandSpec, operation: CallableOperation, input: CommandInput, host: Host) {
+async function createBody(spec: CommandSpec, operation: CallableOperation, input: CommandInput, host: Host) {
   const declared = operation.request.body;
   const file = input.flags.file as string | undefined;
   if (declared === undefined) return { body: undefined, contentType: undefined };
@@ -70,15 +70,18 @@ async function bodyOf(spec: CommandSpec, operation: CallableOperation, input: Co
     if (file === undefined) return { body: undefined, contentType: undefined };
     if (file !== "-") await requireFile(host, file, "--file");
     const bytes = await readInput(host, file, "--file");
-    return { body: bytes, contentType: (input.flags["content-type"] as string | undefined) ?? contentTypeOf(bytes) };
+    return {
+      body: bytes,
+      contentType: (input.flags["content-type"] as string | undefined) ?? detectContentType(bytes),
+    };
   }
   const data = input.flags.data as string | undefined;
   const document = data === undefined ? undefined : await readDocument(host, data, "--data");
   const assignments = ((input.flags.set as string[] | undefined) ?? []).map((text) => parseAssignment(text));
   const flags = {
-    ...selectTargeted(spec.flags, input, "body"),
-    ...(await encodedFiles(spec.flags, input, host)),
-    ...(await secretsInFiles(spec.flags, input, host)),
+    ...selectByTarget(spec.flags, input, "body"),
+    ...(await encodeFiles(spec.flags, input, host)),
+    ...(await readSecretFiles(spec.flags, input, host)),
   };
   if (document !== undefined && !isObject(document)) {
     if (assignments.length > 0 || Object.keys(flags).length > 0) {
@@ -90,8 +93,8 @@ async function bodyOf(spec: CommandSpec, operation: CallableOperation, input: Co
   return { body: { ...set, ...flags }, contentType: undefined };
 }
 
-/** The fields of base64 whose flag names a file. */
-async function encodedFiles(
+/** Encodes the files of flags for base64 fields. */
+async function encodeFiles(
   flags: readonly FlagSpec[],
   input: CommandInput,
   host: Host,
@@ -106,8 +109,8 @@ async function encodedFiles(
   return Object.fromEntries(named.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
 }
 
-/** The fields whose flags name files with secrets. */
-async function secretsInFiles(
+/** Reads the files of flags for secret fields. */
+async function readSecretFiles(
   flags: readonly FlagSpec[],
   input: CommandInput,
   host: Host,
@@ -123,14 +126,14 @@ async function secretsInFiles(
   return Object.fromEntries(found);
 }
 
-/** A guess from the bytes: the requests of the connected apps are JSON or a form. */
-function contentTypeOf(bytes: Buffer): string {
+/** Guesses the type from the bytes: requests of the connected apps are JSON or a form. */
+function detectContentType(bytes: Buffer): string {
   const start = bytes.subarray(0, 200).toString("latin1").trimStart();
   if (start.startsWith("{") || start.startsWith("[")) return "application/json";
   return /^[\w.~%-]+=/.test(start) ? "application/x-www-form-urlencoded" : "application/octet-stream";
 }
 
-/** The problems that the client found, in the words of the command line: they name flags and positionals. */
+/** Rewords validation problems of the client with the names of flags and positionals. */
 export function toUsageError(
   spec: CommandSpec,
   problems: readonly ArgumentProblem[],
@@ -144,35 +147,39 @@ export function toUsageError(
     if (place === "params") return describeProblem(`<${String(path[0]).replaceAll("_", "-")}>`, message);
     if (isWhole && missing) return `--${flag.flag}${place === "body" ? " (or in --data)" : ""}`;
     if (isWhole) return describeProblem(`--${flag.flag}`, message, flags[flag.flag]);
-    if (path.length === 0) return asFlags(spec, message) ?? `the body: ${message}`;
+    if (path.length === 0) return rephraseWithFlags(spec, message) ?? `the body: ${message}`;
     return missing
       ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)`
       : describeProblem(path.join("."), message);
   });
   const isMissing = ({ in: place, missing, path }: ArgumentProblem) => missing && place !== "params" && path.length > 0;
   if (problems.every(isMissing)) return createMissingFieldsError(lines, { hint });
-  const whole = lines.map((line, i) => (isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line));
-  if (whole.length === 1) return new UsageError(whole[0]!, { hint });
-  return new UsageError("Several values are invalid:", { hint, details: whole });
+  const completeLines = lines.map((line, i) =>
+    isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line,
+  );
+  if (completeLines.length === 1) return new UsageError(completeLines[0]!, { hint });
+  return new UsageError("Several values are invalid:", { hint, details: completeLines });
 }
 
-/** `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other messages of the schema follow a colon. */
+/** Formats `--by must be a duration (PT2H35M, 2h35m), got "soon"`; other schema messages follow a colon. */
 function describeProblem(name: string, message: string, value?: unknown): string {
   if (message.startsWith("must not ")) return `${name} ${message}`;
   if (!message.startsWith("must be ")) return `${name}: ${message}`;
   return `${name} ${message}${typeof value === "string" || typeof value === "number" ? `, got "${value}"` : ""}`;
 }
 
-const joining = [" is required", " cannot be used with ", " requires "];
+const constraintPhrases = [" is required", " cannot be used with ", " requires "];
 
-/** Of what says how fields go together, the same with their flags; undefined of anything else. */
-function asFlags({ flags }: CommandSpec, message: string): string | undefined {
-  const end = joining.map((words) => message.indexOf(words)).find((at) => at > 0);
+/** Rephrases a constraint on several fields with their flags. Returns undefined for other messages. */
+function rephraseWithFlags({ flags }: CommandSpec, message: string): string | undefined {
+  const end = constraintPhrases.map((words) => message.indexOf(words)).find((at) => at > 0);
   if (end === undefined) return undefined;
-  const flagOf = (name: string): string => {
+  const findFlagName = (name: string): string => {
     const found = flags.find(({ target }) => target?.name === name);
     return found === undefined ? name : `--${found.flag}`;
   };
-  const others = message.slice(end).replace(/ (with|requires) (\w+)/, (_, word, name) => ` ${word} ${flagOf(name)}`);
-  return message.slice(0, end).replace(/\w+/g, flagOf) + others;
+  const others = message
+    .slice(end)
+    .replace(/ (with|requires) (\w+)/, (_, word, name) => ` ${word} ${findFlagName(name)}`);
+  return message.slice(0, end).replace(/\w+/g, findFlagName) + others;
 }

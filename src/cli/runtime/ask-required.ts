@@ -6,7 +6,10 @@ import { type AnswerCheck, askChoice, askSecret, askSeveral, askText, askYesNo }
 import { findChoices } from "../prompt/choices.ts";
 import type { MissingInput } from "./missing-input.ts";
 
-/** Asks a person for what `command` misses, one after the other; callers have checked that asking is allowed. */
+/**
+ * Asks the user for the missing input of `command`, one value at a time; callers have checked that questions are
+ * allowed.
+ */
 export async function askForMissing(
   missing: MissingInput,
   input: CommandInput,
@@ -43,7 +46,7 @@ async function ask(
   command: string,
 ): Promise<string | boolean | readonly string[]> {
   const { host, signal } = context;
-  const question = questionOf(field, spec);
+  const question = formatQuestion(field, spec);
   const type = spec.type ?? "text";
   if (type === "boolean" || type === "switch") return askYesNo(question, host, signal);
   const choices = await findChoices(field, spec.choices, context, command);
@@ -56,7 +59,7 @@ async function ask(
   return askText(question, host, signal, checkOf(field, type, spec.choices));
 }
 
-const questionOf = (field: string, { description }: InputSpec): string => {
+const formatQuestion = (field: string, { description }: InputSpec): string => {
   const name = field.replaceAll("_", " ").replaceAll("-", " ");
   const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
   return description && description.toLowerCase() !== name ? `${title} (${description}):` : `${title}:`;

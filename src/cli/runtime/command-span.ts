@@ -8,41 +8,41 @@ import { buildChildVariables, readParentContext } from "../connection/trace-head
 import { explainError } from "../process/exit.ts";
 import type { Host } from "../process/host.ts";
 
-/** How long the end of a command may wait for a collector. */
+/** Time that the end of a command may wait for a collector. */
 const maxExportMs = 1_000;
 
-type OwnHost = Pick<Host, "env" | "wall">;
+type TracedHost = Pick<Host, "env" | "wall">;
 
-/** A command as a span of OpenTelemetry: below the one that TRACEPARENT names, or the beginning of a trace. */
+/** Traces a command as an OpenTelemetry span: below the one of TRACEPARENT, or as the root of a trace. */
 export class CommandSpan {
-  readonly #host: OwnHost;
+  readonly #host: TracedHost;
   readonly #words: readonly string[];
   readonly #settings: OtelSettings;
-  readonly #above: TraceContext | undefined;
+  readonly #parent: TraceContext | undefined;
   readonly #self: TraceContext;
-  readonly #begun: number;
+  readonly #startedAt: number;
 
-  private constructor(host: OwnHost, words: readonly string[], settings: OtelSettings) {
+  private constructor(host: TracedHost, words: readonly string[], settings: OtelSettings) {
     this.#host = host;
     this.#words = words;
     this.#settings = settings;
-    this.#above = readParentContext(host.env);
-    this.#self = createSpan(this.#above);
-    this.#begun = host.wall.now();
+    this.#parent = readParentContext(host.env);
+    this.#self = createSpan(this.#parent);
+    this.#startedAt = host.wall.now();
   }
 
-  /** Undefined if the variables say that none is sent. What is wrong with them is not a reason to talk or to fail. */
-  static begin(host: OwnHost, words: readonly string[]): CommandSpan | undefined {
+  /** Returns undefined if the variables disable tracing. Invalid variables cause neither output nor failure. */
+  static start(host: TracedHost, words: readonly string[]): CommandSpan | undefined {
     const { read } = readOtelSettings(host.env, "svc");
     return read && new CommandSpan(host, words, read);
   }
 
-  /** Variables for all that the command calls and starts. */
-  get variables(): OwnHost["env"] {
+  /** Trace variables of requests and child processes. */
+  get variables(): TracedHost["env"] {
     return buildChildVariables(this.#host.env, writeTraceparent(this.#self));
   }
 
-  /** Sends it, in a second at most, or until `cut`. Never rejects. `error` is what the command threw. */
+  /** Sends the span within a second, or until `cut`. Never rejects. `error` is the exception of the command. */
   async end(exit: number, error: unknown, cut: AbortSignal): Promise<void> {
     const { wall, env } = this.#host;
     const { url, headers, resource, timeoutMs } = this.#settings;
@@ -50,10 +50,10 @@ export class CommandSpan {
     const failure = exit === 0 ? undefined : error === undefined ? `exit ${exit}` : explainError(error).code;
     const span = {
       ...this.#self,
-      parent: this.#above?.span ?? null,
+      parent: this.#parent?.span ?? null,
       name: `svc ${words}`,
       kind: "internal",
-      start: this.#begun,
+      start: this.#startedAt,
       end: wall.now(),
       attributes: { "svc.command": words, "process.exit.code": exit, "error.type": failure ?? null },
       failed: failure,
@@ -74,7 +74,7 @@ export class CommandSpan {
         await transport.close();
       }
     } catch {
-      // A collector that is not there keeps no command from being done.
+      // An unreachable collector does not prevent a command.
     }
   }
 }

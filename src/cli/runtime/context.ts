@@ -1,7 +1,7 @@
 import type { Client } from "../../client/client.ts";
 import type { CapturedRun, Context, InnerRun, ServiceTarget } from "../command.ts";
 import { openClient } from "../connection/http.ts";
-import { controlTarget, serviceTarget } from "../connection/target.ts";
+import { resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
 import type { Output } from "../output/output.ts";
 import { locateCommand } from "../parse/argv.ts";
 import type { Globals } from "../parse/globals.ts";
@@ -12,7 +12,7 @@ import { canPrompt } from "../prompt/confirm.ts";
 
 type Run = (argv: readonly string[], options?: InnerRun) => Promise<CapturedRun>;
 
-/** The capabilities of one run; `close` ends whatever was opened. */
+/** Creates the context of one run. `close` closes everything that was opened. */
 export function createContext(
   host: Host,
   argv: readonly string[],
@@ -24,33 +24,33 @@ export function createContext(
 ): Context & { close(): Promise<void> } {
   const { signal, cut } = stopping;
   const closers: (() => Promise<void>)[] = [];
-  const atEnd = (close: () => Promise<void>) => void closers.unshift(close);
+  const onEnd = (close: () => Promise<void>) => void closers.unshift(close);
   const isEmulators = locateCommand(argv).words[0] === "emulator";
   let embedded: Promise<ServiceTarget> | undefined;
   let services: Promise<ServiceTarget> | undefined;
 
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
-      embedded ??= import("../connection/emulator/embedded-target.ts").then(({ embeddedTarget }) =>
-        embeddedTarget({ host, output, atEnd, cut }, file),
+      embedded ??= import("../connection/emulator/embedded-target.ts").then(({ createEmbeddedTarget }) =>
+        createEmbeddedTarget({ host, output, onEnd, cut }, file),
       );
       return embedded;
     }
-    if (service === "emulator") return controlTarget(globals, host, file, output, isEmulators);
-    services ??= serviceTarget(globals, host, output);
+    if (service === "emulator") return resolveControlTarget(globals, host, file, output, isEmulators);
+    services ??= resolveServiceTarget(globals, host, output);
     return services;
   };
 
   const client: Context["client"] = async (service, { file, connections, credentials: given } = {}) => {
-    const { baseUrls, credentials: ofTarget } = await target(service, file);
-    const credentials = { ...ofTarget, ...given };
+    const { baseUrls, credentials: targetCredentials } = await target(service, file);
+    const credentials = { ...targetCredentials, ...given };
     if (baseUrls[service] === undefined) {
       throw new UsageError(`No address of the service "${service}" is configured.`, {
         hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",
       });
     }
     const made: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
-    atEnd(() => made.close());
+    onEnd(() => made.close());
     return made;
   };
 
@@ -73,12 +73,12 @@ export function createContext(
     confirm,
     svc,
     read,
-    atEnd,
+    onEnd,
     lendTerminal: (work) => (host.inherits && host.stdin.isTTY ? stopping.withTerminalLent(work) : work()),
-    atForcedEnd: (last) => stopping.onForcedExit(last),
+    onForcedEnd: (last) => stopping.onForcedExit(last),
     allowToEnd: (ms) => stopping.extendGrace(ms),
     allowToClose: (ms) => stopping.extendClose(ms),
-    outlast: (work) => stopping.waitForProgram(work),
+    waitForProgram: (work) => stopping.waitForProgram(work),
     async close() {
       for (const close of closers.splice(0)) await close();
     },

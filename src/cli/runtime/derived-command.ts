@@ -14,7 +14,7 @@ import type { Context } from "../command.ts";
 import { describeDroppedEvents } from "../connection/follow.ts";
 import { printPlan } from "../connection/http.ts";
 import { findUnknownName } from "../connection/named-things.ts";
-import { documentBytes, emptyAnswer } from "../output/document.ts";
+import { createEmptyResponseError, getDocumentBytes } from "../output/document.ts";
 import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { maskSecrets } from "../output/github-actions.ts";
 import { checkFields, pickFields } from "../output/output.ts";
@@ -27,7 +27,7 @@ import { withSpinner } from "../prompt/spinner.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
 import { buildFirstPageQuery, describePastEnd, fetchAllPages, noteMoreRows } from "./paging.ts";
 
-/** Runs the command of one operation: input → call → answer on standard output. */
+/** Runs the command of one operation: input → request → response on standard output. */
 export async function runDerivedCommand(
   spec: CommandSpec,
   input: CommandInput,
@@ -39,43 +39,43 @@ export async function runDerivedCommand(
   return undefined;
 }
 
-/** A call that was checked and confirmed, and can be sent. */
+/** A request that is checked, confirmed and ready to send. */
 export interface PreparedCall<Value = unknown> {
   readonly call: CheckedCall;
   readonly client: Client;
-  /** Sends it, or what became of it, and prints the response. */
+  /** Sends it, or formats its outcome, and prints the response. */
   send(call?: CheckedCall): Promise<ApiResponse<Value>>;
 }
 
-/** Changes of a hand-written command to the call of its operation. */
+/** Changes of a hand-written command to the request of its operation. */
 export interface CallChanges {
-  /** Next to what flags say of the query; they win. */
+  /** Merged with the query of the flags, which take precedence. */
   readonly query?: Readonly<Record<string, string | boolean>>;
-  /** Adds what depends on all of the request, once it was checked: the headers of a signature. */
+  /** Adds input that depends on the whole checked request, such as the headers of a signature. */
   readonly sign?: (call: CheckedCall) => Promise<CheckedCall> | CheckedCall;
-  /** Next to those of the target. */
+  /** Merged with the credentials of the target. */
   readonly credentials?: Credentials;
-  /** Its fields are read: throws InvalidResponseError where they are not there. */
+  /** The command reads these fields of the response. Throws InvalidResponseError if they are missing. */
   readonly reads?: boolean;
-  /** Members of the response that a runner masks in its log before they are printed. */
+  /** Members of the response that a runner masks in its log. */
   readonly secrets?: readonly string[];
-  /** Asks instead of the declared question, if the whole request is needed to describe the action. */
+  /** Replaces the declared question if it needs the whole request. */
   readonly confirm?: (call: CheckedCall) => Promise<void>;
-  /** Throws if a good answer says that it was not done. */
+  /** Throws if a successful response reports that nothing was done. */
   readonly check?: (answer: ApiResponse, call: CheckedCall) => void;
-  /** The result in words: a person at a terminal reads it instead of a response without it. */
-  readonly outcome?: (call: CheckedCall) => string;
+  /** Formats the result for users at a terminal, instead of a response without information. */
+  readonly formatOutcome?: (call: CheckedCall) => string;
 }
 
 /**
- * Checks everything that can be checked here. Under --dry-run the request is printed, and there is nothing to send.
- * `Value` is what the operation answers by its declaration: for those who let `reads` see to it that it does.
+ * Checks everything that can be checked locally. Under --dry-run, prints the request instead of preparing it. `Value`
+ * is the declared response, for callers that validate it with `reads`.
  */
 export async function prepareCall<Value = unknown>(
   spec: CommandSpec,
   input: CommandInput,
   context: Context,
-  { query, sign, credentials, reads, confirm, secrets, check, outcome }: CallChanges = {},
+  { query, sign, credentials, reads, confirm, secrets, check, formatOutcome }: CallChanges = {},
 ): Promise<PreparedCall<Value> | "dry-run"> {
   const { globals, signal } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
@@ -91,11 +91,13 @@ export async function prepareCall<Value = unknown>(
     for (const line of findMisspeltFields(declared.schema, toPlainNumbers(given.body)))
       await context.output.warn(`warning: ${line}`);
   }
-  const asked = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
-  const whole = spec.paged
-    ? asked.with({ query: buildFirstPageQuery(spec.paged, asked.args.query ?? {}, input.flags.all === true) })
-    : asked;
-  const ready = sign ? await sign(whole) : whole;
+  const checkedCall = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
+  const completeCall = spec.paged
+    ? checkedCall.with({
+        query: buildFirstPageQuery(spec.paged, checkedCall.args.query ?? {}, input.flags.all === true),
+      })
+    : checkedCall;
+  const ready = sign ? await sign(completeCall) : completeCall;
 
   const file = input.flags.output as string | undefined;
   if (isBinary(spec) && input.flags["dry-run"] !== true) {
@@ -117,33 +119,43 @@ export async function prepareCall<Value = unknown>(
     credentials: bearer === undefined ? credentials : { bearer, ...credentials },
     ...(service === "emulator" ? { file: input.flags.file as string | undefined } : {}),
   });
-  // An emulator checks its own answers, and says its time in each; the schemas take longer to load than most commands.
+  // An emulator validates its own responses and includes its time in each. The schemas take longer to load than most
+  // commands.
   const isCompared = (headers: ApiResponse["headers"]) =>
     globals.verbose || !(globals.quiet || service === "emulator" || "x-svc-time" in headers);
   return {
     call: ready,
     client,
     async send(changed = ready) {
-      // A stream of events may be silent for long.
+      // A stream of events may be silent for a long time.
       const silenceMs = spec.output === "events" ? 0 : undefined;
       const onMissed = (count: number | undefined) => void context.output.note(describeDroppedEvents(count));
-      const declaration = (headers: ApiResponse["headers"]) =>
+      const getDeclaration = (headers: ApiResponse["headers"]) =>
         isChecked && isCompared(headers) ? loadOperation(spec) : undefined;
       const send = (one: CheckedCall) =>
-        client.send(one, { signal, contentType, silenceMs, onMissed, declaration, exactNumbers: !reads });
+        client.send(one, {
+          signal,
+          contentType,
+          silenceMs,
+          onMissed,
+          declaration: getDeclaration,
+          exactNumbers: !reads,
+        });
       const answer = await withSpinner(context, spec.summary, () =>
-        input.flags.all === true && spec.paged ? everyPart(spec.paged, spec.rows!, changed, send) : send(changed),
+        input.flags.all === true && spec.paged ? fetchAllParts(spec.paged, spec.rows!, changed, send) : send(changed),
       );
       if (reads) requireValidValue(answer);
       check?.(answer, changed);
       if (secrets) await maskValues(answer.value, secrets, context);
       await report(answer, context);
       const query = changed.args.query ?? {};
-      // A question without a use would be asked.
-      const lack = context.globals.quiet ? undefined : await lackOf(spec, answer.value, query, { client, signal });
-      if (outcome && context.output.format === "table" && context.host.stdout.isTTY) {
-        await context.output.print(outcome(changed));
-      } else await show(spec, operation, answer, input, context, lack);
+      // Otherwise an irrelevant question would be asked.
+      const emptyReason = context.globals.quiet
+        ? undefined
+        : await explainEmptyList(spec, answer.value, query, { client, signal });
+      if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
+        await context.output.print(formatOutcome(changed));
+      } else await show(spec, operation, answer, input, context, emptyReason);
       if (spec.paged && isObject(answer.value))
         await noteMoreRows(spec.paged, spec.rows!, answer.value, query, context);
       return answer as ApiResponse<Value>;
@@ -155,7 +167,7 @@ export async function prepareCall<Value = unknown>(
 const isBinary = ({ answers }: CommandSpec): boolean =>
   Object.values(answers).some((answer) => answer.kind === "bytes" && !/^text\/|charset=/.test(answer.mediaType));
 
-/** A file of a format that no empty file is of. */
+/** A format in which no file is empty. */
 const isDocument = ({ answers }: CommandSpec): boolean =>
   Object.values(answers).some((one) => one.kind === "bytes" && /^application\/(?!octet-stream)/.test(one.mediaType));
 
@@ -167,25 +179,25 @@ async function maskValues(value: unknown, members: readonly string[], { host }: 
   );
 }
 
-/** The response with the rows of all parts. */
-async function everyPart(
+/** Fetches all parts and returns one response with all rows. */
+async function fetchAllParts(
   paged: Paging,
   rows: string,
   of: CheckedCall,
   send: PreparedCall["send"],
 ): Promise<ApiResponse> {
   const first = await send(of);
-  const fetch = async (query: object) => partOf(await send(of.with({ query: { ...query } })));
-  const value = await fetchAllPages(paged, rows, partOf(first), of.args.query ?? {}, fetch);
+  const fetch = async (query: object) => parsePart(await send(of.with({ query: { ...query } })));
+  const value = await fetchAllPages(paged, rows, parsePart(first), of.args.query ?? {}, fetch);
   return { ...first, value };
 }
 
-function partOf({ status, value }: ApiResponse): Record<string, unknown> {
+function parsePart({ status, value }: ApiResponse): Record<string, unknown> {
   if (isObject(value)) return value;
   throw new InvalidResponseError(status, `The service responded with ${status} and a body that is not an object.`);
 }
 
-/** Throws UsageError, which names flags. */
+/** Throws a UsageError that names flags. */
 function checkInput(
   spec: CommandSpec,
   operation: CallableOperation,
@@ -194,24 +206,24 @@ function checkInput(
 ): CheckedCall {
   try {
     const call = CheckedCall.check(operation, args);
-    // The service rejects such values in its own words, as OAuth does; its schema accepts them.
-    const lacking = spec.flags.flatMap(({ required, target }) =>
+    // The service rejects such values with its own message, as in OAuth; its schema accepts them.
+    const missing = spec.flags.flatMap(({ required, target }) =>
       required && target?.in === "body" && isObject(args.body) && args.body[target.name] === undefined
         ? [{ in: target.in, path: [target.name], message: "", missing: true }]
         : [],
     );
-    if (lacking.length > 0) throw new InvalidArgumentsError(operation.id, lacking);
+    if (missing.length > 0) throw new InvalidArgumentsError(operation.id, missing);
     return call;
   } catch (error) {
     throw error instanceof InvalidArgumentsError ? toUsageError(spec, error.problems, input) : error;
   }
 }
 
-/** Whether something was given that the parser cannot check in full. */
+/** Whether the input has values that the parser cannot fully check. */
 const mustValidate = ({ needsSchema }: CommandSpec, { positionals, flags }: CommandInput): boolean =>
   needsSchema === "all" || needsSchema.some((name) => (positionals[name] ?? flags[name]) !== undefined);
 
-/** The operation without its schemas, which take longer to load than all else that comes before a request. */
+/** Loads the operation without its schemas, which take longer to load than everything else before a request. */
 export const toOperationOutline = ({
   operation: id,
   service,
@@ -229,7 +241,7 @@ export const toOperationOutline = ({
   ...(spec.maxDurationMs !== undefined && { maxDurationMs: spec.maxDurationMs }),
 });
 
-/** The declaration, from the one module that holds it: the registry is not loaded. */
+/** Loads the declaration from its own module, without the registry. */
 export async function loadOperation({ operation: id, resource }: CommandSpec): Promise<Operation> {
   const declared = Object.values(await resources[resource]()) as readonly unknown[];
   const found = declared.find((value) => (value as Operation | null)?.id === id) as Operation | undefined;
@@ -237,7 +249,7 @@ export async function loadOperation({ operation: id, resource }: CommandSpec): P
   return found;
 }
 
-/** Asks first where the operation declares it. */
+/** Asks for confirmation if the operation declares it. */
 async function confirmCommand(
   spec: CommandSpec,
   { positionals, flags }: CommandInput,
@@ -250,35 +262,37 @@ async function confirmCommand(
   return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
 }
 
-/** The reason why a list is empty, if it is known. */
-async function lackOf(
+/** Explains why a list is empty, if the reason is known. */
+async function explainEmptyList(
   { paged, rows, service, method }: CommandSpec,
   value: unknown,
   query: NonNullable<CallArguments["query"]>,
-  asking: Parameters<typeof findUnknownName>[1],
+  queryContext: Parameters<typeof findUnknownName>[1],
 ): Promise<string | undefined> {
   const listed = rows !== undefined && isObject(value) ? value[rows] : value;
   if (!Array.isArray(listed) || listed.length > 0 || method !== "GET") return undefined;
-  const past = paged && isObject(value) ? describePastEnd(paged, rows!, value, query) : undefined;
-  return past ?? (service === "emulator" ? findUnknownName(query, asking) : undefined);
+  const pastEndNote = paged && isObject(value) ? describePastEnd(paged, rows!, value, query) : undefined;
+  return pastEndNote ?? (service === "emulator" ? findUnknownName(query, queryContext) : undefined);
 }
 
-/** Flags that leave rows out, of those that were given. */
-const filtersIn = ({ flags }: CommandSpec, given: CommandInput["flags"]): string[] =>
+/** Lists the given flags that filter rows. */
+const listFilters = ({ flags }: CommandSpec, given: CommandInput["flags"]): string[] =>
   flags
-    .filter(({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !placing.has(target.name))
+    .filter(
+      ({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !pagingParameters.has(target.name),
+    )
     .map(({ flag }) => flag);
 
 /** For a query: the number and order of the returned rows. */
-const placing: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
+const pagingParameters: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 
-const movedNote = (count: number): string =>
+const formatMovedNote = (count: number): string =>
   `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster and ${count === 1 ? "has" : "have"} been moved`;
 
-/** Notes of a response that is good all the same. */
+/** Prints notes on a successful response. */
 async function report({ headers }: ApiResponse, { output }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
-  if (Number(moved) > 0) await output.note(movedNote(Number(moved)));
+  if (Number(moved) > 0) await output.note(formatMovedNote(Number(moved)));
 }
 
 async function show(
@@ -287,13 +301,13 @@ async function show(
   answer: ApiResponse,
   input: CommandInput,
   context: Context,
-  lack: string | undefined,
+  emptyReason: string | undefined,
 ): Promise<void> {
   const { output, host, signal } = context;
   const file = input.flags.output as string | undefined;
-  const none = describeEmptyResult(spec.words, filtersIn(spec, input.flags));
-  const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, none, lack };
-  // Of several successes the received one decides: a page, or the location of one.
+  const emptyMessage = describeEmptyResult(spec.words, listFilters(spec, input.flags));
+  const view = { fields: spec.fields, columns: spec.columns, rows: spec.rows, emptyMessage, emptyReason };
+  // Returns the received success of several declared ones: a page, or its location.
   switch (getBodyKind(operation, answer.status) ?? spec.output) {
     case "empty":
       return showNothing();
@@ -301,7 +315,7 @@ async function show(
       await output.note("Following (press Ctrl-C to stop)");
       for await (const event of answer.value as AsyncIterable<unknown>) {
         if (signal.aborted) return;
-        await output.document(context.globals.fields ? pickFields(event, context.globals.fields) : event);
+        await output.printDocument(context.globals.fields ? pickFields(event, context.globals.fields) : event);
       }
       return;
     }
@@ -310,12 +324,12 @@ async function show(
       const content =
         typeof answer.value === "string"
           ? [Buffer.from(answer.value)]
-          : documentBytes(answer, { mayBeEmpty: !isDocument(spec) });
+          : getDocumentBytes(answer, { mayBeEmpty: !isDocument(spec) });
       if (file !== undefined && file !== "-") {
         await writeOutput(host, file, content);
         return output.note(`Wrote ${file}`);
       }
-      return output.content(content, typeof answer.value === "string");
+      return output.printContent(content, typeof answer.value === "string");
     }
     default:
       return answer.value === undefined ? showNothing() : output.show(answer.value, view);
@@ -323,12 +337,12 @@ async function show(
 
   async function showNothing(): Promise<void> {
     if (answer.value !== undefined) return output.show(answer.value, view);
-    const isLacking = getBodyKind(operation, answer.status) === "json";
-    if (isLacking && spec.method === "GET") {
-      throw emptyAnswer("JSON", answer.status);
+    const isMissing = getBodyKind(operation, answer.status) === "json";
+    if (isMissing && spec.method === "GET") {
+      throw createEmptyResponseError("JSON", answer.status);
     }
     if (output.format === "json") return output.show(null);
-    const outcome = isLacking ? `the service answered ${answer.status} with an empty body` : "done";
+    const outcome = isMissing ? `the service answered ${answer.status} with an empty body` : "done";
     return output.note(`${spec.summary}: ${outcome}`);
   }
 }

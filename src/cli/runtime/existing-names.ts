@@ -7,7 +7,7 @@ import { PartialFailureError } from "../process/failure.ts";
 
 const hiddenHint = "The thing may not exist, may belong to another workspace, or may be hidden from this user.";
 
-/** The service reports a missing object; the list of such objects shows which exist. */
+/** The service reports a missing object. The list of such objects shows which ones exist. */
 export async function suggestExistingNames(
   error: unknown,
   declaration: DeclaredCommand,
@@ -18,13 +18,13 @@ export async function suggestExistingNames(
   const isHidden = error.status === 403 && spec?.hidesMissing === true;
   if (error.status !== 404 && !isHidden) return error;
   const next = await listFor(declaration.words, spec);
-  const hint = isHidden ? hiddenHint : compositeId(spec, input);
+  const hint = isHidden ? hiddenHint : findCompositeId(spec, input);
   return next || hint ? new PartialFailureError(error, [], { next, hint }) : error;
 }
 
 /**
- * The list of the objects in the path: next to the command, or further up, if that is about an object that must exist
- * for it. Objects that a body names may be anything, so the declaration names their list, or none is suggested.
+ * Finds the command that lists the objects in the path: next to the command, or further up for a child object. Body
+ * fields may name any object, so only a declared list is suggested.
  */
 async function listFor(words: readonly string[], spec: CommandSpec | undefined): Promise<string[] | undefined> {
   if (spec?.unknownIsIn !== undefined) return spec.unknownIsIn.split(" ");
@@ -37,34 +37,34 @@ async function listFor(words: readonly string[], spec: CommandSpec | undefined):
 const needsNothing = ({ positionals, flags }: CommandDeclaration): boolean =>
   positionals.every(({ optional }) => optional === true) && !flags.some(({ required }) => required === true);
 
-/** Most take a contract's composite id, and some its number. */
-function compositeId(spec: CommandSpec | undefined, { positionals }: CommandInput): string | undefined {
+/** Most commands accept a contract's composite ID, and some its number. */
+function findCompositeId(spec: CommandSpec | undefined, { positionals }: CommandInput): string | undefined {
   const given = spec?.path.includes("{composite_id}") ? String(positionals.composite_id) : "";
   const [, number] = /^(?:[TH]-)?0*([1-9]\d{0,14})$/i.exec(given) ?? [];
   if (number === undefined || given === `T-${number}` || given === `H-${number}`) return undefined;
   return `Use the composite ID of the contract. Did you mean T-${number}?`;
 }
 
-/** The way out of a status in which a contract cannot be signed, declined or sent. */
-const outOf = lookupTable<readonly string[]>({
+/** Next commands for statuses in which a contract cannot be signed, declined or sent. */
+const nextCommands = lookupTable<readonly string[]>({
   DRAFT: ["contracts", "send"],
   ON_HOLD: ["emulator", "resume"],
 });
 
-/** Lists of the objects that fields of a body name. */
-const listsOf = lookupTable<readonly string[]>({
+/** Lists of the objects in body fields. */
+const listCommands = lookupTable<readonly string[]>({
   contract_template_id: ["contracts", "templates", "list"],
   contract_type_id: ["contracts", "types", "list"],
 });
 
-/** Adds the command that helps to a rejection of the service that names a status, or an id that it does not know. */
+/** Adds a helpful command to a rejection that names a status or an unknown ID. */
 export function addNextCommand(error: unknown, { positionals }: CommandInput): unknown {
   if (!(error instanceof ServiceError) || error.status !== 400 || error.problem.hint !== undefined) return error;
   const { message } = error.problem;
   const [, status = "", done] = /^A contract in status (\w+) cannot be (signed|declined|sent)/.exec(message) ?? [];
   const [, field = ""] = /^(\w+): Invalid pk /.exec(message) ?? [];
   const id = String(positionals.id ?? positionals.composite_id ?? "");
-  const move = id === "" || (status === "DRAFT" && done === "sent") ? undefined : outOf[status];
-  const next = move ? [...move, /^\d+$/.test(id) ? `T-${id}` : id] : listsOf[field];
+  const move = id === "" || (status === "DRAFT" && done === "sent") ? undefined : nextCommands[status];
+  const next = move ? [...move, /^\d+$/.test(id) ? `T-${id}` : id] : listCommands[field];
   return next === undefined ? error : new PartialFailureError(error, [], { next });
 }

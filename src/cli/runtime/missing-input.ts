@@ -1,11 +1,11 @@
 import type { CommandDeclaration, FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import type { CommandInput } from "../parse/declaration.ts";
 
-/** Input that a command needs and the command line lacks, in the order of the questions. */
+/** Finds missing required input, in the order of the questions. */
 export interface MissingInput {
   readonly positionals: readonly PositionalSpec[];
   readonly flags: readonly FlagSpec[];
-  /** Fields of the body: these may come from --data or --set too, so they are only asked for, never rejected here. */
+  /** Fields of the body may also come from --data or --set, so they are only asked for and never rejected here. */
   readonly body: readonly FlagSpec[];
 }
 

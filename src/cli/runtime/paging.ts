@@ -6,8 +6,8 @@ type Query = Readonly<Record<string, unknown>>;
 type Part = Readonly<Record<string, unknown>>;
 
 /**
- * The query of the first part of a list. Under `--all` it asks for as many rows as one call takes, unless `limit` says
- * how many; a place to begin at contradicts it.
+ * Returns the query of the first part of a list. With `--all`, it requests the maximum number of rows, unless `limit`
+ * is given; an offset is rejected.
  */
 export function buildFirstPageQuery<Q extends Query>(
   { by, most }: Paging,
@@ -19,9 +19,7 @@ export function buildFirstPageQuery<Q extends Query>(
   return { limit: most, ...query };
 }
 
-/**
- * The parts after the first, put together with it: one response that holds every row. `fetch` gets the query of each.
- */
+/** Fetches the remaining parts and combines all into one response. `fetch` gets the query of each. */
 export async function fetchAllPages<P extends Part, Q extends Query>(
   { by, total }: Paging,
   rows: string,
@@ -29,39 +27,39 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   query: Q,
   fetch: (query: Q & { page?: number; offset?: number }) => Promise<P>,
 ): Promise<P> {
-  const all = [...rowsIn(first, rows)];
+  const all = [...getRows(first, rows)];
   let last = first;
   for (let page = 2; by !== undefined && all.length < Number(last[total]); page += 1) {
     last = await fetch({ ...query, [by]: by === "page" ? page : all.length });
-    const more = rowsIn(last, rows);
-    // Rows that went away meanwhile never come.
+    const more = getRows(last, rows);
+    // Rows that were deleted in the meantime never arrive.
     if (more.length === 0) break;
     all.push(...more);
   }
   return { ...first, [total]: last[total], [rows]: all };
 }
 
-/** Reports next to what is printed that there are more rows. */
+/** Reports that there are more rows than printed. */
 export async function noteMoreRows(paged: Paging, rows: string, part: Part, query: Query, context: Context) {
   const { output, globals } = context;
-  const shown = rowsIn(part, rows).length;
+  const shown = getRows(part, rows).length;
   const count = Number(part[paged.total]);
   if (globals.quiet || !(shown < count) || describePastEnd(paged, rows, part, query) !== undefined) return;
   const share = `${shown} of ${count}`;
   await output.warn(isLater(paged, query) ? `${share} shown. For all: --all` : `${share} shown. For all: --all`);
 }
 
-/** The message for a part that begins after the last row: that there are rows. */
+/** Formats the message for a part that begins after the last row. */
 export function describePastEnd(paged: Paging, rows: string, part: Part, query: Query): string | undefined {
   const count = Number(part[paged.total]);
-  if (rowsIn(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;
+  if (getRows(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;
   return `Nothing from --${paged.by} ${query[paged.by!]}; the total is ${count}. For all: --all`;
 }
 
 const isLater = ({ by }: Paging, query: Query): boolean =>
   (by === "page" && Number(query.page ?? 1) > 1) || (by === "offset" && Number(query.offset ?? 0) > 0);
 
-const rowsIn = (part: Part, name: string): readonly unknown[] => {
+const getRows = (part: Part, name: string): readonly unknown[] => {
   const rows = part[name];
   return Array.isArray(rows) ? rows : [];
 };

@@ -3,7 +3,7 @@ import { hasCollector } from "../../base/otel-settings.ts";
 import { NetworkError, ServiceError } from "../../client/errors.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { CapturedRun, Command, Context, InnerRun } from "../command.ts";
-import { writtenCommand } from "../command-tree/written-commands.ts";
+import { loadWrittenCommand } from "../command-tree/written-commands.ts";
 import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
 import { createOutput } from "../output/output.ts";
 import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
@@ -27,7 +27,7 @@ import { runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
 import { findMissingInput } from "./missing-input.ts";
 
-/** Runs the command that a line means, with what a person is asked for. `svc` runs another one within it. */
+/** Runs the command of a line and prompts for missing input. `svc` runs another command line within it. */
 export function runCommandLine(...run: Parameters<typeof performCommand>): Promise<number> {
   const [, , host] = run;
   return hasCollector(host.env) ? performTraced(...run) : performCommand(...run);
@@ -42,11 +42,11 @@ async function performCommand(
   read: Context["read"],
 ): Promise<number> {
   const globals = readGlobals(given);
-  refuseUnused(declaration, globals, given);
+  rejectUnusedOptions(declaration, globals, given);
   const output = createOutput(host, globals);
   const context = createContext(host, argv, globals, output, stopping, svc, read);
   try {
-    const result = await carriedOut(declaration, await completeInput(declaration, input, context), context);
+    const result = await carryOut(declaration, await completeInput(declaration, input, context), context);
     if (result === undefined) return 0;
     return typeof result === "string" ? exitCodeByFailure[result] : result.exit;
   } catch (error) {
@@ -57,17 +57,17 @@ async function performCommand(
   }
 }
 
-const optionsOfRequests = ["timeout", "retries", "max-wait", "max-answer"];
+const requestOptions = ["timeout", "retries", "max-wait", "max-answer"];
 
 /** Rejects options that would have no effect. */
-function refuseUnused(
+function rejectUnusedOptions(
   declaration: DeclaredCommand,
   globals: Globals,
   given: Invocation<DeclaredCommand>["globals"],
 ): void {
-  refuseLayout(declaration, globals);
+  rejectLayoutOptions(declaration, globals);
   const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
-  const unused = sendsNothing ? optionsOfRequests.find((name) => given[name] !== undefined) : undefined;
+  const unused = sendsNothing ? requestOptions.find((name) => given[name] !== undefined) : undefined;
   if (unused !== undefined) {
     throw new UsageError(`--${unused} cannot be used with svc ${declaration.words.join(" ")}`, {
       hint: "It sends no requests.",
@@ -75,12 +75,12 @@ function refuseUnused(
   }
 }
 
-/** Forwarded bytes have no fields and no other format, and a command without output has neither. */
-function refuseLayout(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
-  const output = outputOf(declaration);
+/** Forwarded bytes, and a command without output, have no fields and no other format. */
+function rejectLayoutOptions(declaration: DeclaredCommand, { fields, format, wide }: Globals): void {
+  const output = findOutputFlag(declaration);
   const isContent = output === "bytes" || output === "html" || output === "content";
-  const isOther = format !== undefined && format !== "json";
-  const flag = fields !== undefined ? "--fields" : isOther ? "--format" : wide ? "--wide" : undefined;
+  const isOtherFormat = format !== undefined && format !== "json";
+  const flag = fields !== undefined ? "--fields" : isOtherFormat ? "--format" : wide ? "--wide" : undefined;
   const isRefused = flag === "--format" ? isContent : isContent || output === "empty" || output === "text";
   if (flag === undefined || !isRefused) return;
   throw new UsageError(`${flag} cannot be used with svc ${declaration.words.join(" ")}`, {
@@ -88,23 +88,23 @@ function refuseLayout(declaration: DeclaredCommand, { fields, format, wide }: Gl
   });
 }
 
-function outputOf(declaration: DeclaredCommand): string | undefined {
+function findOutputFlag(declaration: DeclaredCommand): string | undefined {
   if ("operation" in declaration) return declaration.output;
   return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
 }
 
-/** The same with spans: calls and processes of the command belong to its trace. */
+/** Runs the command with spans: its requests and child processes belong to its trace. */
 async function performTraced(
   ...[invocation, argv, host, stopping, svc, read]: Parameters<typeof runCommandLine>
 ): Promise<number> {
-  const span = CommandSpan.begin(host, invocation.declaration.words);
+  const span = CommandSpan.start(host, invocation.declaration.words);
   if (!span) return performCommand(invocation, argv, host, stopping, svc, read);
   const env = span.variables;
-  // Not a copy: to read standard input is to open it.
+  // The host is extended, not copied: copying would open standard input.
   const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
-  const inner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
+  const runInner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
   try {
-    const exit = await performCommand(invocation, argv, traced, stopping, inner, read);
+    const exit = await performCommand(invocation, argv, traced, stopping, runInner, read);
     await span.end(exit, undefined, stopping.cut);
     return exit;
   } catch (error) {
@@ -113,8 +113,8 @@ async function performTraced(
   }
 }
 
-/** Runs the command, again whenever it was asked for something that it turned out to need. */
-async function carriedOut(
+/** Runs the command, and restarts it after each prompt for input that it turned out to need. */
+async function carryOut(
   declaration: DeclaredCommand,
   input: CommandInput,
   context: Context,
@@ -123,11 +123,11 @@ async function carriedOut(
     const whole = pickTyped(declaration, given);
     try {
       if ("operation" in declaration) return await runDerivedCommand(declaration, whole, context);
-      return await (await writtenCommand(declaration.words.join(" "))).run(whole, context, declaration.spec);
+      return await (await loadWrittenCommand(declaration.words.join(" "))).run(whole, context, declaration.spec);
     } catch (error) {
       if (!(error instanceof InputRequiredError)) {
         const known = await suggestExistingNames(error, declaration, whole);
-        throw await withEnded(addNextCommand(known, whole), context);
+        throw await explainEndedEmulator(addNextCommand(known, whole), context);
       }
       given = await supplementInput(declaration, given, error, context);
     }
@@ -135,10 +135,9 @@ async function carriedOut(
 }
 
 /**
- * If the target no longer answers, this folder may name another emulator; a rejection may come from another than was
- * meant.
+ * If the target does not respond, this folder may have another emulator. A rejection may come from an unintended one.
  */
-async function withEnded(error: unknown, context: Context): Promise<unknown> {
+async function explainEndedEmulator(error: unknown, context: Context): Promise<unknown> {
   const isRefused = error instanceof ServiceError && error.status === 401;
   if (!isRefused && !(error instanceof NetworkError && error.code === "ECONNREFUSED")) return error;
   const hint = isRefused ? await findRejectionHint(error, context) : await findEndedHint(error, context);
@@ -156,8 +155,8 @@ function pickTyped({ positionals: declared }: CommandDeclaration, input: Command
 }
 
 /**
- * The input with everything that the command needs: a person at a terminal is asked for it, anyone else rejected with
- * exit 2, before credentials or addresses are looked at (DECISIONS.md, L6, L7).
+ * Completes the input of the command. Users at a terminal are asked; otherwise missing input fails with exit code 2,
+ * before credentials or addresses are resolved (DECISIONS.md, L6, L7).
  */
 async function completeInput(
   declaration: DeclaredCommand,
@@ -171,7 +170,7 @@ async function completeInput(
   ];
   if (refused.length + missing.body.length === 0) return input;
   if (canPrompt(context.host, context.globals)) {
-    await knowWhere(declaration, input, context);
+    await requireTarget(declaration, input, context);
     const { askForMissing } = await import("./ask-required.ts");
     return askForMissing(missing, input, context, declaration.words.join(" "));
   }
@@ -180,13 +179,13 @@ async function completeInput(
 }
 
 /** Without a service address, questions are useless. */
-async function knowWhere(declaration: DeclaredCommand, { flags }: CommandInput, context: Context): Promise<void> {
+async function requireTarget(declaration: DeclaredCommand, { flags }: CommandInput, context: Context): Promise<void> {
   const service = ("operation" in declaration ? declaration : declaration.spec)?.service;
   if (flags["dry-run"] === true) return;
   if (service === "router" || service === "contracts") await context.target(service);
 }
 
-/** The input with what a command found missing while it looked at it, asked for in the same way. */
+/** Asks for input that the command found missing during its work. */
 async function supplementInput(
   declaration: CommandDeclaration,
   input: CommandInput,
@@ -200,16 +199,16 @@ async function supplementInput(
   return askForMissing({ positionals, flags, body: [] }, input, context, declaration.words.join(" "));
 }
 
-type Main = (argv: readonly string[], host: Host) => Promise<number>;
+type MainFunction = (argv: readonly string[], host: Host) => Promise<number>;
 
-/** Runs another command line in this process, without a terminal, and keeps what it prints. */
+/** Runs another command line in this process, without a terminal, and captures its output. */
 export async function runCaptured(
-  main: Main,
+  main: MainFunction,
   argv: readonly string[],
   host: Host,
   { stdin, env, cwd = host.cwd }: InnerRun,
 ): Promise<CapturedRun> {
-  const [out, err] = [collector(), collector()];
+  const [out, err] = [createCollector(), createCollector()];
   const input = stdin === undefined ? new PassThrough().end() : Readable.from([stdin]);
   const exit = await main(argv, {
     ...host,
@@ -221,10 +220,10 @@ export async function runCaptured(
     stderr: err.stream,
     env: { ...host.env, ...env },
   });
-  return { exit, out: out.text(), err: err.text() };
+  return { exit, out: out.getText(), err: err.getText() };
 }
 
-function collector(): { stream: Writable; text: () => string } {
+function createCollector(): { stream: Writable; getText: () => string } {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -232,5 +231,5 @@ function collector(): { stream: Writable; text: () => string } {
       done();
     },
   });
-  return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
+  return { stream, getText: () => Buffer.concat(chunks).toString("utf8") };
 }

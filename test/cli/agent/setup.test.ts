@@ -47,7 +47,7 @@ describe("svc agent setup", () => {
     assert.equal(await readFile(join(cwd, "skills"), "utf8"), "");
   });
 
-  it("replaces a file of other content only with --force", async (t) => {
+  it("replaces a file with other content only with --force", async (t) => {
     const cwd = await testFolder(t);
     await mkdir(join(cwd, ".agents/skills/svc"), { recursive: true });
     await writeFile(join(cwd, skillFile), "mine\n");
@@ -61,7 +61,7 @@ describe("svc agent setup", () => {
     assert.deepEqual([forced.exit, JSON.parse(forced.out).outcome], [0, "replaced"]);
   });
 
-  it("shows commands that all work, in an empty folder", async (t) => {
+  it("shows commands that all work in an empty folder", async (t) => {
     const cwd = await testFolder(t);
     await runCli("agent setup", { cwd });
     const text = await readFile(join(cwd, skillFile), "utf8");

@@ -7,7 +7,7 @@ import { findBrowserCommand } from "../../../src/cli/prompt/browser.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { movedWall } from "../../support/walls/moved-wall.ts";
 
-describe("a browser", () => {
+describe("svc auth device-login and the browser", () => {
   const cases: [string, Record<string, string>, string, string[] | undefined][] = [
     ["is xdg-open on a screen", { DISPLAY: ":0" }, "linux", ["xdg-open"]],
     ["is xdg-open on Wayland", { WAYLAND_DISPLAY: "wayland-0" }, "linux", ["xdg-open"]],
@@ -63,13 +63,13 @@ describe("a browser", () => {
     return { exit, err, opened: await opened() };
   }
 
-  it("is opened when Enter is pressed, without our secrets", async (t) => {
+  it("opens a browser when Enter is pressed, without secrets in its environment", async (t) => {
     const { err, opened } = await atTerminal(t, 150);
     assert.match(err, /Press Enter to open it in your browser\.\n/);
     assert.match(String(opened), /^http:\S+\/_emulator\/device\?user_code=\w{4}-\w{4} token=\n$/);
   });
 
-  it("is not offered with --no-browser, --no-input or in CI", async (t) => {
+  it("offers no browser with --no-browser, --no-input or in CI", async (t) => {
     for (const [env, flags] of [
       [{}, ["--no-browser"]],
       [{}, ["--no-input"]],
@@ -80,7 +80,7 @@ describe("a browser", () => {
     }
   });
 
-  it("that cannot be started is not a failure", async (t) => {
+  it("continues if the browser cannot be started", async (t) => {
     const { exit, err } = await atTerminal(t, 25, { BROWSER: "/nonexistent/browser" });
     assert.equal(exit, 4);
     assert.match(err, /could not be started\. Open\s+http:\S+\s+yourself\./);

@@ -42,25 +42,25 @@ function give(response: ServerResponse, answer: Answer): void {
 }
 
 describe("polling for the tokens of a device", () => {
-  it("begins after one interval, and gets 5 s slower for good at each slow_down (RFC 8628, 3.5)", async (t) => {
+  it("starts after one interval, and adds 5 s permanently at each slow_down (RFC 8628, 3.5)", async (t) => {
     const pending = error("authorization_pending");
     const slow = error("slow_down");
     const { exit, slept } = await signIn(t, [pending, slow, pending, slow, pending, pending, signedIn]);
     assert.deepEqual([exit, slept], [0, [5, 5, 10, 10, 15, 15, 15]]);
   });
 
-  it("gets as slow as a slow_down says, where that is more than 5 s", async (t) => {
+  it("uses the interval of a slow_down that adds more than 5 s", async (t) => {
     const slow = (interval: unknown): Answer => ({ status: 400, body: { error: "slow_down", interval } });
     const { exit, slept } = await signIn(t, [slow(20), slow(5), slow("soon"), signedIn]);
     assert.deepEqual([exit, slept], [0, [5, 20, 25, 30]]);
   });
 
-  it("accepts 5 s where the server names no interval", async (t) => {
+  it("uses 5 s if the server sends no interval", async (t) => {
     const { slept } = await signIn(t, [error("authorization_pending"), signedIn], { interval: undefined });
     assert.deepEqual(slept, [5, 5]);
   });
 
-  it("backs off while the server cannot be reached or is not well, then goes on as before", async (t) => {
+  it("backs off while the server is unreachable or fails, then resumes the interval", async (t) => {
     const answers: Answer[] = [
       "cut",
       { status: 502, body: "<html>" },
@@ -79,19 +79,19 @@ describe("polling for the tokens of a device", () => {
     [-1, ""],
     ["soon", ""],
   ] as const) {
-    it(`keeps the tokens when expires_in is ${expires_in}`, async (t) => {
+    it(`stores the tokens when expires_in is ${expires_in}`, async (t) => {
       const { exit, err } = await signIn(t, [{ status: 200, body: { ...tokens, expires_in } }]);
       assert.equal(exit, 0, err);
       assert.match(err, new RegExp(`^Signed in at http:[^;\\s]+${good}$`, "m"));
     });
   }
 
-  it("begins when the lifetime of the code is more than a date can hold", async (t) => {
+  it("starts when the code's lifetime exceeds the range of dates", async (t) => {
     const { exit, slept } = await signIn(t, [signedIn], { expires_in: 1e300 });
     assert.deepEqual([exit, slept], [0, [5]]);
   });
 
-  it("reads the error whatever status it came with", async (t) => {
+  it("reads the error of a response with any status", async (t) => {
     const answers = [error("authorization_pending", 428), error("slow_down", 429), signedIn];
     const { exit, slept } = await signIn(t, answers);
     assert.deepEqual([exit, slept], [0, [5, 5, 10]]);
@@ -128,14 +128,14 @@ describe("polling for the tokens of a device", () => {
     ["no device code", { device_code: "" }],
   ];
   for (const [what, changes] of challenges) {
-    it(`does not begin when the server sends ${what}`, async (t) => {
+    it(`does not start when the server sends ${what}`, async (t) => {
       const { exit, err, polls } = await signIn(t, [], changes);
       assert.deepEqual([exit, polls], [1, 0]);
       assert.match(err, /The device authorization response is incomplete/);
     });
   }
 
-  it("cannot move the cursor of anyone who reads the code, and shows no secret even with --debug", async (t) => {
+  it("escapes control characters in the code, and prints no secret even with --debug", async (t) => {
     const { err } = await signIn(t, [signedIn], { user_code: "AB\u001b[2JCD" });
     assert.match(err, /enter the code AB\?\[2JCD\n/);
     assert.equal(err.includes("device-secret") || err.includes('"at"'), false);

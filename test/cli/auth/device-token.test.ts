@@ -17,7 +17,7 @@ async function waiting(t: TestContext) {
   return { svc, emulator, fields, decide, poll };
 }
 
-describe("polling for the tokens of a device by one command", () => {
+describe("polling for the tokens of a device with one command", () => {
   it("exits 8 while the code is not approved, then prints the tokens", async (t) => {
     const { poll, decide } = await waiting(t);
     for (const command of ["auth device-token", "oidc token"] as const) {
@@ -33,7 +33,7 @@ describe("polling for the tokens of a device by one command", () => {
     assert.deepEqual([exit, JSON.parse(out).token_type], [0, "Bearer"]);
   });
 
-  it("exits 8 when it polls too early, and says how to continue", async (t) => {
+  it("exits 8 when it polls too early, and prints how to continue", async (t) => {
     const { svc, poll, fields } = await waiting(t);
     await poll("auth device-token");
     const { exit, err } = await svc(["auth", "device-token", ...fields, "--json"]);
@@ -51,7 +51,7 @@ describe("polling for the tokens of a device by one command", () => {
     );
   });
 
-  it("exits 4 once it is denied or has expired, as svc auth device-login does", async (t) => {
+  it("exits 4 once the sign-in is denied or has expired, as svc auth device-login does", async (t) => {
     const denied = await waiting(t);
     await denied.decide("DENIED");
     assert.equal((await denied.poll("auth device-token")).exit, 4);
@@ -60,7 +60,7 @@ describe("polling for the tokens of a device by one command", () => {
     assert.equal((await late.poll("auth device-token")).exit, 4);
   });
 
-  it("goes by the error, whatever its status", async (t) => {
+  it("reads the error of a response with any status", async (t) => {
     const server = await receiver(t);
     const fields = ["--grant-type", deviceGrantType, "--device-code", "d", "--client-id", "c"];
     server.answer((_, response) =>

@@ -49,14 +49,14 @@ const oauth = "/.well-known/oauth-authorization-server";
 const login = ["POST /device/", "POST /token/"];
 
 describe("the metadata of an issuer", () => {
-  it("of OpenID Connect is appended to its path (Discovery, 4)", async (t) => {
+  it("appends the path of OpenID Connect metadata to the issuer (Discovery, 4)", async (t) => {
     const { exit, asked } = await signIn(t, "/tenant/a", (origin) => ({
       [`/tenant/a${openid}`]: metadata(`${origin}/tenant/a`, origin),
     }));
     assert.deepEqual([exit, asked], [0, [`GET /tenant/a${openid}`, ...login]]);
   });
 
-  it("of OAuth stands before its path (RFC 8414, 3.1)", async (t) => {
+  it("inserts the path of OAuth metadata before the issuer's path (RFC 8414, 3.1)", async (t) => {
     const { exit, asked } = await signIn(t, "/tenant/a", (origin) => ({
       [`${oauth}/tenant/a`]: metadata(`${origin}/tenant/a/`, origin),
       // Of another issuer of this server.
@@ -65,7 +65,7 @@ describe("the metadata of an issuer", () => {
     assert.deepEqual([exit, asked], [0, [`GET /tenant/a${openid}`, `GET ${oauth}/tenant/a`, ...login]]);
   });
 
-  it("is looked for at each place once", async (t) => {
+  it("requests each metadata URL once", async (t) => {
     const { exit, asked } = await signIn(t, "", () => ({}));
     assert.deepEqual([exit, asked], [1, [`GET ${openid}`, `GET ${oauth}`]]);
     const { asked: withPath } = await signIn(t, "/tenant/a", () => ({}));
@@ -77,7 +77,7 @@ describe("the metadata of an issuer", () => {
     ]);
   });
 
-  it("is not a web page, whatever its status: the next place is asked", async (t) => {
+  it("skips a web page, whatever its status, and requests the next URL", async (t) => {
     const spa = { status: 200, body: page };
     const found = await signIn(t, "", (origin) => ({ [oauth]: metadata(origin) }), spa);
     assert.deepEqual([found.exit, found.asked], [0, [`GET ${openid}`, `GET ${oauth}`, ...login]]);
@@ -90,7 +90,7 @@ describe("the metadata of an issuer", () => {
     );
   });
 
-  it("that has no device login gives way to one that has", async (t) => {
+  it("prefers metadata with device login", async (t) => {
     const { exit } = await signIn(t, "", (origin) => ({
       [openid]: { issuer: origin, token_endpoint: `${origin}/elsewhere` },
       [oauth]: metadata(origin),
@@ -108,7 +108,7 @@ describe("the metadata of an issuer", () => {
     ],
   ];
   for (const [what, document, message] of refused) {
-    it(`${what} is refused, and nothing is sent there`, async (t) => {
+    it(`${what} is rejected, and nothing is sent there`, async (t) => {
       const { exit, err, asked } = await signIn(t, "", (origin) => ({ [openid]: document(origin) }));
       assert.deepEqual([exit, asked], [1, [`GET ${openid}`, `GET ${oauth}`]]);
       assert.match(err, message);

@@ -24,8 +24,8 @@ async function signedIn(t: TestContext) {
   return { ...world, wall, tokens, account: async () => (await folder.accounts())[world.emulator.routerUrl]! };
 }
 
-describe("a token that is about to end", () => {
-  it("is refreshed once, also when several commands need it at the same moment", async (t) => {
+describe("refreshing a token that is about to expire", () => {
+  it("refreshes the token once, even for several commands at the same time", async (t) => {
     const { svc, wall, tokens, account, emulator } = await signedIn(t);
     await wall.sleep(hours(1));
     const results = await Promise.all(Array.from({ length: 5 }, () => svc("auth token", { wall })));
@@ -45,14 +45,14 @@ describe("a token that is about to end", () => {
     assert.equal(redeemed.length, 2);
   });
 
-  it("is refreshed before a command that needs it", async (t) => {
+  it("refreshes the token before a command that needs it", async (t) => {
     const { svc, wall } = await signedIn(t);
     await wall.sleep(hours(1));
     const { exit, out } = await svc("oidc userinfo --json", { wall });
     assert.deepEqual([exit, JSON.parse(out).email], [0, "ada@northwind.example"]);
   });
 
-  it("is refreshed by auth refresh whether or not it ends soon", async (t) => {
+  it("refreshes the token with auth refresh, whenever it expires", async (t) => {
     const { svc, wall, tokens, account } = await signedIn(t);
     const { exit, out, err } = await svc("auth refresh --json", { wall });
     const after = await account();
@@ -65,7 +65,7 @@ describe("a token that is about to end", () => {
     ["has passed", "2031-01-01T00:00:00Z"],
     ["cannot be read", "tomorrow"],
   ] as const) {
-    it(`is refreshed when its end ${what}, and the new tokens are stored though expires_in is out of range`, async (t) => {
+    it(`refreshes the token when its expiry ${what}, and stores the new tokens although expires_in is out of range`, async (t) => {
       const server = await receiver(t);
       server.answer((_, response) =>
         response.end('{"access_token":"new","token_type":"Bearer","expires_in":1e300,"refresh_token":"next"}'),
@@ -83,7 +83,7 @@ describe("a token that is about to end", () => {
     });
   }
 
-  it("whose refresh is rejected exits 4, and is not tried a second time", async (t) => {
+  it("exits 4 when the refresh is rejected, and does not retry it", async (t) => {
     const server = await receiver(t);
     server.answer((_, response) =>
       response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}'),
@@ -99,7 +99,7 @@ describe("a token that is about to end", () => {
     assert.deepEqual([first.exit, second.exit, server.received.length], [4, 4, 1]);
   });
 
-  it("stays when the server cannot be reached: exit 75, to be tried again", async (t) => {
+  it("exits 75 when the server is unreachable, and keeps the token for a retry", async (t) => {
     const cwd = await testFolder(t);
     const folder = inFolderOf(cwd);
     await folder.keep("http://127.0.0.1:1", { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
@@ -112,8 +112,8 @@ describe("a token that is about to end", () => {
   });
 });
 
-describe("a sign-in", () => {
-  it("is used at the server that issued it, and at no other", async (t) => {
+describe("stored sign-ins", () => {
+  it("sends tokens only to the server that issued them", async (t) => {
     const other = await receiver(t);
     const { svc, wall, emulator } = await signedIn(t);
     const { exit, err } = await svc(["oidc", "userinfo", "--base-url", other.url], { wall });
@@ -136,7 +136,7 @@ describe("a sign-in", () => {
     );
   });
 
-  it("yields to SVC_TOKEN", async (t) => {
+  it("prefers SVC_TOKEN", async (t) => {
     const { svc, wall } = await signedIn(t);
     const env = { SVC_TOKEN: "given" };
     assert.equal((await svc("auth token", { wall, env })).out, "given\n");
@@ -147,7 +147,7 @@ describe("a sign-in", () => {
     ]);
   });
 
-  it("is forgotten by auth logout", async (t) => {
+  it("auth logout removes the sign-in", async (t) => {
     const { svc, wall, account, emulator } = await signedIn(t);
     const { exit, out, err } = await svc("auth logout", { wall });
     assert.deepEqual([exit, out, err], [0, "", `Signed out of ${emulator.routerUrl}\n`]);
@@ -160,7 +160,7 @@ describe("a sign-in", () => {
     });
   });
 
-  it("is revoked where the server can (RFC 7009)", async (t) => {
+  it("auth logout revokes the tokens if the server supports it (RFC 7009)", async (t) => {
     const server = await receiver(t);
     const cwd = await testFolder(t);
     await inFolderOf(cwd).keep(server.url, { refresh_token: "rt", revocation_url: `${server.url}/revoke` });
@@ -172,7 +172,7 @@ describe("a sign-in", () => {
     );
   });
 
-  it("among several must be named", async (t) => {
+  it("requires a choice between several sign-ins", async (t) => {
     const cwd = await testFolder(t);
     const folder = inFolderOf(cwd);
     await folder.keep("https://a.example", {});
@@ -184,7 +184,7 @@ describe("a sign-in", () => {
     assert.deepEqual([named.exit, named.out], [0, "at\n"]);
   });
 
-  it("in a damaged file is rejected without printing a word of it", async (t) => {
+  it("rejects a damaged file without printing its content", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "tokens.json"), '{"accounts":{"x":"very-secret');
     const { exit, err } = await runCli("auth status", { env: { SVC_CONFIG_DIR: cwd } });

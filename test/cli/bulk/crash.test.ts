@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { createLog, readJobLog } from "../../../src/cli/commands/router/bulk/log/log-file.ts";
 import { OpenJob } from "../../../src/cli/commands/router/bulk/log/open-job.ts";
-import { resultLine, resultsHeader } from "../../../src/cli/commands/router/bulk/log/results.ts";
+import { formatResultLine, resultsHeader } from "../../../src/cli/commands/router/bulk/log/results.ts";
 import type { Disk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folders.ts";
 import { seeded } from "../../support/files/crashes.ts";
@@ -23,7 +23,7 @@ interface Acknowledged {
 const resultsOf = (batch: number): string =>
   batch % 2 === 0
     ? ""
-    : resultLine({
+    : formatResultLine({
         row: batch,
         input: `in ${batch}`,
         status: "failed",
@@ -110,11 +110,11 @@ async function textOf(disk: Disk, name: string): Promise<string> {
   return Buffer.from(bytes).toString();
 }
 
-describe("a disk that forgets what was not synced", () => {
+describe("a disk that loses unsynced data", () => {
   /** The most and the least that a disk may keep, and chances between them. */
   const chances = [() => () => 0, () => () => 0.99, ...Array.from({ length: 6 }, (_, seed) => () => seeded(seed))];
   for (const [what, life] of Object.entries(lives)) {
-    it(`keeps every batch that a job ${what} was told of, whichever step it dies at`, async () => {
+    it(`keeps every batch that a job ${what} reported, whichever step it crashes at`, async () => {
       let at = 0;
       for (let isOver = false; !isOver; at += 1) {
         for (const [number, chance] of chances.entries()) {
@@ -128,8 +128,8 @@ describe("a disk that forgets what was not synced", () => {
   }
 });
 
-describe("a disk that is full", () => {
-  it("retains what a resume skips, and counts nothing else as kept", async () => {
+describe("a full disk", () => {
+  it("keeps what a resume skips, and counts nothing else as stored", async () => {
     const disk = new ForgetfulDisk();
     await makeFolderDurably(disk, folder);
     await createLog(disk, folder, [started]);
@@ -140,7 +140,7 @@ describe("a disk that is full", () => {
     };
     for (const batch of [3, 4]) await job.finish(batchLine(batch), resultsOf(batch)).catch(() => {});
     await assert.rejects(job.note("stopped"), { code: "ENOSPC" });
-    const [counted, kept] = [job.counts.rows, job.kept.rows];
+    const [counted, kept] = [job.counts.rows, job.durable.rows];
     await job.close();
     disk.before = () => {};
     const { rows } = (await readJobLog(folder, disk))!;

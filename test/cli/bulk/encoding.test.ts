@@ -9,7 +9,7 @@ const latin1 = (text: string) => Buffer.from(text, "latin1");
 const asRows = "--input-format";
 const hint = "  Convert it to UTF-8. From WINDOWS-1252: iconv -f WINDOWS-1252 -t UTF-8 FILE\n";
 
-describe("an input that is not UTF-8", () => {
+describe("input that is not UTF-8", () => {
   for (const [what, name, flags, text, row] of [
     ["lines", "rows.txt", "", "c-1\nc-ü\nc-ö\n", 2],
     ["CSV", "rows.csv", "--column id", "id\nc-ü\nc-ö\n", 2],
@@ -20,7 +20,7 @@ describe("an input that is not UTF-8", () => {
     ["NDJSON", "rows.ndjson", "--column id", '{"id":"c-1"}\n{"id":"c-ü"}\n', 2],
     ["its end", "rows.txt", "", "c-1\nc-2\nc-ü", 3],
   ] as const) {
-    it(`is refused before anything is sent, with its row: ${what}`, async (t) => {
+    it(`is rejected with its row before anything is sent: ${what}`, async (t) => {
       const { svc, cwd, sent } = await bulkStage(t, []);
       const format = name.replace("rows.", "").replace("txt", "lines");
       const expected = `error: Row ${row} is not UTF-8\n${hint}`;
@@ -46,7 +46,7 @@ describe("an input that is not UTF-8", () => {
     });
   }
 
-  it("is called UTF-16 where it reports that itself", async (t) => {
+  it("is reported as UTF-16 if it has a byte order mark", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = Buffer.from("\ufeffc-1\n", "utf16le");
     const { exit, err } = await svc("router map-clients - --cluster eu-1 --quiet", { stdin });
@@ -54,7 +54,7 @@ describe("an input that is not UTF-8", () => {
     assert.match(err, /Row 1 is not UTF-8\n {2}Convert it to UTF-8\. From UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
   });
 
-  it("late in a pipe stops the job, and is gone on with once it is converted", async (t) => {
+  it("stops the job late in a pipe, which resumes after conversion", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const run = "router map-clients - --batch-size 2 --concurrency 1 --cluster eu-1 --quiet";
     const text = "a\nb\nc\nd\ne\nf-ü\n";
@@ -74,7 +74,7 @@ describe("an input that is not UTF-8", () => {
     assert.deepEqual([resumed.exit, sent().slice(2)], [0, [["e", "f-ü"]]], resumed.err);
   });
 
-  it("whose characters are whole is read, wherever its pieces are cut", async (t) => {
+  it("is accepted if its characters are complete, wherever its pieces are cut", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = (async function* () {
       for (const byte of Buffer.from("\ufeffid\nzoë\n名前\n😀\n")) yield Uint8Array.of(byte);
@@ -84,7 +84,7 @@ describe("an input that is not UTF-8", () => {
   });
 });
 
-describe("rows that cannot be an e-mail address", () => {
+describe("rows that are not e-mail addresses", () => {
   const long = `${"a".repeat(243)}@ex.example`;
   for (const [what, row, isAddress] of [
     ["with a NUL", "a\0b@ex.example", false],
@@ -95,7 +95,7 @@ describe("rows that cannot be an e-mail address", () => {
     ["of 254 characters", long, true],
     ["with characters of any script", "müller@名前.example", true],
   ] as const) {
-    it(`${isAddress ? "are not those" : "are"} ${what}`, async (t) => {
+    it(`${isAddress ? "accepts" : "rejects"} ${what}`, async (t) => {
       const { svc, service } = await bulkStage(t, [row]);
       const { exit, err } = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
       assert.deepEqual([exit, service.calls.length], isAddress ? [0, 1] : [2, 0], err);
@@ -103,7 +103,7 @@ describe("rows that cannot be an e-mail address", () => {
     });
   }
 
-  it("nor any other identifier, where they hold control characters", async (t) => {
+  it("rejects any other identifier with control characters", async (t) => {
     const { svc, sent } = await bulkStage(t, ["c\x001", ...numbered(1)]);
     const { exit, err } = await svc("router map-clients rows.txt --cluster eu-1 --quiet");
     assert.deepEqual([exit, sent()], [2, []]);

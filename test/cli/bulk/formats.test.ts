@@ -8,7 +8,7 @@ import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 const stopsAtThird = ({ number }: { number: number }) => (number === 3 ? { status: 503 } : undefined);
 const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluster eu-1 --retries 0";
 
-describe("the log of a job", () => {
+describe("a damaged job log", () => {
   type Damage = (text: string) => string;
   const damages: [what: string, damage: Damage, reason: string][] = [
     [
@@ -39,7 +39,7 @@ describe("the log of a job", () => {
     ],
   ];
   for (const [what, damage, reason] of damages) {
-    it(`that was damaged ${what} is an error in words, and nothing of it is dropped`, async (t) => {
+    it(`reports a log that was damaged ${what}, and drops nothing`, async (t) => {
       const { svc, jobs, sent } = await bulkStage(t, numbered(8), stopsAtThird);
       await svc(run);
       const [id] = await readdir(jobs);
@@ -67,8 +67,8 @@ describe("the log of a job", () => {
   }
 });
 
-describe("the results of a job", () => {
-  it("that are shorter than the log says are reported to be incomplete, not filled with zeros", async (t) => {
+describe("damaged job results", () => {
+  it("reports results that are shorter than the log says, instead of filling them with zeros", async (t) => {
     const { svc, jobs } = await bulkStage(t, ["c0", "c 1", "c2", "c3", "c4", "c5"], stopsAtThird);
     await svc(`${run} --skip-invalid`);
     const [id] = await readdir(jobs);

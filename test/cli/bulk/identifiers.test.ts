@@ -7,7 +7,7 @@ import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const digest = "ab".repeat(32);
 
-describe("an e-mail address in a row", () => {
+describe("e-mail addresses in rows", () => {
   for (const [row, problem] of [
     ["ada@example.com;Ada", 'it contains ";"'],
     ["<ada@example.com>", 'it contains "<"'],
@@ -33,7 +33,7 @@ describe("an e-mail address in a row", () => {
     [".ada@example.com", "the part before the @ begins or ends with a dot, or has two in a row"],
     ["ada lovelace@example.com", "it contains a space"],
   ] as const) {
-    it(`is none, and never hashed: ${JSON.stringify(row)}`, async (t) => {
+    it(`rejects a row without hashing it: ${JSON.stringify(row)}`, async (t) => {
       const { svc, service } = await bulkStage(t, ["bob@example.com", row]);
       const expected = `neither an e-mail address nor a SHA-256 digest: ${problem}`;
       const file = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
@@ -55,7 +55,7 @@ describe("an e-mail address in a row", () => {
     ["  ada@example.com\t", "ada@example.com"],
     [digest.toUpperCase(), undefined],
   ] as const) {
-    it(`is hashed in one form: ${row}`, async (t) => {
+    it(`normalizes an address before hashing: ${row}`, async (t) => {
       const { svc, service } = await bulkStage(t, [row]);
       const expected = hashed === undefined ? digest : sha256(hashed);
       assert.equal((await svc("router map-emails rows.txt --cluster eu-1")).exit, 0);
@@ -69,7 +69,7 @@ describe("an e-mail address in a row", () => {
     });
   }
 
-  it("is found again by every look-up, also by its digest in upper case", async (t) => {
+  it("finds an address with every look-up, also by its upper-case digest", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await svc("router map-emails - --cluster us-1", { stdin: "Zoë@bücher.example".normalize("NFD") });
     const key = sha256("zoë@bücher.example");
@@ -82,7 +82,7 @@ describe("an e-mail address in a row", () => {
     }
   });
 
-  it("is sent as it is with --hash none, and is looked up so", async (t) => {
+  it("sends and looks up the address unchanged with --hash none", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const stdin = "salted-1\nsalted-2\n";
     assert.equal((await svc("router map-emails - --cluster us-1 --hash none", { stdin })).exit, 0);
@@ -99,8 +99,8 @@ describe("an e-mail address in a row", () => {
   });
 });
 
-describe("what svc router resolve prints", () => {
-  it("is what svc router offboard takes, in every format", async (t) => {
+describe("the output of svc router resolve", () => {
+  it("is valid input for svc router offboard in every format", async (t) => {
     for (const [flags, offboard] of [
       [[], []],
       [
@@ -126,7 +126,7 @@ describe("what svc router resolve prints", () => {
     }
   });
 
-  it("is rejected where it belongs to another cluster", async (t) => {
+  it("is rejected if it belongs to another cluster", async (t) => {
     const { svc } = await cliEmulator(t);
     const { out } = await svc("router resolve T-FABRIKAM");
     const { exit, err } = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin: out });
@@ -135,7 +135,7 @@ describe("what svc router resolve prints", () => {
     assert.equal((await svc("router resolve T-FABRIKAM")).exit, 0);
   });
 
-  it("names external ids with their type, on the command line too", async (t) => {
+  it("prefixes external IDs with their type, on the command line too", async (t) => {
     const { svc, service } = await bulkStage(t, ["external-integration CHAT_B:tenX"]);
     await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     await svc("router map-external-integrations - --cluster eu-1 --integration-type CHAT_B", {
@@ -151,7 +151,7 @@ describe("what svc router resolve prints", () => {
   });
 });
 
-describe("an answer of false", () => {
+describe("a response of false", () => {
   for (const line of [
     "router map-emails rows.txt --cluster eu-1",
     "router unmap-emails rows.txt --cluster eu-1 --yes",

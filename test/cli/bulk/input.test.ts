@@ -24,7 +24,7 @@ async function* pieces(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array>
   yield* parts;
 }
 
-describe("the rows of an input", () => {
+describe("input rows", () => {
   for (const [what, argv, stdin, lists] of [
     ["lines of any system, with a byte order mark", "map-clients -", "\ufeffa\r\nb\n\n  c  ", [["a", "b", "c"]]],
     [
@@ -44,13 +44,13 @@ describe("the rows of an input", () => {
     ["the only field of NDJSON", "map-clients - --input-format ndjson", '{"id":7}\n', [["7"]]],
     ["digests in upper case, which are sent in lower", "map-emails -", `${digest.toUpperCase()}\n`, [[digest]]],
   ] as const) {
-    it(`may be ${what}`, async (t) => {
+    it(`accepts ${what}`, async (t) => {
       const { exit, lists: got } = await sent(t, argv, stdin);
       assert.deepEqual({ exit, got }, { exit: 0, got: lists });
     });
   }
 
-  it("are whole wherever the input is cut into pieces, also within a character and within gzip", async (t) => {
+  it("yields complete rows wherever the input is cut, also within a character or gzip", async (t) => {
     const text = Buffer.from("zoë\n名前\nlast");
     const bytes = (data: Buffer) => [...data].map((byte) => Uint8Array.of(byte));
     for (const data of [text, gzipSync(text)]) {
@@ -59,7 +59,7 @@ describe("the rows of an input", () => {
     }
   });
 
-  it("are numbered as an editor numbers lines, the heading and empty lines too", async (t) => {
+  it("numbers rows like lines in an editor, including the heading and empty lines", async (t) => {
     const stdin = 'id,note\n\na,"two\nlines"\nb c,\n';
     const { exit, err } = await sent(t, "map-clients - --column id", stdin);
     assert.equal(exit, 2);
@@ -72,7 +72,7 @@ describe("the rows of an input", () => {
     ["client ids, by number", "map-clients - --input-format csv --column 1", "Client ID"],
     ["client ids, of plain lines", "map-clients -", "client_id"],
   ] as const) {
-    it(`do not begin with a heading where no column is named: ${name}`, async (t) => {
+    it(`rejects a heading without a selected column: ${name}`, async (t) => {
       const { exit, err, lists } = await sent(t, argv, `${text}\nc-1\n`);
       assert.deepEqual([exit, lists], [2, []]);
       const advice = `the heading of its column. Select the column with --column "${text}"`;
@@ -82,7 +82,7 @@ describe("the rows of an input", () => {
     });
   }
 
-  it("of a wrong column, none of which fits, lead to another column and not to leaving all of them out", async (t) => {
+  it("suggests another column if no value of the selected one is valid", async (t) => {
     const { url } = await bulkService(t);
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "people.csv"), "id,email\n1,ada@example.com\n");
@@ -95,7 +95,7 @@ describe("the rows of an input", () => {
     assert.ok(!err.includes("--skip-invalid"), err);
   });
 
-  it("of a file whose first row may be a heading is reported so", async (t) => {
+  it("reports a first row that may be a heading", async (t) => {
     const { url } = await bulkService(t);
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "people.csv"), "Contact\nada@example.com\n");
@@ -110,7 +110,7 @@ describe("the rows of an input", () => {
     );
   });
 
-  it("that are no JSON, or lack the field, are invalid rows like any other", async (t) => {
+  it("treats rows without JSON or without the field as invalid", async (t) => {
     const stdin = '{"id":"a"}\nnot json\n{"x":1}\n[]\n{"id":"b"}\n';
     const argv = "map-clients - --input-format ndjson --column id";
     const refused = await sent(t, argv, stdin);
@@ -128,7 +128,7 @@ describe("the rows of an input", () => {
     ["no cell but empty ones", "name,id\nx,a\n,\nz,b\n", "3 (,)"],
     ["one quoted cell alone", 'id\na\n""\nb\n', '3 ("")'],
   ] as const) {
-    it(`of CSV with ${what} in the column are invalid rows; blank lines are passed over`, async (t) => {
+    it(`treats CSV rows with ${what} in the column as invalid, and skips blank lines`, async (t) => {
       const argv = "map-clients - --column id --quiet";
       const refused = await sent(t, argv, `${stdin}\n \n`);
       assert.deepEqual([refused.exit, refused.lists], [2, []]);
@@ -138,7 +138,7 @@ describe("the rows of an input", () => {
     });
   }
 
-  it("of CSV without an identifier stand in a batch and in one share, and count for neither: as earlier versions cut them", async (t) => {
+  it("keeps CSV rows without an identifier in their batch and share without counting them, for compatibility", async (t) => {
     const rows = 'id,x\na,1\n"",2\nb,3\nc,4\n';
     const run = "map-clients - --input-format csv --column id --skip-invalid --batch-size 2 --concurrency 1";
     const whole = await sent(t, run, rows);
@@ -148,7 +148,7 @@ describe("the rows of an input", () => {
     assert.deepEqual([second.exit, second.lists], [0, [["b"]]]);
   });
 
-  it("of CSV without an identifier are counted, and listed with what else they hold", async (t) => {
+  it("counts CSV rows without an identifier, and lists them with their other cells", async (t) => {
     const { url } = await bulkService(t);
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "people.csv"), "name,email\nx,a@x.example\ny,\nz,b@x.example\n");
@@ -171,7 +171,7 @@ describe("the rows of an input", () => {
     ["an object without the member", '{"id":"a"}\n{"x":"y"}\n{"id":"b"}\n'],
     ["an empty object", '{"id":"a"}\n{}\n{"id":"b"}\n'],
   ] as const) {
-    it(`of NDJSON that are ${what} are invalid rows`, async (t) => {
+    it(`treats NDJSON rows that are ${what} as invalid`, async (t) => {
       const argv = "map-clients - --input-format ndjson --skip-invalid --column id";
       const { exit, lists, err } = await sent(t, argv, stdin);
       assert.deepEqual([exit, lists], [3, [["a", "b"]]], err);
@@ -182,7 +182,7 @@ describe("the rows of an input", () => {
     ["that is never closed", '"b,1\nc,2\nd,3\n', "a quote opened at or after line 4 is not closed"],
     ["that is closed lines below", '"b,1\nc,2\nd,"3\n', / in the row that begins at line 4$/],
   ] as const) {
-    it(`say where a quote stands ${what}`, async (t) => {
+    it(`reports the position of a quote ${what}`, async (t) => {
       const { exit, err, lists } = await sent(t, "map-clients - --column id --quiet", `id,x\n\na,1\n${rest}`);
       assert.deepEqual([exit, lists], [2, []]);
       const [first = ""] = err.split("\n");
@@ -191,7 +191,7 @@ describe("the rows of an input", () => {
     });
   }
 
-  it("cannot be a folder, a file that is not there, or a terminal", async (t) => {
+  it("rejects a folder, a missing file and a terminal", async (t) => {
     const { url } = await bulkService(t);
     const cwd = await testFolder(t);
     await mkdir(join(cwd, "folder"));

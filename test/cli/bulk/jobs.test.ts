@@ -11,8 +11,8 @@ const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluste
 /** The second call fails, so that one batch is done. */
 const failsOnce = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);
 
-describe("jobs", () => {
-  it("are named first, listed, and shown with how far they are", async (t) => {
+describe("bulk jobs", () => {
+  it("prints the job ID first, lists jobs, and shows their progress", async (t) => {
     const { svc, service, cwd } = await bulkStage(t, numbered(6), failsOnce);
     const { exit, err } = await svc(`${run} --retries 0`);
     const id = /^(job_\w+): map-clients, 6 rows, to http/.exec(err)?.[1] ?? "";
@@ -41,7 +41,7 @@ describe("jobs", () => {
     assert.deepEqual(listed, [{ id, status: "done", rows: 6 }]);
   });
 
-  it("whose records are damaged are listed as such, and hide no others", async (t) => {
+  it("lists damaged jobs with the others", async (t) => {
     const { svc, jobs } = await bulkStage(t, numbered(4));
     const reasons: Record<string, string> = {};
     for (const [damaged, reason] of [
@@ -69,7 +69,7 @@ describe("jobs", () => {
     for (const [id, reason] of Object.entries(reasons)) assert.ok(err.includes(`warning: ${id}: ${reason}\n`), err);
   });
 
-  it("whose folder was copied are not run under the copy's name", async (t) => {
+  it("does not run a copied job folder under the name of the copy", async (t) => {
     const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
     await svc(`${run} --retries 0`);
     const [id] = await readdir(jobs);
@@ -82,7 +82,7 @@ describe("jobs", () => {
     );
   });
 
-  it("that are finished are skipped by resume --last", async (t) => {
+  it("resume --last skips finished jobs", async (t) => {
     const { svc } = await bulkStage(t, numbered(6), failsOnce);
     const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).err)?.[1];
     const wall = { ...systemWallClock, now: () => Date.parse("2099-01-01T00:00:00Z") };
@@ -97,7 +97,7 @@ describe("jobs", () => {
     });
   });
 
-  it("repeat in their command line to resume where the calls went, and no secret", async (t) => {
+  it("prints a resume command with the target and without secrets", async (t) => {
     const { svc, service, jobs } = await bulkStage(t, numbered(6), failsOnce);
     const env = { SVC_BASE_URL: undefined, SVC_CLUSTER_KEY: "very-secret" };
     const stopped = await svc(`${run} --retries 0 --base-url ${service.url}`, { env });
@@ -108,7 +108,7 @@ describe("jobs", () => {
     assert.ok(kept.includes(service.url) && !kept.includes("very-secret") && !stopped.err.includes("very-secret"));
   });
 
-  it("are not resumed against another service, or with a changed file", async (t) => {
+  it("rejects a resume against another service, or with a changed file", async (t) => {
     const { svc, sent, write } = await bulkStage(t, numbered(6), failsOnce);
     const other = await bulkService(t);
     await svc(`${run} --retries 0`);
@@ -120,7 +120,7 @@ describe("jobs", () => {
     assert.deepEqual([elsewhere.exit, changed.exit, sent().length, other.calls.length], [2, 2, 2, 0]);
   });
 
-  it("continue with a file that was moved, at the place that is named", async (t) => {
+  it("resumes with a moved file at its new path", async (t) => {
     const { svc, sent, cwd, write } = await bulkStage(t, numbered(6), failsOnce);
     await svc(`${run} --retries 0`);
     const before = sent().flat();
@@ -141,7 +141,7 @@ describe("jobs", () => {
     assert.deepEqual([exit, out], [0, "Mapped 6 client ids to eu-1\n"], err);
   });
 
-  it("that are finished are not done again", async (t) => {
+  it("does not repeat finished jobs", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(2));
     await svc(run);
     const { exit, err } = await svc("router jobs resume --last");
@@ -149,7 +149,7 @@ describe("jobs", () => {
     assert.match(err, /^All jobs are finished; the newest is job_\w+$/m);
   });
 
-  it("are worked on by one process at a time, and taken over from a dead one", async (t) => {
+  it("allows one process per job, and takes over from a dead one", async (t) => {
     const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
     await svc(`${run} --retries 0`);
     const lock = join(await onlyJob(jobs), "lock");
@@ -164,7 +164,7 @@ describe("jobs", () => {
     assert.deepEqual((await readdir(await onlyJob(jobs))).sort(), ["job.json", "job.log", "results.csv"]);
   });
 
-  it("are removed when they are asked to be, long done and without trouble; others stay", async (t) => {
+  it("prune removes only old successful jobs", async (t) => {
     const day = 86_400_000;
     let now = Date.parse("2031-01-02T03:04:05Z");
     const wall = { ...systemWallClock, now: () => now };
@@ -198,7 +198,7 @@ describe("jobs", () => {
     assert.deepEqual(await left(), ["interrupted 2031-01-02"]);
   });
 
-  it("leave behind what another user put into their folder", async (t) => {
+  it("keeps files of other users in a removed job folder", async (t) => {
     const { svc, jobs } = await bulkStage(t, ["a"]);
     await svc(run);
     const folder = await onlyJob(jobs);
@@ -209,7 +209,7 @@ describe("jobs", () => {
     assert.equal((await svc("router jobs list")).err, "No jobs. To start one: svc router map-emails FILE\n");
   });
 
-  it("keep what they know to their owner", async (t) => {
+  it("restricts job files to their owner", async (t) => {
     const { svc, jobs } = await bulkStage(t, ["a", "b b"]);
     await svc(`${run} --skip-invalid`);
     const folder = await onlyJob(jobs);
@@ -221,7 +221,7 @@ describe("jobs", () => {
     assert.deepEqual(modes, [0o700, 0o600, 0o600, 0o600]);
   });
 
-  it("that do not exist are not found", async (t) => {
+  it("reports unknown jobs as not found", async (t) => {
     const { svc } = await bulkStage(t, []);
     for (const [argv, exit, message] of [
       ["router jobs show job_nope", 5, /Job job_nope not found./],
@@ -240,7 +240,7 @@ describe("jobs", () => {
     });
   });
 
-  it("print their results in every format, all rows where all were asked for", async (t) => {
+  it("prints results in every format, or all rows on request", async (t) => {
     const { svc } = await bulkStage(t, ["a", "b b", "c"]);
     await svc(`${run} --skip-invalid --results all`);
     const message = "not a valid client id: it contains spaces";
@@ -262,7 +262,7 @@ describe("jobs", () => {
     assert.equal((await svc("router jobs results --last --status failed --json")).out, "[]\n");
   });
 
-  it("are stored elsewhere, said so, where the usual place cannot be written", async (t) => {
+  it("stores and reports jobs in another folder if the default one is not writable", async (t) => {
     const { svc, cwd } = await bulkStage(t, ["a"]);
     await mkdir(join(cwd, "blocked"));
     await writeFile(join(cwd, "blocked", "jobs"), "a file in the way");

@@ -64,8 +64,8 @@ const batchesIn = async (folder: string) =>
     .filter((line) => line.includes('{"batch"'))
     .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as { readonly batch: number; readonly low: number });
 
-describe("a job that is killed", () => {
-  it("leaves, when it is resumed, the table of an undisturbed run", async (t) => {
+describe("a killed job", () => {
+  it("produces the table of an undisturbed run after a resume", async (t) => {
     const count = 12_000;
     const undisturbed = await stage(t);
     await writeFile(join(undisturbed.folder, "rows.txt"), text(count));
@@ -97,7 +97,7 @@ describe("a job that is killed", () => {
     }
   });
 
-  it("is gone on with by one of two processes that resume it at once", async (t) => {
+  it("is resumed by only one of two concurrent processes", async (t) => {
     const { folder, start, mapped } = await stage(t);
     await writeFile(join(folder, "rows.txt"), text(30_000));
     const child = start("router", "map-emails", "rows.txt", "--cluster", "us-1", "--batch-size", "50");
@@ -120,7 +120,7 @@ describe("a job that is killed", () => {
     assert.equal((await mapped()).length, 30_000);
   });
 
-  it("while its log was being written forgets the torn line alone", async (t) => {
+  it("loses only an incomplete log line", async (t) => {
     const { folder, start, mapped } = await stage(t);
     await writeFile(join(folder, "rows.txt"), text(10_000));
     const child = start("router", "map-emails", "rows.txt", "--cluster", "us-1", "--batch-size", "100");
@@ -142,7 +142,7 @@ describe("a job that is killed", () => {
     assert.deepEqual(JSON.parse(shown.out), { status: "done", batches: 100 });
   });
 
-  it("and read a pipe continues when the same rows are piped again, and rejects others", async (t) => {
+  it("resumes a pipe only with the same rows", async (t) => {
     const { folder, start, mapped } = await stage(t);
     const child = start("router", "map-emails", "-", "--cluster", "us-1", "--batch-size", "100");
     child.stdin!.on("error", () => {});

@@ -57,7 +57,7 @@ describe("mapping from a file", () => {
     );
   });
 
-  it("reports at a terminal what a few identifiers on the command line came to; a program reads the bare answer", async (t) => {
+  it("reports the result of a few identifiers at a terminal; a program gets the raw response", async (t) => {
     const { svc } = await cliEmulator(t);
     const emails = "--email-hash-list a@few.example --email-hash-list b@few.example";
     const mapped = await svc(`router map-emails ${emails} --cluster eu-1`, { tty: true });
@@ -79,7 +79,7 @@ describe("mapping from a file", () => {
     assert.equal((await svc(`router map-emails ${emails} --cluster eu-1 --json`, { tty: true })).out, "true\n");
   });
 
-  it("sends batches, a bounded number at a time, and counts what was moved from another cluster", async (t) => {
+  it("sends batches with limited concurrency, and counts identifiers moved from another cluster", async (t) => {
     const cli = await cliEmulator(t);
     const stdin = Array.from({ length: 2_500 }, (_, i) => `bulk-${i}@many.example\n`).join("");
     const first = await cli.json("router map-emails - --cluster eu-1 --batch-size 1000", { stdin });
@@ -103,7 +103,7 @@ describe("mapping from a file", () => {
     assert.deepEqual([again.rows, again.moved], [2_500, 2_500]);
   });
 
-  it("stops at a wrong row before anything is sent, and names it", async (t) => {
+  it("stops at an invalid row before anything is sent, and names it", async (t) => {
     const cli = await cliEmulator(t);
     const stdin = "fine@a.example\nnot an address\n";
     const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1", { stdin });
@@ -112,7 +112,7 @@ describe("mapping from a file", () => {
     assert.equal(await clusterOf(cli, "fine@a.example"), undefined);
   });
 
-  it("leaves wrong rows out when asked to, keeps them, and exits 3", async (t) => {
+  it("skips and saves invalid rows on request, and exits 3", async (t) => {
     const cli = await cliEmulator(t);
     const stdin = 'fine@b.example\nwrong, "row"\nfine@c.example\n';
     const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1 --skip-invalid --errors-out bad.csv", {
@@ -130,7 +130,7 @@ describe("mapping from a file", () => {
     assert.equal(await clusterOf(cli, "fine@c.example"), "eu-1");
   });
 
-  it("removes only what belongs to the cluster, and from a pipe only where its name is repeated", async (t) => {
+  it("removes only identifiers of the cluster, and from a pipe only with its name repeated", async (t) => {
     const cli = await cliEmulator(t);
     await cli.svc("router map-emails - --cluster eu-1", { stdin: "x@d.example\n" });
     await cli.svc("router map-emails - --cluster us-1", { stdin: "y@d.example\n" });
@@ -155,7 +155,7 @@ describe("mapping from a file", () => {
     assert.equal((await cli.svc("router map-external-integrations - --cluster us-1", { stdin: "tenant-1\n" })).exit, 2);
   });
 
-  it("removes what a small file names after --yes, and a few identifiers likewise", async (t) => {
+  it("removes the identifiers of a small file or of arguments after --yes", async (t) => {
     const cli = await cliEmulator(t);
     await writeFile(join(cli.cwd, "rows.txt"), "x@e.example\n");
     await cli.svc("router map-emails rows.txt --cluster eu-1");
@@ -168,7 +168,7 @@ describe("mapping from a file", () => {
     assert.equal((await cli.svc(`${few} --yes`)).exit, 0);
   });
 
-  it("checks everything and sends nothing under --dry-run", async (t) => {
+  it("checks everything and sends nothing with --dry-run", async (t) => {
     const cli = await cliEmulator(t);
     const { exit, out } = await cli.svc("router map-emails - --cluster eu-1 --dry-run", { stdin: "dry@run.example\n" });
     assert.deepEqual(
@@ -208,7 +208,7 @@ describe("mapping from a file", () => {
       /Cluster "mars" not found. Nothing was sent.\n {2}Known: eu-1, us-1/,
     ],
   ] as const) {
-    it(`refuses ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const cli = await cliEmulator(t);
       const { exit, out, err } = await cli.svc(argv, { stdin });
       assert.match(err, message);

@@ -23,8 +23,8 @@ async function moving(t: Parameters<typeof cliEmulator>[0]): Promise<CliEmulator
 
 const stdin = "ada@x.example\nbob@x.example\ncleo@x.example\n";
 
-describe("what a job moves from other clusters", () => {
-  it("is recorded with --results all, counted in the report, and mapped back by undo", async (t) => {
+describe("identifiers moved from other clusters", () => {
+  it("are recorded with --results all, counted in the report, and mapped back by undo", async (t) => {
     const { svc, where, cwd } = await moving(t);
     const line = "router map-emails - --cluster eu-1 --results all --report report.csv";
     for (const env of [asReal, {}]) {
@@ -50,7 +50,7 @@ describe("what a job moves from other clusters", () => {
     }
   });
 
-  it("is left where it has been mapped since, and nothing is undone twice", async (t) => {
+  it("stay where they were mapped later, and undo runs only once", async (t) => {
     const { svc, where } = await moving(t);
     const { err } = await svc("router map-emails - --cluster eu-1 --results all", { stdin });
     const [id = ""] = /job_\w+/.exec(err) ?? [];
@@ -63,7 +63,7 @@ describe("what a job moves from other clusters", () => {
     assert.match(again.err, / moved nothing that is still mapped to eu-1\n$/);
   });
 
-  it("cannot be undone where it was not recorded", async (t) => {
+  it("cannot be moved back without a record", async (t) => {
     const { svc } = await moving(t);
     await svc("router map-emails - --cluster eu-1", { stdin });
     const { exit, err } = await svc("router jobs undo --last --yes");
@@ -71,7 +71,7 @@ describe("what a job moves from other clusters", () => {
     assert.match(err, /^error: job_\w+ did not record previous clusters\.$/m);
   });
 
-  it("is asked about at a terminal, where the service is none of ours", async (t) => {
+  it("require a confirmation at a terminal for a real service", async (t) => {
     const hashes = { [hashEmail("ada@x.example")]: "us-1", [hashEmail("bob@x.example")]: "eu-1" };
     const { svc, service } = await bulkStage(
       t,
@@ -99,7 +99,7 @@ describe("what a job moves from other clusters", () => {
 });
 
 describe("--verify", () => {
-  it("reads back what was mapped and removed", async (t) => {
+  it("looks up mapped and removed identifiers", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const env of [asReal, {}]) {
       const mapped = await svc("router map-emails - --cluster eu-1 --verify", { stdin, env });
@@ -109,7 +109,7 @@ describe("--verify", () => {
     }
   });
 
-  it("counts as failed what the service has confirmed and not done", async (t) => {
+  it("counts confirmed but missing changes as failed", async (t) => {
     const { svc } = await bulkStage(t, ["c-1", "c-2", "c-3"], undefined, { "c-1": "eu-1", "c-2": "us-1" });
     const { exit, out } = await svc("router map-clients rows.txt --cluster eu-1 --verify --json");
     const { rows, failed, verified, unverified } = JSON.parse(out);
@@ -127,7 +127,7 @@ describe("--verify", () => {
     assert.deepEqual(results, [failure("c-2", "mapped to us-1"), failure("c-3", "not mapped")]);
   });
 
-  it("counts the rows of all runs of a job that was resumed", async (t) => {
+  it("counts the rows of all runs of a resumed job", async (t) => {
     const rows = ["c-1", "c-2", "c-3", "c-4"];
     const owners = Object.fromEntries(rows.map((row) => [row, "eu-1"]));
     const failsOnce = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);
@@ -139,7 +139,7 @@ describe("--verify", () => {
     assert.deepEqual({ exit, done, verified, unverified }, { exit: 0, done: 4, verified: 4, unverified: 0 });
   });
 
-  it("asks an emulator about every table, and is rejected where a service has no look-up", async (t) => {
+  it("queries every table of an emulator, and is rejected for a service without a look-up", async (t) => {
     const { svc } = await cliEmulator(t);
     const line = "router map-creator-tokens - --cluster eu-1 --verify";
     const { exit, err } = await svc(line, { stdin: "tok-1\n" });

@@ -27,7 +27,7 @@ const wholeBody = {
 };
 
 describe("offboarding a workspace", () => {
-  it("removes everything that a file names, in one call", async (t) => {
+  it("removes everything in a file with one request", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     const { exit, out } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     assert.deepEqual([exit, out], [0, "Requested removal of 7 identifiers from eu-1; the service confirmed it\n"]);
@@ -51,7 +51,7 @@ describe("offboarding a workspace", () => {
     );
   });
 
-  it("does not begin without the name of the cluster; --yes is not enough", async (t) => {
+  it("requires the name of the cluster, for which --yes is not enough", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     for (const argv of [
       "router offboard eu-1 --from rows.txt --yes",
@@ -75,7 +75,7 @@ describe("offboarding a workspace", () => {
     assert.deepEqual([exit, service.calls], [2, []]);
   });
 
-  it("can be planned and applied, the name still repeated by naming the cluster", async (t) => {
+  it("can be planned and applied, with the name repeated by --cluster", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     assert.equal((await svc("router offboard eu-1 --from rows.txt --plan-out p.json")).exit, 0);
     assert.equal((await svc("router offboard us-1 --apply p.json")).exit, 2);
@@ -86,7 +86,7 @@ describe("offboarding a workspace", () => {
     );
   });
 
-  it("accepts rows of that cluster alone from the tables of the emulator", async (t) => {
+  it("accepts only rows of that cluster from the tables of the emulator", async (t) => {
     const cli = await cliEmulator(t);
     await cli.svc("router map-clients - --cluster eu-1", { stdin: "mine\n" });
     await cli.svc("router map-clients - --cluster us-1", { stdin: "theirs\n" });
@@ -97,8 +97,8 @@ describe("offboarding a workspace", () => {
   });
 });
 
-describe("the name of a cluster, on a terminal", () => {
-  it("is typed; anything else changes nothing", async (t) => {
+describe("confirming a cluster by its name on a terminal", () => {
+  it("changes nothing unless the name is typed", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     const argv = "router offboard eu-1 --from rows.txt";
     const question = "Delete 7 identifiers of a workspace from eu-1: this cannot be undone. Type eu-1 to continue:";
@@ -112,7 +112,7 @@ describe("the name of a cluster, on a terminal", () => {
 });
 
 describe("offboarding a workspace of an emulator", () => {
-  it("collects what leads to it of all seven kinds, shows it, removes it, and reads back", async (t) => {
+  it("collects all seven kinds of identifiers, shows them, removes them, and verifies the result", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const { user_code } = await device(emulator);
     await emulator.ask("POST", `device-grants/${user_code}`, {
@@ -152,7 +152,7 @@ describe("offboarding a workspace of an emulator", () => {
     assert.deepEqual([again.exit, again.out, again.err], [0, "", "Nothing is mapped to workspace 1\n"]);
   });
 
-  it("is rejected where the service is none of ours", async (t) => {
+  it("is rejected for a real service", async (t) => {
     const { svc, service } = await bulkStage(t, []);
     const { exit, err } = await svc("router offboard --workspace 1 --confirm eu-1");
     assert.deepEqual([exit, service.calls], [2, []]);
@@ -162,7 +162,7 @@ describe("offboarding a workspace of an emulator", () => {
     );
   });
 
-  it("still wants a cluster where no workspace is named", async (t) => {
+  it("requires a cluster without a workspace", async (t) => {
     const { svc } = await bulkStage(t, []);
     const { exit, err } = await svc("router offboard --client-ids a");
     assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <cluster-id> is required"]);

@@ -8,7 +8,7 @@ import { bulkStage } from "../../support/cli/bulk-stage.ts";
 const bom = "\ufeff";
 const ada = [[createHash("sha256").update("ada@example.com").digest("hex")]];
 
-describe("a file that is written in another way than it is read", () => {
+describe("a file in an unexpected format", () => {
   for (const [what, name, command, content, message, flags] of [
     [
       "a table with ; taken for lines",
@@ -129,7 +129,7 @@ describe("a file that is written in another way than it is read", () => {
     });
   }
 
-  it("is read by the command that is named", async (t) => {
+  it("is read by the suggested command", async (t) => {
     for (const [name, content] of [
       ["people.csv", `${bom}Name;E-Mail\r\nAda;ada@example.com\r\n`],
       ["people.txt", "Name\tMail\nAda\tada@example.com\n"],
@@ -150,7 +150,7 @@ describe("a file that is written in another way than it is read", () => {
     ["an Excel workbook (.xlsx) or another ZIP archive", Buffer.from("PK\x03\x04\x14\x00\x06\x00rest", "latin1")],
     ["an Excel workbook (.xls) or another Office document", Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1])],
   ] as const) {
-    it(`stops likewise, and says what it is: ${what}`, async (t) => {
+    it(`stops with the name of the format: ${what}`, async (t) => {
       const { svc, service, cwd } = await bulkStage(t, []);
       await writeFile(join(cwd, "people.xlsx"), bytes);
       for (const stdin of [undefined, bytes]) {
@@ -168,7 +168,7 @@ describe("a file that is written in another way than it is read", () => {
     });
   }
 
-  it("is read all the same where it is said to be so", async (t) => {
+  it("is read with an explicit format", async (t) => {
     for (const [line, stdin, sent] of [
       ["map-clients - --input-format lines", "a;b\nc;d\n", ["a;b", "c;d"]],
       ["map-clients - --input-format lines", "client_id\nc-1\n", ["client_id", "c-1"]],
@@ -183,7 +183,7 @@ describe("a file that is written in another way than it is read", () => {
     }
   });
 
-  it("does so when it comes by a pipe, and for an offboarding", async (t) => {
+  it("stops in a pipe and for an offboarding, too", async (t) => {
     const { svc, service } = await bulkStage(t, []);
     const piped = await svc("router map-emails - --cluster eu-1", { stdin: "Mail;Name\nada@example.com;Ada\n" });
     const line = "svc router map-emails - --column Mail --input-format csv --delimiter ';' --cluster eu-1";

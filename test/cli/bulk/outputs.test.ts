@@ -10,14 +10,14 @@ const run = "router map-clients rows.txt --cluster eu-1";
 const outputs = ["--errors-out", "--plan-out"] as const;
 const read = (cwd: string, name: string) => readFile(join(cwd, name), "utf8");
 
-describe("a file that a job writes", () => {
+describe("output files of a job", () => {
   for (const flag of outputs) {
     for (const [what, name] of [
       ["its input", "rows.txt"],
       ["its input by a link", "link.txt"],
       ["its input by another name of it", "second.txt"],
     ] as const) {
-      it(`is not ${what}: ${flag}`, async (t) => {
+      it(`rejects ${what}: ${flag}`, async (t) => {
         const { svc, cwd, sent } = await bulkStage(t, ["a", "b b"]);
         await symlink("rows.txt", join(cwd, "link.txt"));
         await link(join(cwd, "rows.txt"), join(cwd, "second.txt"));
@@ -32,7 +32,7 @@ describe("a file that a job writes", () => {
       });
     }
 
-    it(`is not one with something else in it: ${flag}`, async (t) => {
+    it(`rejects a file with other content: ${flag}`, async (t) => {
       const { svc, cwd, sent } = await bulkStage(t, ["a", "b"]);
       await writeFile(join(cwd, "precious.txt"), "precious");
       assert.deepEqual(await svc(`${run} ${flag} precious.txt`), {
@@ -46,7 +46,7 @@ describe("a file that a job writes", () => {
       assert.deepEqual([await read(cwd, "precious.txt"), sent()], ["precious", []]);
     });
 
-    it(`may be one that the flag wrote before, or an empty one: ${flag}`, async (t) => {
+    it(`replaces a file of the same flag, or an empty one: ${flag}`, async (t) => {
       const { svc, cwd, write } = await bulkStage(t, ["a", "b b"]);
       await writeFile(join(cwd, "out"), "");
       await svc(`${run} --skip-invalid ${flag} out`);
@@ -61,7 +61,7 @@ describe("a file that a job writes", () => {
     });
   }
 
-  it("is not the plan that it applies, nor the file with which a job continues", async (t) => {
+  it("rejects the applied plan and the input file of a resume", async (t) => {
     const { svc, cwd, sent } = await bulkStage(t, ["a"], ({ number }) => (number === 1 ? { status: 503 } : undefined));
     await svc(`${run} --plan-out plan.json`);
     const planned = await svc("router map-clients --apply plan.json --errors-out plan.json");
@@ -73,7 +73,7 @@ describe("a file that a job writes", () => {
     assert.deepEqual([planned.exit, resumed.exit, await read(cwd, "bad.csv"), sent().length], [2, 2, "a\n", 1]);
   });
 
-  it("is reported without what helps where a file to read is missing", async (t) => {
+  it("omits unhelpful hints if an input file is missing", async (t) => {
     const { svc } = await bulkStage(t, ["a"]);
     for (const flag of outputs) {
       assert.deepEqual(await svc(`${run} ${flag} none/out`), {
@@ -84,7 +84,7 @@ describe("a file that a job writes", () => {
     }
   });
 
-  it("stays as it was where the input turns out to be unreadable", async (t) => {
+  it("keeps the previous file if the input is unreadable", async (t) => {
     const { svc, cwd, write } = await bulkStage(t, ["a", "b b"]);
     await svc(`${run} --errors-out bad.csv`);
     const before = await read(cwd, "bad.csv");
@@ -95,8 +95,8 @@ describe("a file that a job writes", () => {
   });
 });
 
-describe("an answer that is written to a file", () => {
-  it("does not replace what the request is made of", async (t) => {
+describe("writing a response to a file", () => {
+  it("does not replace an input of the request", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "in.json"), "{}");
     const env = { SVC_CONFIG_DIR: cwd, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret" };

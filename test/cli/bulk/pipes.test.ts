@@ -11,14 +11,14 @@ const small = "--batch-size 2 --concurrency 1 --cluster eu-1";
 /** The fourth call fails, so that three batches are done. */
 const failsOnce = ({ number }: { number: number }) => (number === 4 ? { status: 503 } : undefined);
 
-describe("a job that read a pipe", () => {
+describe("a job with piped input", () => {
   for (const [what, rows] of [
     ["between batches", 2],
     ["in the middle of one", 3],
     ["in the last one that is done", 5],
     ["before the first", 0],
   ] as const) {
-    it(`is not gone on with by rows that end before those that are done: ${what}`, async (t) => {
+    it(`does not resume with rows that end before the finished ones: ${what}`, async (t) => {
       const { svc, sent } = await bulkStage(t, [], failsOnce);
       const all = numbered(10);
       await svc(`router map-clients - ${small} --retries 0`, { stdin: text(all) });
@@ -48,7 +48,7 @@ describe("a job that read a pipe", () => {
     });
   }
 
-  it("continues with a file that holds the same rows, and with no other", async (t) => {
+  it("resumes with a file of the same rows only", async (t) => {
     const { svc, sent, write } = await bulkStage(t, numbered(8), failsOnce);
     await svc(`router map-clients - ${small} --retries 0`, { stdin: text(numbered(8)) });
     await write("other.txt", ["x", ...numbered(8)]);
@@ -57,7 +57,7 @@ describe("a job that read a pipe", () => {
     assert.deepEqual([exit, out, sent().slice(4)], [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]], err);
   });
 
-  it("reports one number of rows that are done, whatever was in flight when it met a wrong one", async (t) => {
+  it("reports a consistent number of finished rows at an invalid row, whatever is in flight", async (t) => {
     for (const flags of ["--json", ""]) {
       const { svc, sent } = await bulkStage(t, []);
       const stdin = text([...numbered(9), "wrong one", "c10"]);
@@ -69,7 +69,7 @@ describe("a job that read a pipe", () => {
   });
 });
 
-describe("a pipe that has a name", { skip: process.platform === "win32" && "there are none here" }, () => {
+describe("a named pipe", { skip: process.platform === "win32" && "there are none here" }, () => {
   /** A stage with a named pipe `pipe`, which is given the text once somebody reads it. */
   async function stage(t: Parameters<typeof bulkStage>[0], script?: Parameters<typeof bulkStage>[2]) {
     const made = await bulkStage(t, [], script);
@@ -83,7 +83,7 @@ describe("a pipe that has a name", { skip: process.platform === "win32" && "ther
     return { ...made, filled };
   }
 
-  it("is read once, as standard input is, and the job continues when it is filled again", async (t) => {
+  it("is read once like standard input, and the job resumes with new input", async (t) => {
     const { svc, sent, filled } = await stage(t, failsOnce);
     const content = text(numbered(8));
     const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --retries 0`), filled(content)]);
@@ -101,7 +101,7 @@ describe("a pipe that has a name", { skip: process.platform === "win32" && "ther
     );
   });
 
-  it("may be looked through, and cannot be planned", async (t) => {
+  it("can be previewed but not planned", async (t) => {
     const { svc, sent, filled } = await stage(t);
     const [dry] = await Promise.all([svc(`router map-clients pipe ${small} --dry-run`), filled("a\nb\n")]);
     assert.deepEqual([dry.exit, dry.out.split("\n")[0]], [0, "Would map 2 client ids to eu-1 in 1 call"]);
@@ -110,13 +110,13 @@ describe("a pipe that has a name", { skip: process.platform === "win32" && "ther
     assert.deepEqual([planned.exit, sent()], [2, []]);
   });
 
-  it("is sent to be empty by its name", async (t) => {
+  it("is reported by its name if it is empty", async (t) => {
     const { svc, filled } = await stage(t);
     const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --quiet`), filled("\n")]);
     assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <file>: pipe has no rows"]);
   });
 
-  it("is not what a job of a file continues with", async (t) => {
+  it("is rejected for resuming a job of a file", async (t) => {
     const { svc, cwd } = await stage(t, failsOnce);
     await writeFile(join(cwd, "rows.txt"), text(numbered(8)));
     await svc(`router map-clients rows.txt ${small} --retries 0`);
@@ -130,7 +130,7 @@ describe("a pipe that has a name", { skip: process.platform === "win32" && "ther
     }
   });
 
-  it("may be a substitution of the shell, and standard input by its path", async (t) => {
+  it("may be a process substitution, or the path of standard input", async (t) => {
     const { svc, sent, cwd } = await bulkStage(t, numbered(3));
     const file = await open(join(cwd, "rows.txt"), "r");
     t.after(() => file.close());

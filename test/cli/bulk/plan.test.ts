@@ -9,7 +9,7 @@ const plan = "router map-clients rows.txt --batch-size 2 --cluster eu-1 --skip-i
 const apply = "router map-clients --apply plan.json --concurrency 1";
 
 describe("a plan", () => {
-  it("tells what would be done and sends nothing; applied, it does exactly that without a question", async (t) => {
+  it("describes a job without sending anything; applying it runs exactly that job without a prompt", async (t) => {
     const { svc, sent, service, cwd } = await bulkStage(t, ["a", "b", "c c", "d"]);
     const planned = await svc(`${plan} --json`);
     assert.equal(planned.exit, 0);
@@ -36,7 +36,7 @@ describe("a plan", () => {
     assert.deepEqual(sent(), [["a", "b"], ["d"]]);
   });
 
-  it("is rejected when the file has changed since", async (t) => {
+  it("is rejected after a change of the file", async (t) => {
     const { svc, sent, write } = await bulkStage(t, ["a", "b"]);
     await svc(plan);
     await write("rows.txt", ["a", "x"]);
@@ -46,7 +46,7 @@ describe("a plan", () => {
     assert.deepEqual(sent(), []);
   });
 
-  it("is rejected when the calls would go elsewhere", async (t) => {
+  it("is rejected for another target", async (t) => {
     const { svc, sent, service } = await bulkStage(t, ["a"]);
     const other = await bulkService(t);
     await svc(plan);
@@ -56,7 +56,7 @@ describe("a plan", () => {
     assert.deepEqual([sent(), other.calls], [[], []]);
   });
 
-  it("may be applied to the same content under another name", async (t) => {
+  it("applies to the same content under another name", async (t) => {
     const { svc, sent, write } = await bulkStage(t, ["a"]);
     await svc(plan);
     await write("moved.txt", ["a"]);
@@ -79,7 +79,7 @@ describe("a plan", () => {
     ["a file that is not there", "router map-clients --apply gone.json", /cannot read gone.json/],
     ["a pipe", "router map-clients - --cluster eu-1 --plan-out x.json", /standard input cannot be read twice/],
   ] as const) {
-    it(`cannot be made from or applied with ${what}`, async (t) => {
+    it(`rejects ${what}`, async (t) => {
       const { svc, sent } = await bulkStage(t, ["a"]);
       await svc(plan);
       const { exit, err } = await svc(argv, { stdin: "a\n" });
@@ -88,7 +88,7 @@ describe("a plan", () => {
     });
   }
 
-  it("that was meddled with is none", async (t) => {
+  it("is rejected after tampering", async (t) => {
     const { svc, cwd, sent } = await bulkStage(t, ["a"]);
     await writeFile(join(cwd, "plan.json"), '{"version":1,"command":"map-clients"}');
     assert.match((await svc(apply)).err, /written by --plan-out: plan\.json is not \(scope is missing or wrong\)/);
@@ -102,7 +102,7 @@ describe("a plan", () => {
 });
 
 describe("shares of one input", () => {
-  it("cover every row once, whatever their batch sizes", async (t) => {
+  it("cover every row once, with any batch sizes", async (t) => {
     const rows = Array.from({ length: 23 }, (_, i) => `c${String(i).padStart(2, "0")}`);
     const { svc, sent } = await bulkStage(t, ["", ...rows]);
     for (const [shard, size] of [
@@ -120,7 +120,7 @@ describe("shares of one input", () => {
     assert.deepEqual(sent().flat().sort(), rows);
   });
 
-  it("may be empty, where there are more of them than rows", async (t) => {
+  it("may be empty if there are fewer rows than shares", async (t) => {
     const { svc, sent } = await bulkStage(t, ["a", "b"]);
     const argv = "router map-clients rows.txt --cluster eu-1 --shard 3/9";
     const { exit, out, err } = await svc(`${argv} --quiet`);
@@ -132,7 +132,7 @@ describe("shares of one input", () => {
   });
 
   for (const shard of ["0/3", "4/3", "3", "a/b", "1/0"]) {
-    it(`are not written ${shard}`, async (t) => {
+    it(`rejects the share ${shard}`, async (t) => {
       const { svc, sent } = await bulkStage(t, ["a"]);
       const { exit, err } = await svc(`router map-clients rows.txt --cluster eu-1 --shard ${shard}`);
       const message = `error: --shard must be a share (3/16), got "${shard}"\n  See svc router map-clients --help.\n`;

@@ -18,8 +18,8 @@ function passing(msPerCall: number) {
 /** The first line names the job, whose id is another each time. */
 const withoutId = (err: string) => err.split("\n").slice(1).join("\n");
 
-describe("progress", () => {
-  it("is one line on a terminal, rewritten, with share, rate and time left, and gone at the end", async (t) => {
+describe("the progress of a job", () => {
+  it("is one rewritten line on a terminal with share, rate and remaining time, and is cleared at the end", async (t) => {
     const { wall, script } = passing(1_000);
     const { svc } = await bulkStage(t, numbered(400), script);
     const { err } = await svc(run, { wall, tty: true });
@@ -33,7 +33,7 @@ describe("progress", () => {
     ]);
   });
 
-  it("gives way to what is said at a Ctrl-C", async (t) => {
+  it("is cleared before the message at Ctrl-C", async (t) => {
     const { wall, script } = passing(1_000);
     let interrupt = () => {};
     const { svc } = await bulkStage(t, numbered(400), (call) => {
@@ -68,7 +68,7 @@ describe("progress", () => {
     );
   });
 
-  it("knows no share of a pipe", async (t) => {
+  it("has no percentage for a pipe", async (t) => {
     const { wall, script } = passing(12_000);
     const { svc } = await bulkStage(t, [], script);
     const stdin = numbered(100).join("\n");
@@ -76,7 +76,7 @@ describe("progress", () => {
     assert.equal(withoutId(err), "mapped 100 · 8 rows/s\n");
   });
 
-  it("is NDJSON with a version line under --format ndjson, and the result alone is on standard output", async (t) => {
+  it("is NDJSON on standard error with --format ndjson, with only the result on standard output", async (t) => {
     const { wall, script } = passing(12_000);
     const { svc } = await bulkStage(t, numbered(200), script);
     const { out, err } = await svc(`${run} --format ndjson`, { wall });
@@ -94,7 +94,7 @@ describe("progress", () => {
     assert.deepEqual(JSON.parse(out).job_id, id);
   });
 
-  it("is reported under --json, too; silent under --quiet", async (t) => {
+  it("appears with --json, but not with --quiet", async (t) => {
     const { wall, script } = passing(12_000);
     const { svc } = await bulkStage(t, numbered(200), script);
     const { out, err } = await svc(`${run} --json`, { wall });

@@ -24,7 +24,7 @@ function signals() {
 }
 
 describe("a job that is stopped", () => {
-  it("by Ctrl-C ends the calls in flight, reports how to continue, and exits 130", async (t) => {
+  it("ends requests in flight at Ctrl-C, prints how to continue, and exits 130", async (t) => {
     const answers = gate();
     const keys = signals();
     const { svc, sent } = await bulkStage(t, numbered(9), async ({ number }) => {
@@ -50,7 +50,7 @@ describe("a job that is stopped", () => {
     assert.deepEqual(sent().flat().sort(), numbered(9));
   });
 
-  it("by Ctrl-C when nothing is left to send is finished all the same", async (t) => {
+  it("finishes at Ctrl-C if nothing is left to send", async (t) => {
     const keys = signals();
     const { svc } = await bulkStage(t, numbered(2), async ({ number }) => {
       if (number === 2) keys.send("SIGINT");
@@ -62,7 +62,7 @@ describe("a job that is stopped", () => {
     assert.equal(JSON.parse((await svc("router jobs show --last --json")).out).status, "done");
   });
 
-  it("by SIGTERM cuts off calls that take too long, and sends them again when resumed", async (t) => {
+  it("aborts slow requests at SIGTERM, and resends them after a resume", async (t) => {
     const never = new Promise<undefined>(() => {});
     const keys = signals();
     const sleeps: number[] = [];
@@ -79,7 +79,7 @@ describe("a job that is stopped", () => {
     assert.deepEqual(sent().flat().sort(), ["c0", "c0", "c1", "c1", "c2"]);
   });
 
-  it("while it waits to try again does not wait any longer", async (t) => {
+  it("ends a wait for a retry", async (t) => {
     const keys = signals();
     const { svc } = await bulkStage(t, numbered(1), () => ({ status: 429, headers: { "retry-after": "50" } }));
     const slept: (AbortSignal | undefined)[] = [];

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { bulkStage } from "../../support/cli/bulk-stage.ts";
 
 describe("tables with other delimiters", () => {
-  it("are read from .tsv, zipped or not, and where the format is named", async (t) => {
+  it("are read from .tsv files, gzipped or not, and with an explicit format", async (t) => {
     const { svc, cwd, sent } = await bulkStage(t, []);
     const table = "\ufeffname\tid\r\nAda\tc-1\r\n\r\nBob\tc-2";
     await writeFile(join(cwd, "people.tsv"), table);
@@ -22,7 +22,7 @@ describe("tables with other delimiters", () => {
     }
   });
 
-  it("are read as --format tsv writes them, escapes and all", async (t) => {
+  it("are read in the format of --format tsv, including escapes", async (t) => {
     const { svc, sent } = await bulkStage(t, ['"c\\1\\n"', "d\u202e", "c 1", "\\x41"]);
     const run = "router map-clients - --cluster eu-1 --results all --quiet";
     const stdin = 'c\\1\\n"\nd\u202e\n\\x41\n';
@@ -33,7 +33,7 @@ describe("tables with other delimiters", () => {
     assert.deepEqual([again.exit, sent()[1]], [0, sent()[0]], again.err);
   });
 
-  it("of TSV without a string in the column are invalid rows, also those of empty cells", async (t) => {
+  it("have invalid rows if the TSV column or the whole row is empty", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = "name\tid\nAda\tc-1\nBob\n\t\n\nCleo\t \nDan\tc-2\n";
     const run = "router map-clients - --input-format tsv --column id --cluster eu-1";
@@ -51,7 +51,7 @@ describe("tables with other delimiters", () => {
     ["a tab, as a programmer writes it", "\\t", "id\tname\nc-1\tAda\n"],
     ["a bar", "|", "id|name\nc-1|Ada\n"],
   ] as const) {
-    it(`have ${name} where that is named, in a pipe too, and after a stop`, async (t) => {
+    it(`accept ${name} as an explicit delimiter, in a pipe too, and after a resume`, async (t) => {
       let isDown = true;
       const { svc, cwd, sent } = await bulkStage(t, [], () => (isDown ? { status: 503 } : undefined));
       await writeFile(join(cwd, "people.csv"), table);
@@ -72,7 +72,7 @@ describe("tables with other delimiters", () => {
     ["rows.csv --delimiter ;;", '--delimiter must be one character (no quote or line break) or tab, got ";;"'],
     ['rows.csv --delimiter "', '--delimiter must be one character (no quote or line break) or tab, got """'],
   ] as const) {
-    it(`are not asked for by ${argv}`, async (t) => {
+    it(`reject ${argv}`, async (t) => {
       const { svc, sent } = await bulkStage(t, []);
       const { exit, err } = await svc(
         `router map-clients ${argv} --column 1 --cluster eu-1`.replace(/(lines.*) --column 1/, "$1"),

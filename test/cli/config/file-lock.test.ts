@@ -14,8 +14,8 @@ import { program } from "../../support/program.ts";
 const host = { pid: process.pid, wall: systemWallClock } as Host;
 const nobody = 2 ** 22 + 1;
 
-describe("a lock", () => {
-  it("that was left behind is never taken by two of many processes that try", async (t) => {
+describe("the lock of a file", () => {
+  it("is acquired by only one of many processes when it is stale", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
     const processes = Array.from({ length: 4 }, () =>
@@ -33,7 +33,7 @@ describe("a lock", () => {
     assert.deepEqual(await readdir(folder), ["lock"]);
   });
 
-  it("is one process's at a time, and anyone's once it is released", async (t) => {
+  it("belongs to one process at a time, and is free after release", async (t) => {
     const file = join(await testFolder(t), "lock");
     const lock = await acquireFileLock(file, host);
     assert.deepEqual([await acquireFileLock(file, host), await isLocked(file, host)], [undefined, true]);
@@ -59,7 +59,7 @@ describe("a lock", () => {
     });
   }
 
-  it("whose heir was killed before it took over goes to the next", async (t) => {
+  it("goes to the next process if the one taking it over was killed", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
     await writeFile(file, JSON.stringify(await heldBy(nobody)));
@@ -69,7 +69,7 @@ describe("a lock", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("of another machine is its own until it gives no sign of life for five minutes", async (t) => {
+  it("of another machine stays valid for five minutes without a sign of life", async (t) => {
     const folder = await testFolder(t);
     const [file, life] = [join(folder, "lock"), join(folder, "log")];
     await writeFile(file, JSON.stringify({ ...(await heldBy()), machine: "elsewhere", boot: "another" }));

@@ -19,7 +19,7 @@ const endless = (t: TestContext, head = "HTTP/1.1 200 OK\r\n\r\n", piece = "x") 
 const credentials = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_TOKEN: "token" };
 const quick = ["--retries", "0", "--timeout", "20s", "--max-answer", "1MiB"];
 
-describe("an endless answer", () => {
+describe("an endless response", () => {
   const hint = "To allow a larger response, use --max-answer.";
   for (const [line, env, doubt = ""] of [
     ["router health", {}],
@@ -54,7 +54,7 @@ describe("an endless answer", () => {
     );
   });
 
-  it("that rejects, or floods before it, ends with words too", async (t) => {
+  it("ends with a message if it is a rejection, or has endless headers", async (t) => {
     for (const [head, piece, message] of [
       ["HTTP/1.1 403 No\r\n\r\n", "x", "the response is larger than 1 MiB"],
       ["", "HTTP/1.1 103 Early\r\n\r\n", "it sent more than 100 interim responses"],
@@ -66,7 +66,7 @@ describe("an endless answer", () => {
     }
   });
 
-  it("of the program that deliveries are forwarded to is a failed delivery", async (t) => {
+  it("of the forwarding target is a failed delivery", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await endless(t);
     const listening = following(svc, [
@@ -93,7 +93,7 @@ describe("an endless answer", () => {
 });
 
 describe("--max-answer", () => {
-  it("accepts sizes, and nothing else", async () => {
+  it("accepts only sizes", async () => {
     for (const size of ["0", "-1", "1XB", "lots", "1e9", ""]) {
       const { exit, err } = await runCli([
         "router",
@@ -119,7 +119,7 @@ describe("--max-answer", () => {
 });
 
 describe("svc webhooks listen", () => {
-  it("reads no endless request: it answers 413, reports that, and continues", async (t) => {
+  it("answers an endless request with 413, reports it, and continues", async (t) => {
     const { svc } = await cliEmulator(t);
     const listening = following(svc, ["webhooks", "listen", "--no-register", "--count", "1", "--json"]);
     await listening.saw('"ready"');

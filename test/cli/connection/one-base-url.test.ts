@@ -14,7 +14,7 @@ async function throughTheRouter(t: TestContext) {
 }
 
 describe("one base URL for both services", () => {
-  it("accepts calls of the contract API to the cluster that the API key belongs to", async (t) => {
+  it("routes contract API calls to the cluster of the API key", async (t) => {
     const svc = await throughTheRouter(t);
     const templates = await svc("contracts templates list --json=id");
     assert.deepEqual([templates.exit, templates.err], [0, ""]);
@@ -22,7 +22,7 @@ describe("one base URL for both services", () => {
     assert.deepEqual([intake.exit, intake.err], [0, ""]);
   });
 
-  it("hands on what the cluster rejects, and calls nothing misspelt", async (t) => {
+  it("forwards rejections of the cluster, and sends no misspelled call", async (t) => {
     const svc = await throughTheRouter(t);
     const { exit, out, err } = await svc("contracts status T-99 --json");
     assert.deepEqual([exit, out, JSON.parse(err).error.message], [5, "", "Contract T-99 not found (HTTP 404)"]);

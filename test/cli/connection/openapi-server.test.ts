@@ -5,8 +5,8 @@ import { runCli } from "../../support/cli/run-cli.ts";
 
 const serversIn = (out: string): unknown => JSON.parse(out).servers;
 
-describe("the server of a document that svc openapi prints", () => {
-  it("is the one that commands here would use, else that of an emulator started with its defaults", async (t) => {
+describe("the server in a document of svc openapi", () => {
+  it("is the server of commands here, or else that of an emulator with its defaults", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const description = "With the server of the environment";
     assert.deepEqual(serversIn((await svc("openapi router")).out), [{ url: emulator.routerUrl, description }]);
@@ -22,7 +22,7 @@ describe("the server of a document that svc openapi prints", () => {
 });
 
 describe("svc emulator clock show", () => {
-  it("is svc emulator clock under the verb by which other groups show one thing", async (t) => {
+  it("is an alias of svc emulator clock", async (t) => {
     const { svc } = await cliEmulator(t);
     assert.deepEqual(await svc("emulator clock show"), await svc("emulator clock"));
   });

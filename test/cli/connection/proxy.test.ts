@@ -38,8 +38,8 @@ const health = (url: string, env: RunOptions["env"], ...more: string[]): Promise
 
 const firstLine = ({ err }: RunResult): string => err.split("\n").find((line) => line.startsWith("error:")) ?? err;
 
-describe("a proxy of the environment", () => {
-  it("is given whole addresses of http services, and its credentials go to no one else", async (t) => {
+describe("a proxy from the environment", () => {
+  it("receives absolute URLs of http services, and its credentials go nowhere else", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
     for (const value of [`http://ann:${encoded}@127.0.0.1:${proxy.port}`, `ann:${encoded}@127.0.0.1:${proxy.port}`]) {
       for (const name of ["HTTP_PROXY", "http_proxy"]) {
@@ -53,7 +53,7 @@ describe("a proxy of the environment", () => {
     assert.deepEqual(got, Array(4).fill([new URL(url).host, undefined]));
   });
 
-  it("opens tunnels to https services, whose certificates are checked all the same", async (t) => {
+  it("opens tunnels to https services, whose certificates are still checked", async (t) => {
     const [proxy, url] = [await forwardProxy(t, password), await safeService(t)];
     const result = await health(url, { HTTPS_PROXY: `http://ann:${encoded}@127.0.0.1:${proxy.port}` });
     assert.deepEqual(
@@ -66,7 +66,7 @@ describe("a proxy of the environment", () => {
     );
   });
 
-  it("that wants credentials, or others, ends the command with 4 and reports that without them", async (t) => {
+  it("exits 4 if it rejects or requires credentials, without printing them", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
     const hint = "Add user and password to the proxy variable: http://user:password@proxy.example:3128.";
     for (const target of [url, url.replace("http:", "https:")]) {
@@ -88,7 +88,7 @@ describe("a proxy of the environment", () => {
     assert.deepEqual(received, []);
   });
 
-  it("that is not there, hangs up, rejects or is silent ends the command with words", async (t) => {
+  it("causes an error message if it is unreachable, hangs up, rejects or is silent", async (t) => {
     const hangsUp = await socketServer(t, (socket) => socket.destroy());
     const hangs = await socketServer(t, () => {});
     const refuses = (status: number) =>
@@ -112,7 +112,7 @@ describe("a proxy of the environment", () => {
     }
   });
 
-  it("whose value names none ends the command with 2 before anything is sent, and is not shown", async () => {
+  it("with an invalid address exits 2 before anything is sent, without printing it", async () => {
     for (const value of [
       "http://",
       "http://ann:s3cret@",
@@ -131,7 +131,7 @@ describe("a proxy of the environment", () => {
     }
   });
 
-  it("sees nothing of what goes to this machine itself, whatever sends it", async (t) => {
+  it("receives no requests to this machine", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const hook = await receiver(t);
     const proxy = await forwardProxy(t);
@@ -150,7 +150,7 @@ describe("a proxy of the environment", () => {
     assert.equal(hook.received.length, 1);
   });
 
-  it("carries what is posted to receivers elsewhere, as everything that leaves this machine", async (t) => {
+  it("carries deliveries to remote receivers", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t), await service(t)];
     const { svc } = await cliEmulator(t);
     const { exit } = await svc(["webhooks", "replay", "-", "--to", url], {
@@ -160,7 +160,7 @@ describe("a proxy of the environment", () => {
     assert.deepEqual([exit, received.length, proxy.seen], [0, 1, [`POST ${url}/`]]);
   });
 
-  it("is used by doctor, which reports that, and says where it fails", async (t) => {
+  it("is used and reported by doctor, with its failures", async (t) => {
     const [proxy, { url }] = [await forwardProxy(t, password), await service(t)];
     const rowOf = ({ out }: RunResult) => {
       const { status, detail } = JSON.parse(out).find(({ check }: { check: string }) => check === "proxy");
@@ -236,7 +236,7 @@ describe("NO_PROXY", () => {
     assert.equal(isExempt("*", "http://service.example", "no_proxy"), true);
   });
 
-  it("need not list this machine", () => {
+  it("needs no entry for this machine", () => {
     const hosts = [
       "localhost",
       "a.localhost",
@@ -253,7 +253,7 @@ describe("NO_PROXY", () => {
     );
   });
 
-  it("belongs to variables by the scheme: neither is in for the other", () => {
+  it("applies to variables of either scheme", () => {
     const proxyFor = readProxies({ HTTP_PROXY: "p:1", https_proxy: "https://q:2", HTTPS_PROXY: "http://r:3" });
     const origin = (url: string) => proxyFor(new URL(url))?.origin;
     assert.deepEqual([origin("http://s.example"), origin("https://s.example")], ["http://p:1", "https://q:2"]);

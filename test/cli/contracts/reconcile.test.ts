@@ -18,7 +18,7 @@ const brief = (rows: readonly Row[]) => rows.map(({ contract, activity, at }) =>
 const minute = 60_000;
 
 describe("svc contracts reconcile", () => {
-  it("lists the webhooks that the state of contracts shows, since a time of the service", async (t) => {
+  it("lists the webhooks that the state of contracts implies, since a time of the service", async (t) => {
     const { json, svc, emulator } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: nda });
     await emulator.clock.advance({ by: 60 * minute });
@@ -49,7 +49,7 @@ describe("svc contracts reconcile", () => {
     });
   });
 
-  it("reports which of them a receiver has missed, by what it has saved", async (t) => {
+  it("reports the webhooks that a receiver missed, from its saved deliveries", async (t) => {
     const { json, svc, emulator, cwd } = await cliEmulator(t);
     const argv = ["webhooks", "listen", "--save", "hooks", "--count", "3", "--json"];
     const activities = ["CONTRACT_CREATED", "CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"];

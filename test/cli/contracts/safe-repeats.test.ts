@@ -10,7 +10,7 @@ import { executed } from "../../support/contracts.ts";
 const linked = ["--set", "external_metadata.id=deal-42", "--idempotent"];
 
 describe("svc contracts create --idempotent", () => {
-  it("creates a contract once, and shows it when it is run again", async (t) => {
+  it("creates a contract once, and shows it when run again", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const create = () => svc(["contracts", "create", "--data", "-", ...linked, "--json=id"], { stdin: nda });
     const first = await create();
@@ -37,7 +37,7 @@ describe("svc contracts create --idempotent", () => {
     assert.equal(((await emulator.ask("GET", "requests")).body as { total: number }).total, 0);
   });
 
-  it("is what a creation with an unknown outcome advises", async (t) => {
+  it("is suggested after a creation with an unknown outcome", async (t) => {
     const url = await hangingUp(t);
     const { exit, err } = await runCli("contracts create --data - --retries 0", {
       stdin: nda,
@@ -52,7 +52,7 @@ describe("svc contracts create --idempotent", () => {
 });
 
 describe("svc contracts import-executed --idempotent", () => {
-  it("imports a contract once, and shows it when it is run again", async (t) => {
+  it("imports a contract once, and shows it when run again", async (t) => {
     const { svc } = await cliEmulator(t);
     const stdin = JSON.stringify(await executed());
     const run = () => svc(["contracts", "import-executed", "--data", "-", ...linked, "--json=id"], { stdin });

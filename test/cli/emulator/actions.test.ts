@@ -20,8 +20,8 @@ const visitor = `
   process.exit(3);
 `;
 
-describe("under GitHub Actions", () => {
-  it("a failure is an annotation as well, on standard error, escaped", async () => {
+describe("svc under GitHub Actions", () => {
+  it("annotates a failure on standard error, escaped", async () => {
     const { exit, out, err } = await runCli("contracts status T-1", { env: actions });
     assert.deepEqual([exit, out], [2, ""]);
     const [first, ...rest] = err.trimEnd().split("\n");
@@ -34,13 +34,13 @@ describe("under GitHub Actions", () => {
     ["with --no-annotations", "contracts status T-1 --no-annotations", actions],
     ["under --json, where standard error is one line of JSON", "contracts status T-1 --json", actions],
   ] as const) {
-    it(`there is none ${what}`, async () => {
+    it(`adds no annotation ${what}`, async () => {
       const { err } = await runCli(argv, { env });
       assert(!err.includes("::error"), err);
     });
   }
 
-  it("an emulator that served a command is summed up, and its secrets are masked before anything else", async (t) => {
+  it("summarizes an emulator that served a command, and masks its secrets first", async (t) => {
     const cwd = await testFolder(t);
     const summary = join(cwd, "summary.md");
     await writeFile(summary, "before\n");
@@ -72,7 +72,7 @@ describe("under GitHub Actions", () => {
     assert.match(text, /\| contracts\.list \| 1 \| 1 \|/);
   });
 
-  it("what the command prints is folded, and its own workflow commands stay in force", async (t) => {
+  it("groups the output of a command, and keeps its workflow commands active", async (t) => {
     const cwd = await testFolder(t);
     const { err } = await runCli(script('console.error("::error file=a.js::one test failed")'), {
       cwd,
@@ -83,7 +83,7 @@ describe("under GitHub Actions", () => {
     assert.match(shown[0]!, /^::group::/);
   });
 
-  it("the id of a bulk job is an output of the step", async (t) => {
+  it("sets the ID of a bulk job as an output of the step", async (t) => {
     const { svc, cwd, jobs } = await bulkStage(t, numbered(2));
     const output = join(cwd, "output");
     const argv = "router map-clients rows.txt --cluster eu-1";
@@ -93,7 +93,7 @@ describe("under GitHub Actions", () => {
     assert.equal((await svc(argv, { env: { ...actions, GITHUB_OUTPUT: join(cwd, "none", "output") } })).exit, 0);
   });
 
-  it("nothing of it is written elsewhere", async (t) => {
+  it("writes nothing of this elsewhere", async (t) => {
     const { err } = await runCli(script(visitor), { cwd: await testFolder(t), env: { PATH: process.env.PATH } });
     assert.equal(err, "");
   });

@@ -29,7 +29,7 @@ const printed = `const env = process.env; console.log(JSON.stringify(${JSON.stri
 const values = Object.values(awkward).map((value) => value ?? null);
 
 describe("svc emulator env", () => {
-  it("prints what svc emulator exec sets, and takes away what speaks of other services", async (t) => {
+  it("prints the variables of svc emulator exec, and unsets those of other services", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const { exit, out, err } = await runCli("emulator env --json", { cwd });
     const [eu, us] = twin.clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
@@ -72,7 +72,7 @@ describe("svc emulator env", () => {
     assert.equal(byZsh!.out, bash.out);
   });
 
-  it("prints those of another workspace, by its id or its name, and says which there are", async (t) => {
+  it("prints those of another workspace by ID or name, and lists all workspaces", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const workspaces = (await twin.ask("GET", "workspaces")).body as Record<string, string | number>[];
     const { id, name, client_id, client_secret, hmac_key, cluster_id } = workspaces[1]!;
@@ -94,7 +94,7 @@ describe("svc emulator env", () => {
     });
   });
 
-  it("gives the addresses at which clients outside find it, and no own ones; commands here go to the own ones", async (t) => {
+  it("prints the public addresses for remote clients; local commands use the local ones", async (t) => {
     const cwd = await testFolder(t);
     const twin = await emulator(t, {
       file: join(cwd, ".svc/emulator.json"),
@@ -123,7 +123,7 @@ describe("svc emulator env", () => {
     assert.equal((await runCli("router health", { cwd })).exit, 0);
   });
 
-  it("is evaluated by bash into commands that work", { skip: !hasProgram("bash") }, async (t) => {
+  it("prints commands that bash evaluates", { skip: !hasProgram("bash") }, async (t) => {
     const { cwd } = await runningIn(t);
     const { out } = await runCli("emulator env --shell bash", { cwd });
     const seen = execFileSync("bash", ["--norc", "-c", `eval "$TEXT"; "$NODE" -p 'JSON.stringify(process.env)'`], {
@@ -137,7 +137,7 @@ describe("svc emulator env", () => {
   });
 
   for (const shell of ["bash", "zsh", "fish"] as const) {
-    it(`is read back by ${shell}, whatever the values hold`, { skip: !hasProgram(shell) }, async (t) => {
+    it(`prints values that ${shell} reads back unchanged`, { skip: !hasProgram(shell) }, async (t) => {
       const script = shell === "fish" ? 'eval "$TEXT"; $NODE -e $PRINT' : 'eval "$TEXT"; "$NODE" -e "$PRINT"';
       const env = {
         TEXT: formatVariables(awkward, shell),
@@ -152,7 +152,7 @@ describe("svc emulator env", () => {
     });
   }
 
-  it("is read back from a .env file, and rejects what its readers would take in different ways", () => {
+  it("prints a .env file, and rejects values that its readers interpret differently", () => {
     const { SVC_QUOTES: _, SVC_LINES: __, ...fits } = awkward;
     const shown = { ...fits, SVC_SHELL: fits.SVC_SHELL.replaceAll("'", "") };
     assert.deepEqual({ ...parseEnv(formatVariables(shown, "dotenv")) }, { ...shown, SVC_TOKEN: "" });
@@ -161,14 +161,14 @@ describe("svc emulator env", () => {
     }
   });
 
-  it("doubles every quote that PowerShell knows", () => {
+  it("doubles every PowerShell quote", () => {
     assert.equal(
       formatVariables({ SVC_X: "it's ‘so’", SVC_TOKEN: undefined }, "powershell"),
       "$env:SVC_X = 'it''s ‘‘so’’'\nRemove-Item Env:SVC_TOKEN -ErrorAction SilentlyContinue\n",
     );
   });
 
-  it("fits the file of GitHub Actions, and masks the secrets in the log alone", async (t) => {
+  it("supports the file of GitHub Actions, and masks the secrets only in the log", async (t) => {
     assert.equal(
       formatVariables({ A: "x=y", B: "one\nend\ntwo", SVC_TOKEN: undefined }, "github"),
       "A=x=y\nB<<end_\none\nend\ntwo\nend_\nSVC_TOKEN=\n",
@@ -180,13 +180,13 @@ describe("svc emulator env", () => {
     assert.deepEqual([out.includes("::"), out.startsWith(`SVC_BASE_URL=${twin.routerUrl}\n`)], [false, true]);
   });
 
-  it("names the emulator of this folder, though the environment still has an earlier one", async (t) => {
+  it("prefers the emulator of this folder to an earlier one in the environment", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const env = { SVC_EMULATOR_URL: "http://127.0.0.1:9/_emulator", SVC_EMULATOR_TOKEN: "of an earlier one" };
     assert.match((await runCli("emulator env --shell bash", { cwd, env })).out, new RegExp(`'${twin.token}'`));
   });
 
-  it("prints nothing if none runs, or where the emulator would end with the command", async (t) => {
+  it("prints nothing if none runs, or if the emulator would end with the command", async (t) => {
     const cwd = await testFolder(t);
     const none = await runCli("emulator env", { cwd });
     assert.deepEqual([none.exit, none.out], [5, ""]);

@@ -5,7 +5,7 @@ import { following } from "../../support/cli/following.ts";
 import { draft } from "../../support/contracts.ts";
 
 describe("svc emulator events", () => {
-  it("prints what continues, a document a line, and goes on after the last one", async (t) => {
+  it("prints one document per line, and resumes after the last one", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const first = following(svc, ["emulator", "events", "--json"]);
     await first.saw('"begin"');
@@ -27,7 +27,7 @@ describe("svc emulator events", () => {
     );
   });
 
-  it("are counted by svc emulator status while they are followed", async (t) => {
+  it("counts its followers in svc emulator status", async (t) => {
     const { svc } = await cliEmulator(t);
     const streams = async () => JSON.parse((await svc("emulator status --json")).out).event_streams;
     assert.equal(await streams(), 0);

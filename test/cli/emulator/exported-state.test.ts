@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-describe("an exported state that is given to --file", () => {
-  it("is rejected with what it is and how to take it in, however it is laid out, and stays as it is", async (t) => {
+describe("an exported state given to --file", () => {
+  it("is rejected with its kind and an import command in any layout, and stays unchanged", async (t) => {
     const cwd = await testFolder(t);
     const exported = await runCli("emulator state export --emulator -o exported.json", { cwd });
     assert.equal(exported.exit, 0, exported.err);
@@ -28,8 +28,8 @@ describe("an exported state that is given to --file", () => {
   });
 });
 
-describe("a document that is no exported state", () => {
-  it("is rejected by an import with what it lacks", async (t) => {
+describe("a document that is not an exported state", () => {
+  it("is rejected by an import, which names the missing part", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "wrong.json"), '{"a": 1}');
     assert.deepEqual(await runCli("emulator state import --data wrong.json --emulator --yes", { cwd }), {
@@ -43,8 +43,8 @@ describe("a document that is no exported state", () => {
   });
 });
 
-describe("a snapshot that is given to --file", () => {
-  it("is rejected with what it is and how to begin with it, and stays as it is", async (t) => {
+describe("a snapshot given to --file", () => {
+  it("is rejected with its kind and a start command, and stays unchanged", async (t) => {
     const cwd = await testFolder(t);
     const saved = await runCli("emulator snapshot save prepared --emulator --json=file", { cwd });
     assert.equal(saved.exit, 0, saved.err);
@@ -61,7 +61,7 @@ describe("a snapshot that is given to --file", () => {
   });
 });
 
-describe("a file of another user's that is given to --file", () => {
+describe("a file of another user given to --file", () => {
   const others = [
     ["a document", '{"name": "shop", "version": "1.0.0"}\n'],
     ["a list", "[]"],
@@ -69,7 +69,7 @@ describe("a file of another user's that is given to --file", () => {
     ["nothing", ""],
   ] as const;
   for (const [what, content] of others) {
-    it(`is refused, is no damaged state, and stays as it is: ${what}`, async (t) => {
+    it(`is rejected, is not reported as damaged, and stays unchanged: ${what}`, async (t) => {
       const cwd = await testFolder(t);
       const file = join(cwd, "package.json");
       await writeFile(file, content);

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 describe("svc emulator fault", () => {
-  it("scripts trouble, counts what it met, and takes it away again", async (t) => {
+  it("scripts faults, counts their matches, and removes them", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const argv = "emulator fault add --direction incoming --operation templates.list --status 503 --count 1";
     const { id } = await json<{ id: number }>(argv);
@@ -16,7 +16,7 @@ describe("svc emulator fault", () => {
     assert.deepEqual(await json("emulator fault list"), []);
   });
 
-  it("rejects a fault that does nothing", async (t) => {
+  it("rejects a fault without an effect", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("emulator fault add --direction incoming");
     assert.deepEqual(

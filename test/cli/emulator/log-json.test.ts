@@ -46,7 +46,7 @@ async function logged(
 }
 
 describe("svc emulator start --log json", () => {
-  it("writes a document for each request and each change of the state, and no secret", async (t) => {
+  it("writes one document per request and state change, without secrets", async (t) => {
     const { run, lines, router, ask } = await logged(t);
     await router("GET", "/router/v1/clusters/by_token/very-secret-token/");
     await ask("POST", "/_emulator/reset");
@@ -76,7 +76,7 @@ describe("svc emulator start --log json", () => {
   });
 });
 
-describe("svc emulator start --log json that cannot start", () => {
+describe("a failing svc emulator start --log json", () => {
   it("ends with a document, too", async (t) => {
     const cwd = await testFolder(t);
     for (const argv of [["--seed", "missing.json"], ["--no-such-flag"]]) {
@@ -89,7 +89,7 @@ describe("svc emulator start --log json that cannot start", () => {
 });
 
 describe("svc emulator start with SVC_GRACE", () => {
-  it("lets a request that is under way at SIGTERM come to its end", async (t) => {
+  it("completes a request in progress at SIGTERM", async (t) => {
     const cwd = await testFolder(t);
     const backend = await receiver(t);
     const seed = {

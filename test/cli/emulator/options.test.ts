@@ -46,7 +46,7 @@ describe("svc emulator exec", () => {
     ["a timeout", { SVC_WEBHOOK_TIMEOUT: "x" }, "", 'SVC_WEBHOOK_TIMEOUT must be a duration (30s, PT2H35M), got "x"'],
   ];
   for (const [what, env, flags, message] of wrong) {
-    it(`says what ${what} must be`, async () => {
+    it(`explains the format of ${what}`, async () => {
       const { exit, err } = await runCli(`emulator exec ${flags} -- true`.replace(/ +/g, " "), { env });
       assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${message}`]);
     });

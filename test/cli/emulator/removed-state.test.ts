@@ -24,8 +24,8 @@ async function started(t: TestContext) {
 const names = async (run: (line: string) => ReturnType<typeof runCli>) =>
   (await run("emulator tokens list --format tsv --fields name")).out;
 
-describe("an emulator whose folder is removed under it", () => {
-  it("puts all of it back, reports that, and keeps what was done meanwhile", async (t) => {
+describe("an emulator whose folder is removed", () => {
+  it("restores its files, reports that, and keeps later changes", async (t) => {
     const { cwd, emulator, run } = await started(t);
     await run("emulator tokens create before --role read");
     await rm(join(cwd, ".svc"), { recursive: true });
@@ -38,7 +38,7 @@ describe("an emulator whose folder is removed under it", () => {
     assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nmeanwhile\nafter\n");
   });
 
-  it("puts it back at its end, too", async (t) => {
+  it("restores its files at shutdown, too", async (t) => {
     const { cwd, emulator, run } = await started(t);
     await run("emulator tokens create before --role read");
     const ended = once(emulator.child, "exit");
@@ -50,8 +50,8 @@ describe("an emulator whose folder is removed under it", () => {
   });
 });
 
-describe("an emulator whose state is replaced by another file", () => {
-  it("rejects changes, leaves that file alone, and continues when it is moved away", async (t) => {
+describe("an emulator whose state file is replaced", () => {
+  it("rejects changes, keeps the foreign file, and continues when it is moved away", async (t) => {
     const { cwd, emulator, run } = await started(t);
     const file = join(cwd, ".svc/emulator.json");
     await run("emulator tokens create before --role read");
@@ -71,7 +71,7 @@ describe("an emulator whose state is replaced by another file", () => {
     assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nafter\n");
   });
 
-  it("reports at its end what is stored nowhere", async (t) => {
+  it("reports unsaved data at shutdown", async (t) => {
     const { cwd, emulator, run } = await started(t);
     const file = join(cwd, ".svc/emulator.json");
     await copyFile(file, `${file}.copy`);

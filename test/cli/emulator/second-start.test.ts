@@ -27,7 +27,7 @@ const inUse = (stop: string) =>
   `An emulator is already running on this state (RUN FILE). Use it, stop it with "${stop}", or choose another file with --file.`;
 
 describe("a second svc emulator start", () => {
-  it("in the same folder reports that one runs, where, and how to look at it", async (t) => {
+  it("reports the running emulator of the folder, its address, and how to inspect it", async (t) => {
     const { cwd, url, port } = await started(t, "emulator start --port 0");
     const state = join(cwd, ".svc/emulator.json");
     for (const line of [
@@ -49,7 +49,7 @@ describe("a second svc emulator start", () => {
     }
   });
 
-  it("of a store says what two processes of it need in one folder", async (t) => {
+  it("explains how two processes of a store share a folder", async (t) => {
     const env = { SVC_RUN_FILE: "svc.run" };
     const { cwd } = await started(t, "emulator start --port 0", env);
     const { exit, err } = await runCli("emulator start --port 0 --store postgres://a@127.0.0.1:9/db", { cwd, env });
@@ -60,7 +60,7 @@ describe("a second svc emulator start", () => {
     );
   });
 
-  it("on the ports of another folder's reports that it is another's", async (t) => {
+  it("reports that another folder's emulator uses the ports", async (t) => {
     const { cwd, port } = await started(t, "emulator start --port 0");
     const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
     assert.equal(exit, 1);
@@ -79,8 +79,8 @@ describe("a second svc emulator start", () => {
   });
 });
 
-describe("An emulator whose .svc was removed while it ran", () => {
-  it("is named by its pid where the next one wants its port", async (t) => {
+describe("an emulator whose .svc folder was removed", () => {
+  it("is named by its process ID if another one needs its port", async (t) => {
     const { cwd, port } = await started(t, "emulator start --port 0");
     await rm(join(cwd, ".svc"), { recursive: true });
     const ours = await runCli(`emulator start --port ${port}`, { cwd });
@@ -100,7 +100,7 @@ describe("An emulator whose .svc was removed while it ran", () => {
     ]);
   });
 
-  it("is named by anyone who asks for it, where it listens at the usual port", async (t) => {
+  it("is named by failing commands if it listens at the default port", async (t) => {
     if (await isTaken(4010)) return t.skip("something listens on port 4010 of this machine");
     const { cwd } = await started(t, "emulator start");
     await rm(join(cwd, ".svc"), { recursive: true });
@@ -140,7 +140,7 @@ async function isTaken(port: number): Promise<boolean> {
 }
 
 describe("--ready-file", () => {
-  it("goes when the emulator does", async (t) => {
+  it("is removed with the emulator", async (t) => {
     const { cwd, run } = await started(t, "emulator start --port 0 --ephemeral --ready-file up.json");
     assert.equal(JSON.parse(await readFile(join(cwd, "up.json"), "utf8")).event, "ready");
     run.signal("SIGINT");
@@ -148,7 +148,7 @@ describe("--ready-file", () => {
     assert.equal(existsSync(join(cwd, "up.json")), false);
   });
 
-  it("that a killed emulator left is gone before the next one is up", async (t) => {
+  it("is removed before the next start if a killed emulator left it", async (t) => {
     const cwd = await testFolder(t);
     const left = join(cwd, "up.json");
     await writeFile(left, '{"event":"ready","pid":1}\n');
@@ -158,7 +158,7 @@ describe("--ready-file", () => {
     assert.deepEqual([exit, existsSync(left)], [2, false]);
   });
 
-  it("of a running emulator stays where a second start is rejected", async (t) => {
+  it("of a running emulator stays after a rejected second start", async (t) => {
     const { cwd, run } = await started(t, "emulator start --port 0 --ready-file up.json");
     const before = await readFile(join(cwd, "up.json"), "utf8");
     const { exit } = await runCli("emulator start --port 0 --ready-file up.json", { cwd });
@@ -168,7 +168,7 @@ describe("--ready-file", () => {
     assert.equal(existsSync(join(cwd, "up.json")), false);
   });
 
-  it("that others may read is its owner's alone once it holds a token", async (t) => {
+  it("becomes private once it contains a token", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "up.json"), "", { mode: 0o644 });
     const { run } = await started(t, "emulator start --port 0 --ephemeral --ready-file up.json", {}, cwd);
@@ -177,7 +177,7 @@ describe("--ready-file", () => {
     await run.ended;
   });
 
-  it("that holds something else is left alone", async (t) => {
+  it("with other content stays unchanged", async (t) => {
     const cwd = await testFolder(t);
     const precious = join(cwd, "precious.json");
     await writeFile(precious, '{"mine":true}');
@@ -197,7 +197,7 @@ describe("svc emulator start", () => {
     ["--file a.json", "./a.json", /SVC_RUN_FILE and --file must be different files, got ".*a\.json" twice\n/],
     ["--ready-file x", "x", /--ready-file and SVC_RUN_FILE must be different files, got ".*x" twice\n/],
   ] as const) {
-    it(`rejects ${flags} with the run file "${runFile}", and makes none`, async (t) => {
+    it(`rejects ${flags} with the run file "${runFile}", and creates none`, async (t) => {
       const cwd = await testFolder(t);
       const env = { SVC_RUN_FILE: runFile };
       const { exit, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
@@ -207,7 +207,7 @@ describe("svc emulator start", () => {
     });
   }
 
-  it("opens no pipe and no device as a state, and repair moves none aside", {
+  it("rejects pipes and devices as a state, and repair moves none aside", {
     skip: process.platform === "win32",
   }, async (t) => {
     const cwd = await testFolder(t);
@@ -229,7 +229,7 @@ describe("svc emulator start", () => {
 describe("a second svc emulator start of a store in one folder", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("has a run file of its own, by which commands reach it", async (t) => {
+  it("has its own run file, by which commands reach it", async (t) => {
     const store = `--store ${server().url()}`;
     const env = { SVC_STORE_SCHEMA: server().freshSchema() };
     const { cwd, url } = await started(t, `emulator start --port 0 ${store}`, env);

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 describe("svc emulator snapshot", () => {
-  it("reports in words what names may hold, as every place does that a pattern checks", async (t) => {
+  it("explains valid names, as other validated fields do", async (t) => {
     const { svc } = await cliEmulator(t);
     const words =
       "must be at most 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit";
@@ -46,7 +46,7 @@ describe("svc emulator snapshot", () => {
     assert.equal((await svc("emulator snapshot restore prepared")).exit, 5);
   });
 
-  it("rejects a name that leads elsewhere before anything is sent", async (t) => {
+  it("rejects a name with a path before anything is sent", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const name of ["../state", ".hidden", "before-1"]) {
       assert.equal((await svc(["emulator", "snapshot", "save", name])).exit, 2, name);

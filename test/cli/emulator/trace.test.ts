@@ -29,7 +29,7 @@ async function deadReceiver(t: TestContext, minutes: number): Promise<CliEmulato
 }
 
 describe("svc emulator trace", () => {
-  it("reports why a dead receiver was asked six times in 155 minutes", async (t) => {
+  it("explains six attempts to reach a dead receiver within 155 minutes", async (t) => {
     const { svc, json } = await deadReceiver(t, 155);
     const { nodes } = await json<{ nodes: readonly Node[] }>("emulator trace T-1");
     const deliveries = nodes.filter(({ kind }) => kind === "delivery");
@@ -65,7 +65,7 @@ describe("svc emulator trace", () => {
     ]);
   });
 
-  it("prints one node a line for programs", async (t) => {
+  it("prints one line per node for programs", async (t) => {
     const { svc } = await deadReceiver(t, 5);
     const { out } = await svc("emulator trace T-1 --format ndjson");
     const lines = out.trim().split("\n");
@@ -75,7 +75,7 @@ describe("svc emulator trace", () => {
     );
   });
 
-  it("prints spans for collectors of OpenTelemetry, each with its parent", async (t) => {
+  it("prints OpenTelemetry spans with their parents", async (t) => {
     const { svc, json } = await deadReceiver(t, 5);
     const { nodes } = await json<{ nodes: readonly Node[] }>("emulator trace T-1");
     const { out } = await svc("emulator trace T-1 --format otlp");
@@ -108,7 +108,7 @@ describe("svc emulator trace", () => {
     assert.deepEqual(spans.map(({ status }) => status).filter(Boolean), [refused, refused]);
   });
 
-  it("draws it as text for any viewer of Mermaid, with nothing that such a viewer takes for its own", async (t) => {
+  it("draws a Mermaid flowchart in which all special characters are escaped", async (t) => {
     const { svc, emulator } = await cliEmulator(t, manual);
     const url = 'http://127.0.0.1:9/a"];click%20n0;end<b>&y?x=1';
     await emulator.api("POST", "/api/v2.1/public/webhooks/", {
@@ -131,7 +131,7 @@ describe("svc emulator trace", () => {
     ]);
   });
 
-  it("follows what continues until it is stopped", async (t) => {
+  it("follows new nodes until it is stopped", async (t) => {
     const { emulator, cwd } = await deadReceiver(t, 5);
     const env = { SVC_EMULATOR_URL: emulator.controlUrl, SVC_EMULATOR_TOKEN: emulator.token };
     const run = await svcProcess(t, ["emulator", "trace", "T-1", "--follow"], { cwd, env });
@@ -156,7 +156,7 @@ describe("svc emulator trace", () => {
     );
   });
 
-  it("reports what can be asked for, and what nothing is stored of", async (t) => {
+  it("lists valid references, and reports unavailable ones", async (t) => {
     const { svc } = await cliEmulator(t, manual);
     assert.deepEqual(await svc("emulator trace request:7"), {
       exit: 5,

@@ -20,7 +20,7 @@ async function notingBrowser(folder: string) {
   return { program, told: read };
 }
 
-describe("a folder that came from elsewhere, with a run file in it", () => {
+describe("a folder from elsewhere with a run file", () => {
   /** The run file of an author who waits at `url`, and who answers as the instance that it names, or as another one. */
   async function cloned(t: TestContext, { mode, url, answers }: { mode: number; url?: string; answers?: string }) {
     const cwd = await testFolder(t);
@@ -71,13 +71,13 @@ describe("a folder that came from elsewhere, with a run file in it", () => {
     "contracts templates list": 2,
   };
 
-  it("asks for nothing at the address of a run file that others may read, as git makes it", async (t) => {
+  it("causes no request to the address of a run file that others can read, as after a git clone", async (t) => {
     const { exits, heard, isOpened } = await cloned(t, { mode: 0o644 });
     const { doctor: _, ...others } = exits;
     assert.deepEqual([others, heard, isOpened], [none, [], false]);
   });
 
-  it("asks for nothing on other machines, however the address is dressed up", async (t) => {
+  it("causes no request to other machines, however the address is written", async (t) => {
     for (const url of ["http://192.0.2.1:4010", "http://127.0.0.1:4010@localhost.example", "http://127.0.0.1:1/x?"]) {
       const { exits, heard, isOpened } = await cloned(t, { mode: 0o600, url });
       const { doctor: _, ...others } = exits;
@@ -85,13 +85,13 @@ describe("a folder that came from elsewhere, with a run file in it", () => {
     }
   });
 
-  it("sends neither token nor state to what answers as another instance", async (t) => {
+  it("sends neither token nor state to another instance", async (t) => {
     const { exits, heard, isOpened } = await cloned(t, { mode: 0o600, answers: "other" });
     const { doctor: _, ...others } = exits;
     assert.deepEqual([others, heard, isOpened], [none, ['["GET","/_emulator/ready",null]'], false]);
   });
 
-  it("reports why a run file does not count", async (t) => {
+  it("reports why a run file is ignored", async (t) => {
     const cwd = await testFolder(t);
     await mkdir(join(cwd, ".svc"));
     const path = join(cwd, ".svc/emulator.json.run");
@@ -106,7 +106,7 @@ describe("a folder that came from elsewhere, with a run file in it", () => {
 
 describe("svc emulator open", () => {
   for (const url of ["--renderer-cmd-prefix=x", "file:///etc/passwd", "javascript:alert(1)", "http://192.0.2.1/"]) {
-    it(`hands the browser nothing but the address that was asked, whatever answers there: ${url}`, async (t) => {
+    it(`opens only the requested address, whatever the server returns: ${url}`, async (t) => {
       const cwd = await testFolder(t);
       const host = await receiver(t);
       host.answer((_, response) => {
@@ -121,7 +121,7 @@ describe("svc emulator open", () => {
   }
 });
 
-describe("a state that came with a folder", () => {
+describe("a state from elsewhere", () => {
   /** A copy of a folder in which an emulator ran, with a webhook and a snapshot. */
   async function copied(t: TestContext) {
     const author = await testFolder(t);
@@ -150,7 +150,7 @@ describe("a state that came with a folder", () => {
     return isUp ? "up" : ended;
   }
 
-  it("is not used by start, --emulator and exec --from before that is said", async (t) => {
+  it("is rejected by start, --emulator and exec --from until it is trusted", async (t) => {
     const { cwd, author } = await copied(t);
     const folder = join(cwd, ".svc");
     const message = `error: ${folder} was not made by this user on this machine.\n  Its state may send webhooks and contain tokens of its author. `;
@@ -170,7 +170,7 @@ describe("a state that came with a folder", () => {
     assert.equal((await runCli("emulator webhooks --emulator", { cwd: author })).exit, 0, "where it was made, it is");
   });
 
-  it("is used with --trust-state, and from then on; and where it is named", async (t) => {
+  it("is accepted with --trust-state, afterwards, and by explicit path", async (t) => {
     const { cwd } = await copied(t);
     const named = await runCli(["emulator", "webhooks", "--emulator", "--file", ".svc/emulator.json"], { cwd });
     assert.equal(named.exit, 0, named.err);
@@ -179,7 +179,7 @@ describe("a state that came with a folder", () => {
     assert.equal(await start(cwd), "up");
   });
 
-  it("leads to no emulator of its original, and can have one of its own", async (t) => {
+  it("does not lead to the emulator of its original, and can have its own", async (t) => {
     const author = await testFolder(t);
     const original = await emulator(t, { file: join(author, ".svc/emulator.json") });
     const cwd = await testFolder(t);
@@ -203,7 +203,7 @@ describe("a state that came with a folder", () => {
     assert.equal((await original.ask("GET", "clock")).status, 200);
   });
 
-  it("that was moved while its emulator runs still leads to it", async (t) => {
+  it("still leads to its running emulator after a move", async (t) => {
     const parent = await testFolder(t);
     await emulator(t, { file: join(parent, "before/.svc/emulator.json") });
     await rename(join(parent, "before"), join(parent, "after"));
@@ -213,7 +213,7 @@ describe("a state that came with a folder", () => {
     await rename(join(parent, "after"), join(parent, "before"));
   });
 
-  it("is asked about at a terminal", async (t) => {
+  it("requires a confirmation at a terminal", async (t) => {
     const { cwd } = await copied(t);
     assert.notEqual(await start(cwd, [], `n${enter}`), "up");
     assert.equal(await start(cwd, [], `y${enter}`), "up");

@@ -14,7 +14,7 @@ const start = "emulator start --ephemeral --port 0 --json";
 const env = { SVC_UNTIL_STDIN_ENDS: "1" };
 
 describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
-  it("stops in order when standard input ends", async (t) => {
+  it("shuts down cleanly when standard input ends", async (t) => {
     const cwd = await testFolder(t);
     const stdin = new PassThrough();
     const onOutput = (out: string) => {
@@ -25,13 +25,13 @@ describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
     await assert.rejects(access(join(cwd, "ready.json")), { code: "ENOENT" });
   });
 
-  it("stops when it has ended before the emulator was up", async (t) => {
+  it("stops if standard input ended before the start", async (t) => {
     const { exit, out } = await runCli(start, { cwd: await testFolder(t), env });
     assert.equal(exit, 0);
     assert.match(out, /"event":"ready"/);
   });
 
-  it("stops when the program that started it is killed", async (t) => {
+  it("stops when its parent program is killed", async (t) => {
     const cwd = await testFolder(t);
     const argv = JSON.stringify([program("svc"), ...start.split(" ")]);
     const script = `require("node:child_process").spawn(process.execPath, ${argv}, { stdio: ["pipe", "inherit", "inherit"] })`;

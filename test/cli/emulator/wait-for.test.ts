@@ -28,7 +28,7 @@ async function slowLog(t: TestContext) {
 }
 
 describe("svc emulator wait-for", () => {
-  it("ends when a contract has the status that is waited for", async (t) => {
+  it("ends when a contract has the awaited status", async (t) => {
     const { svc, json } = await withContract(t);
     const waiting = json("emulator wait-for --contract T-1 --status executed");
     await svc("contracts send T-1");
@@ -36,7 +36,7 @@ describe("svc emulator wait-for", () => {
     assert.deepEqual(await waiting, { contract_id: 1, composite_id: "T-1", contract_status: "EXECUTED" });
   });
 
-  it("counts what has happened already, and with --new only what comes", async (t) => {
+  it("counts past events, and only new ones with --new", async (t) => {
     const { svc, json } = await withContract(t);
     const past = await json<{ activity: string }[]>("emulator wait-for --activity CONTRACT_CREATED");
     assert.deepEqual(
@@ -53,7 +53,7 @@ describe("svc emulator wait-for", () => {
     assert.match(late.err, /Seen: CONTRACT_CREATED of T-1 at 2031-01-02T03:04:05/);
   });
 
-  it("moves virtual time from one due thing to the next, and no further than it must", async (t) => {
+  it("advances virtual time to due entries, and no further than necessary", async (t) => {
     const { svc, json } = await withContract(t);
     const app = await receiver(t);
     app.answer(500);
@@ -65,7 +65,7 @@ describe("svc emulator wait-for", () => {
     assert.equal((await json<{ now: string }>("emulator clock")).now, "2031-01-02T03:19:05.000Z");
   });
 
-  it("exits 75 where virtual time ends, and says what came near", async (t) => {
+  it("exits 75 at the end of virtual time, with the closest matches", async (t) => {
     const { svc, json } = await withContract(t);
     const { exit, err } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h --json");
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe("svc emulator wait-for", () => {
     assert.equal((await json<{ now: string }>("emulator clock")).now, "2031-01-02T04:04:05.000Z");
   });
 
-  it("reports how a contract is signed that no one signs", async (t) => {
+  it("explains how to sign a contract without automatic signatures", async (t) => {
     const { svc } = await withContract(t);
     await svc("contracts send T-1");
     const { exit, err } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h");
@@ -94,7 +94,7 @@ describe("svc emulator wait-for", () => {
     assert.match(err, /: T-1 is SIGN, not EXECUTED\.\n {2}try: svc emulator sign T-1\n$/);
   });
 
-  it("ends at once where the webhook is disabled that is to fail for good, and says what comes instead", async (t) => {
+  it("ends at once if the webhook that should fail is disabled, and suggests another event", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const argv = ["--title", "x", "--url", "http://127.0.0.1:9/hook", "--only-for-activities", "CONTRACT_CREATED"];
     await svc(["webhooks", "create", ...argv]);
@@ -144,7 +144,7 @@ describe("svc emulator wait-for", () => {
     });
   }
 
-  it("does not know a contract or a webhook that is not there", async (t) => {
+  it("rejects an unknown contract or webhook", async (t) => {
     const { svc } = await withContract(t);
     const { exit, err } = await svc("emulator wait-for --contract T-9 --status SIGN");
     assert.deepEqual([exit, err.includes("Contract T-9 not found")], [5, true]);
@@ -155,7 +155,7 @@ describe("svc emulator wait-for", () => {
 });
 
 describe("svc emulator requests", () => {
-  it("lists what was received, and follows what comes", async (t) => {
+  it("lists received requests, and follows new ones", async (t) => {
     const { svc, json } = await withContract(t);
     const listed = await json<{ operation: string }[]>("emulator requests --service contracts --json=operation");
     assert.deepEqual(listed, [{ operation: "contracts.create" }]);
@@ -193,7 +193,7 @@ describe("svc emulator requests", () => {
     );
   });
 
-  it("prints a line each for people, with the reason of a rejection", async (t) => {
+  it("prints one line per request for users, with the reason of a rejection", async (t) => {
     const { svc } = await withContract(t);
     const watching = following(svc, ["emulator", "requests", "--follow", "--service", "contracts"]);
     while (!watching.err().includes("Following")) await svc("emulator ready");
@@ -208,12 +208,12 @@ describe("svc emulator requests", () => {
   });
 });
 
-describe("a stream of events whose reader was too slow", () => {
+describe("an event stream with a slow reader", () => {
   for (const [line, lines] of [
     ["emulator requests --follow --format ndjson", ['{"type":"version","ui":"1.0"}', '{"type":"resync","missed":12}']],
     ["emulator watch-requests", []],
   ] as const) {
-    it(`says how much was left out: svc ${line}`, async (t) => {
+    it(`reports the number of dropped events: svc ${line}`, async (t) => {
       const { url, token } = await slowLog(t);
       const { out, err } = await runCli(line.split(" "), {
         env: { SVC_EMULATOR_URL: `${url}/_emulator`, SVC_EMULATOR_TOKEN: token },
@@ -247,7 +247,7 @@ describe("svc emulator device", () => {
     });
   }
 
-  it("does not know other codes", async (t) => {
+  it("rejects unknown codes", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("emulator device approve XXXX-XXXX");
     assert.equal(exit, 5);

@@ -117,7 +117,7 @@ describe("svc mcp", () => {
     }
   });
 
-  it("only reads: every tool reports that, and what changes something is rejected", async (t) => {
+  it("reads only: every tool declares that, and changes are rejected", async (t) => {
     const { client, call, json } = await agent(t);
     const { tools } = await client.listTools();
     assert.deepEqual(
@@ -136,7 +136,7 @@ describe("svc mcp", () => {
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
-  it("finds, describes and calls an operation, and answers what --json prints", async (t) => {
+  it("finds, describes and calls an operation, and returns the output of --json", async (t) => {
     const { call, svc } = await agent(t, writes, { clock: { mode: "manual" } });
     const found = JSON.parse((await call("find", { query: "create a contract" })).text);
     const { commands } = JSON.parse((await runCli("help --json")).out);
@@ -164,7 +164,7 @@ describe("svc mcp", () => {
     );
   });
 
-  it("leads a contract through its journey, in virtual time, and shows why its webhook failed", async (t) => {
+  it("moves a contract through its lifecycle in virtual time, and explains its failed webhook", async (t) => {
     const { call, svc, json } = await agent(t, writes, { clock: { mode: "manual" } });
     await call("call", { operation: "webhooks.create", body: down });
     assert.deepEqual(await call("contract", { to: "SIGN" }), await printed(svc("contracts status T-1 --json")));
@@ -201,7 +201,7 @@ describe("svc mcp", () => {
     assert.deepEqual((await json<{ results: unknown[] }>("contracts list")).results, []);
   });
 
-  it("grades a webhook receiver: names the checks that fail, and not the key", async (t) => {
+  it("certifies a webhook receiver: names the failing checks, and not the key", async (t) => {
     const { call } = await agent(t, writes);
     const grade = async ({ url, cwd }: SignedReceiver) => {
       const { text, isError } = await call("certify", { to: url, hmac_key_file: join(cwd, "hmac.key") });
@@ -219,13 +219,13 @@ describe("svc mcp", () => {
     });
   });
 
-  it("answers an error as the command line prints it", async (t) => {
+  it("returns errors in the format of the command line", async (t) => {
     const { call, svc } = await agent(t);
     const { exit, err } = await svc("contracts status T-9 --json");
     assert.deepEqual([await call("contract", { id: "T-9" }), exit], [{ text: err, isError: true }, 5]);
   });
 
-  it("accepts no word of an agent for an option", async (t) => {
+  it("treats no word of an agent as an option", async (t) => {
     const { call } = await agent(t, writes);
     for (const [name, input] of [
       ["contract", { id: "--base-url=http://localhost:9" }],
@@ -241,7 +241,7 @@ describe("svc mcp", () => {
     }
   });
 
-  it("shows no secret, whatever is asked for", async (t) => {
+  it("returns no secrets", async (t) => {
     const { call, emulator } = await agent(t, writes);
     const { clientSecret, hmacKey, clusterKey } = emulator.clusters[0]!;
     const secrets = [clientSecret!, hmacKey!, clusterKey!, emulator.token];
@@ -269,7 +269,7 @@ describe("svc mcp", () => {
     assert.doesNotMatch(made.text, /"(?:client_secret|hmac_key)": "(?!\[redacted\])/);
   });
 
-  it("answers a message that it cannot read as JSON-RPC 2.0 says, and goes on", async (t) => {
+  it("answers an unreadable message according to JSON-RPC 2.0, and continues", async (t) => {
     const { cwd } = await cliEmulator(t);
     const answers = async (...lines: readonly string[]) => {
       const { exit, out, err } = await runCli("mcp", { stdin: lines.join("\n"), cwd, env: { SVC_CONFIG_DIR: cwd } });
@@ -298,7 +298,7 @@ describe("svc mcp", () => {
     ]);
   });
 
-  it("names the parameters of a request that are missing, in one sentence", async (t) => {
+  it("names the missing parameters of a request in one sentence", async (t) => {
     const { client } = await agent(t);
     const anything = z.unknown();
     await assert.rejects(client.request({ method: "tools/call" } as never, anything as never), {
@@ -314,7 +314,7 @@ describe("svc mcp", () => {
     );
   });
 
-  it("cannot be used at a terminal", async () => {
+  it("rejects a terminal", async () => {
     const { exit, err } = await runCli("mcp", { tty: true, env: { SVC_NO_COLOR: "1" } });
     assert.deepEqual(
       [exit, err.split("\n").slice(0, 2)],

@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { draft } from "../../support/contracts.ts";
 
-it("a list that begins behind its last row says how many there are, in every format", async (t) => {
+it("a list that begins after its last row reports the total in every format", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t);
   for (let made = 0; made < 3; made += 1) await draft(on.api);
   const note = "Nothing from --page 99; the total is 3. For all: --all\n";
@@ -16,7 +16,7 @@ it("a list that begins behind its last row says how many there are, in every for
   assert.equal((await svc("contracts list --page 99 --quiet")).err, "");
 });
 
-it("an empty list names the flags that left everything out, not what would make a first row", async (t) => {
+it("an empty list names the flags that excluded everything instead of suggesting a first object", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t);
   await draft(on.api);
   const [one, two] = [
@@ -27,7 +27,7 @@ it("an empty list names the flags that left everything out, not what would make 
   assert.equal(two.err, "Nothing found with --service and --status\n");
 });
 
-it("an empty list says of what a flag names that it does not exist, in every format", async (t) => {
+it("an empty list reports an unknown object in a flag in every format", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t, { clock: { mode: "manual" } });
   await svc("webhooks create --title t --url http://127.0.0.1:9/hooks --only-for-activities CONTRACT_SIGNED");
   await draft(on.api);

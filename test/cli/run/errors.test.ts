@@ -95,8 +95,8 @@ const wrong: readonly (readonly [story: string, sentence: string])[] = [
   ],
 ];
 
-describe("svc run, files that are wrong", () => {
-  it("reports what is wrong in one sentence with its place, and the nearest word", async (t) => {
+describe("svc run with invalid files", () => {
+  it("reports an error in one sentence with its position and the nearest word", async (t) => {
     const cwd = await testFolder(t);
     const shown: (readonly [string, string])[] = [];
     for (const [story] of wrong) {
@@ -110,7 +110,7 @@ describe("svc run, files that are wrong", () => {
     );
   });
 
-  it("runs nothing if one of several files is wrong, and names each", async (t) => {
+  it("runs nothing if one of several files is invalid, and names each", async (t) => {
     const { exit, out, err } = await runStory(t, "steps: [{ advance: PT1H }]", ["other.yaml", "third.yaml"], {
       "other.yaml": "steps: []",
       "third.yaml": "steps: 5",
@@ -125,7 +125,7 @@ describe("svc run, files that are wrong", () => {
     );
   });
 
-  it("reports which file cannot be read, and which seed", async (t) => {
+  it("names an unreadable file or seed", async (t) => {
     const { exit, err } = await runCli("run nowhere.yaml", { cwd: await testFolder(t) });
     assert.deepEqual(
       [exit, err],
@@ -142,7 +142,7 @@ describe("svc run, files that are wrong", () => {
   });
 
   // SEED=7 npm test -- cli/run/errors breaks others.
-  it("names the line of 200 files that are broken at random", async (t) => {
+  it("names the line in 200 randomly damaged files", async (t) => {
     const cwd = await testFolder(t);
     const random = seeded(Number(process.env.SEED ?? 43));
     const odd: string[] = [];

@@ -29,7 +29,7 @@ function caller({ emulator }: CliEmulator, url = emulator.clusters[0]!.url) {
 const read = ({ cwd }: CliEmulator, name: string): Promise<string> => readFile(join(cwd, name), "utf8");
 
 describe("svc run --record", () => {
-  it("shortens 200 requests to those that led to the last rejection, and the story fails as they did", async (t) => {
+  it("shortens 200 requests to those that cause the last rejection, and the story fails the same way", async (t) => {
     const stage = await cliEmulator(t, { clock: { mode: "manual" } });
     const { send, act } = caller(stage);
     await send("POST", "webhooks/", {
@@ -105,7 +105,7 @@ steps:
     assert.deepEqual([replaced.exit, replaced.out], [0, "Wrote story.yaml: 1 of 1 request matter.\n"]);
   });
 
-  it("repeats values with dollars as they are", async (t) => {
+  it("escapes dollars in values", async (t) => {
     const stage = await cliEmulator(t, { clock: { mode: "manual" } });
     const { send, act } = caller(stage);
     const jo = { is_individual: true, poc_details: { first_name: `$Jo $\{x} $$`, email: "jo@acme.example" } };
@@ -119,7 +119,7 @@ steps:
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
   });
 
-  it("opens a receiver where a webhook was created, and repeats the time that passed", async (t) => {
+  it("opens a receiver for a created webhook, and repeats the elapsed time", async (t) => {
     const stage = await cliEmulator(t, { clock: { mode: "manual" } });
     const { send } = caller(stage, stage.emulator.routerUrl);
     const app = await receiver(t);
@@ -161,7 +161,7 @@ steps:
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
   });
 
-  it("reports that there is nothing to record, and what a story can be about", async (t) => {
+  it("reports that there is nothing to record, and valid subjects of a story", async (t) => {
     const stage = await cliEmulator(t);
     const none = await stage.svc("run --record story.yaml");
     const other = await stage.svc("run --record story.yaml --about request:99");

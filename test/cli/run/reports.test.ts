@@ -23,8 +23,8 @@ const jenkins = new Set([
   ...["failure", "error", "skipped"].flatMap((element) => [`${element} type`, `${element} message`]),
 ]);
 
-describe("svc run, its reports", () => {
-  it("writes JUnit XML with the sentence and the trace", async (t) => {
+describe("svc run reports", () => {
+  it("writes JUnit XML with the error message and the trace", async (t) => {
     const { exit, read } = await runStory(t, failing, ["--report", "junit.xml"]);
     const xml = (await read("junit.xml")).replaceAll(/time="\d+\.\d+"/g, 'time="0.1"');
     assert.equal(exit, 1);
@@ -39,7 +39,7 @@ describe("svc run, its reports", () => {
     assert.match(xml, /trace of T-1\n.*CONTRACT_CREATED T-1/s);
   });
 
-  it("writes nothing that the schema of Jenkins does not know", async (t) => {
+  it("writes only elements of Jenkins's schema", async (t) => {
     const { read } = await runStory(t, failing, ["--report", "junit.xml"]);
     const xml = await read("junit.xml");
     const unknown = [...xml.matchAll(/<(\w[\w-]*)((?: [\w-]+="[^"]*")*)/g)].flatMap(
@@ -54,7 +54,7 @@ describe("svc run, its reports", () => {
     assert.deepEqual([unknown, lacking, (xml.match(/ time="(?!\d{1,3}\.\d*")/g) ?? []).length], [[], [], 0]);
   });
 
-  it("writes a page that loads nothing, with what was printed and the trace, also where all went well", async (t) => {
+  it("writes a page without external resources, with output and trace, also after a success", async (t) => {
     const { read } = await runStory(t, failing, ["--html", "report.html"]);
     const good = await runStory(t, failing.replace("EXECUTED", "DRAFT"), ["--html", "report.html"]);
     const page = await read("report.html");
@@ -69,7 +69,7 @@ describe("svc run, its reports", () => {
     assert.deepEqual(page.match(/(?:src|href|url)\s*[=(]|<script|https?:\/\/(?!127\.0\.0\.1)/g), null);
   });
 
-  it("marks the line of a failure for GitHub, and that of a file that is wrong", async (t) => {
+  it("annotates the line of a failure for GitHub, and that of an invalid file", async (t) => {
     const env = { GITHUB_ACTIONS: "true" };
     const failed = await runStory(t, failing, [], {}, { env });
     const wrong = await runStory(t, "steps: []", [], {}, { env });
@@ -82,7 +82,7 @@ describe("svc run, its reports", () => {
     assert.equal(without.err, "");
   });
 
-  it("gives the same as data: a document, or a line for each scenario", async (t) => {
+  it("prints the same as data: a document, or a line for each scenario", async (t) => {
     const { exit, out } = await runStory(t, failing, ["--json"]);
     const { ok, scenarios } = JSON.parse(out);
     const [{ steps, trace, ...rest }] = scenarios;
@@ -98,7 +98,7 @@ describe("svc run, its reports", () => {
     );
   });
 
-  it("shows no secret, wherever it comes from", async (t) => {
+  it("prints no secret from any source", async (t) => {
     const story = `
 steps:
   - { call: webhooks.hmac-key, save: { key: hmac_key } }
@@ -134,7 +134,7 @@ steps:
     assert.equal((await readFile(join(cwd, "junit.xml"), "utf8")).match(/<failure /g)?.length, 1);
   });
 
-  it("replaces no other file with a report", async (t) => {
+  it("replaces only reports", async (t) => {
     for (const flag of ["--report", "--html"]) {
       const story = "steps: [{ advance: PT1H }]\n";
       const { exit, err, read } = await runStory(t, story, [flag, "other.yaml"], { "other.yaml": story });
@@ -143,7 +143,7 @@ steps:
     }
   });
 
-  it("says which key a program needs that rejects all it gets", async (t) => {
+  it("names the key that a program needs if it rejects all webhooks", async (t) => {
     const app = await receiver(t);
     app.answer(401);
     const story = `
@@ -159,7 +159,7 @@ steps:
     assert.deepEqual([exit, out.split("\n").includes(hint)], [1, true], out);
   });
 
-  it("prints with --quiet what failed alone", async (t) => {
+  it("prints only failures with --quiet", async (t) => {
     const { out } = await runStory(t, failing.replace("EXECUTED", "DRAFT"), ["--quiet"]);
     const failed = await runStory(t, failing, ["--quiet"]);
     assert.match(out, /^1 scenario, 1 passed, 0 failed, \d+\.\d s\n$/);
@@ -182,7 +182,7 @@ steps:
 });
 
 describe("svc run --update", () => {
-  it("writes what was seen into the expectations, and keeps comments", async (t) => {
+  it("writes observations into the expectations, and keeps comments", async (t) => {
     const story = `# About signing.
 steps:
   - call: contracts.create # first
@@ -223,7 +223,7 @@ steps:
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
   });
 
-  it("keeps a reference that stands for what was seen", async (t) => {
+  it("keeps a reference that equals the observed value", async (t) => {
     const steps = (deliveries: string) => `steps:
   - receiver: app
     subscribe: [CONTRACT_CREATED]
@@ -241,7 +241,7 @@ steps:
     );
   });
 
-  it("leaves a file alone that is as it should be", async (t) => {
+  it("does not change a file that already matches", async (t) => {
     const story = "steps:   [ {advance: PT1H} ]\n";
     const { exit, err, read } = await runStory(t, story, ["--update"]);
     assert.deepEqual([exit, err, await read("story.yaml")], [0, "", story]);
@@ -249,7 +249,7 @@ steps:
 });
 
 describe("svc run --watch", () => {
-  it("runs again when a file changes, also after a mistake, until Ctrl-C", async (t) => {
+  it("runs again when a file changes, also after an error, until Ctrl-C", async (t) => {
     const cwd = await testFolder(t);
     const path = join(cwd, "story.yaml");
     await writeFile(path, "steps: [{ advance: PT1H }]");

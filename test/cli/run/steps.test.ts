@@ -7,8 +7,8 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
 import { contract, runStory } from "./story.ts";
 
-describe("svc run, the steps of a story", () => {
-  it("runs ten journeys of at most 20 lines that ship with the sources", async () => {
+describe("the steps of svc run", () => {
+  it("runs ten shipped journeys of at most 20 lines", async () => {
     const folder = join(root, "fixtures/scenarios");
     const files = readdirSync(folder);
     const long = files.filter((file) => readFileSync(join(folder, file), "utf8").trim().split("\n").length > 20);
@@ -21,7 +21,7 @@ describe("svc run, the steps of a story", () => {
     assert.deepEqual([files.length, long, exit, err, failed], [10, [], 0, "", []]);
   });
 
-  it("says why a command failed that says so in its result alone", async (t) => {
+  it("explains a failed command that reports its failure only in its result", async (t) => {
     const { exit, out } = await runStory(
       t,
       `
@@ -71,7 +71,7 @@ steps:
     );
   });
 
-  it("shows what is otherwise, where that is expected, and the trace of what happened", async (t) => {
+  it("shows a difference at the position of its expectation, with the trace of events", async (t) => {
     const { exit, out } = await runStory(
       t,
       `
@@ -101,7 +101,7 @@ steps:
     assert.match(trace.join(), /contracts\.send POST .*\n.*CONTRACT_SIGNATURE_REQUESTED T-1/s);
   });
 
-  it("fails a step whose call is rejected, and one whose command exits in another way than 0", async (t) => {
+  it("fails a step with a rejected call, or with a command that exits with a code other than 0", async (t) => {
     const { exit, out } = await runStory(t, "steps: [{ call: contracts.status, params: { composite_id: T-9 } }]");
     const other = await runStory(t, "steps: [{ svc: contracts status T-9 }]");
     assert.deepEqual([exit, other.exit], [1, 1]);
@@ -112,7 +112,7 @@ steps:
     assert.match(other.out, /failed {3}1 {2}svc contracts status T-9 {2}exit 5\n {14}exit 5: .*\(story\.yaml:1:11\)/);
   });
 
-  it("expects failures by their status, their code and the exit code", async (t) => {
+  it("expects failures by status, failure code and exit code", async (t) => {
     const story = `
 steps:
   - { call: contracts.status, params: { composite_id: T-9 }, expect: { status: 404 } }
@@ -151,7 +151,7 @@ steps:
     );
   });
 
-  it("sends webhooks to the program of the author", async (t) => {
+  it("sends webhooks to the author's program", async (t) => {
     const app = await receiver(t);
     const story = `
 steps:
@@ -163,7 +163,7 @@ steps:
     assert.deepEqual([exit, app.received.length > 0], [0, true], out);
   });
 
-  it("begins with another seed, at another time, with files next to it", async (t) => {
+  it("starts with another seed, at another time, with files next to it", async (t) => {
     const story = `
 seed: seed.json
 start: 2033-05-05T00:00:00Z

@@ -57,8 +57,8 @@ function outside(place: string, file: string): string {
   return `${place} must be the name of a file of the scenario, without a folder, got "${file}".`;
 }
 
-describe("svc run, files of someone else", () => {
-  it("refuses command lines that reach more than the scenario, before anything runs", async (t) => {
+describe("svc run with untrusted files", () => {
+  it("rejects command lines that reach beyond the scenario before anything runs", async (t) => {
     const cwd = await testFolder(t);
     const shown: (readonly [string, string])[] = [];
     for (const [line] of refused) {
@@ -73,7 +73,7 @@ describe("svc run, files of someone else", () => {
     assert.deepEqual(await readdir(cwd), ["story.yaml"]);
   });
 
-  it("refuses them in loops and as lists of words", async (t) => {
+  it("rejects them in loops and as lists of words", async (t) => {
     const story = `
 steps:
   - for each: { page: [1] }
@@ -86,7 +86,7 @@ steps:
     );
   });
 
-  it("refuses a line that becomes one by the values of references", async (t) => {
+  it("rejects a line that becomes unsafe through references", async (t) => {
     const secret = `
 steps:
   - for each: { word: [exec] }
@@ -103,7 +103,7 @@ steps:
     assert.match(path.out, /--data must be the name of a file of the scenario, without a folder, got "\.\.\/secret"\./);
   });
 
-  it("gives command lines nothing of the user's profiles, jobs and variables", async (t) => {
+  it("hides the user's profiles, jobs and variables from command lines", async (t) => {
     const home = await testFolder(t);
     const profiles = JSON.stringify({ current: "prod", profiles: { prod: { router_url: "http://127.0.0.1:9" } } });
     await writeFile(join(home, "profiles.json"), profiles, { mode: 0o600 });
@@ -129,7 +129,7 @@ steps:
     assert.equal(await readFile(join(home, "profiles.json"), "utf8"), profiles);
   });
 
-  it("refuses a seed outside the folder of the scenario, also behind a link", async (t) => {
+  it("rejects a seed outside the folder of the scenario, also through a link", async (t) => {
     const cwd = await testFolder(t);
     await mkdir(join(cwd, "stories"));
     await writeFile(join(cwd, "secret.json"), '{"secret": "hunter2"}');
@@ -144,7 +144,7 @@ steps:
     }
   });
 
-  it("refuses a pipe as a scenario and as a seed", { skip: process.platform === "win32" }, async (t) => {
+  it("rejects a pipe as a scenario and as a seed", { skip: process.platform === "win32" }, async (t) => {
     const cwd = await testFolder(t);
     execFileSync("mkfifo", [join(cwd, "pipe")]);
     await writeFile(join(cwd, "story.yaml"), "seed: pipe\nsteps: [{ advance: next }]");
@@ -161,8 +161,8 @@ steps:
   });
 });
 
-describe("svc run, values of earlier steps in a command line", () => {
-  it("keeps each in its word, as it is", async (t) => {
+describe("references in command lines of svc run", () => {
+  it("keep each value unchanged in its word", async (t) => {
     const titles = ["x --base-url http://127.0.0.1:9", "a'b", 'say "hi', "C:\\temp", "$$Jo"];
     const story = `
 steps:
@@ -183,7 +183,7 @@ steps:
     );
   });
 
-  it("does not take one for an option", async (t) => {
+  it("are never parsed as options", async (t) => {
     const story = `
 steps:
   - for each: { name: [--json] }
@@ -195,8 +195,8 @@ steps:
   });
 });
 
-describe("svc run, dollars that are no references", () => {
-  it("writes them so that the next run compares the same, and keeps a byte order mark", async (t) => {
+describe("literal dollars in svc run", () => {
+  it("are escaped so that the next run matches, and a byte order mark is kept", async (t) => {
     const body = contract.replace("first_name: Jo", () => "first_name: $$Jo");
     const story = `\ufeffsteps:
   - { call: contracts.create, body: ${body}, save: { made: id } }

@@ -5,7 +5,7 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { completionScript, shells } from "../../../src/cli/commands/completion.ts";
+import { createCompletionScript, shells } from "../../../src/cli/commands/completion.ts";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hasProgram, installSvc, terminal } from "../../support/cli/terminal.ts";
@@ -46,7 +46,7 @@ describe("svc complete", () => {
     it(`completes ${what}`, async () => assert.deepEqual(await answer(words), expected));
   }
 
-  it("completes profiles, and nothing when their file is damaged", async (t) => {
+  it("completes profiles, or nothing if their file is damaged", async (t) => {
     const folder = await testFolder(t);
     await writeFile(join(folder, "profiles.json"), '{"profiles":{"staging":{},"prod":{}}}');
     assert.deepEqual(await answer(["config", "use", "st"], { SVC_CONFIG_DIR: folder }), ["staging", ":4"]);
@@ -55,7 +55,7 @@ describe("svc complete", () => {
     assert.deepEqual(await answer(["config", "use", ""], { SVC_CONFIG_DIR: folder }), [":4"]);
   });
 
-  it("offers no name that a shell would evaluate", async (t) => {
+  it("omits names that a shell would evaluate", async (t) => {
     const folder = await testFolder(t);
     await writeFile(join(folder, "profiles.json"), '{"profiles":{"$(id>ran)":{},"two words":{},"prod":{}}}');
     assert.deepEqual(await answer(["config", "use", ""], { SVC_CONFIG_DIR: folder }), ["prod", ":4"]);
@@ -64,7 +64,7 @@ describe("svc complete", () => {
   it("prints a script for each shell", async () => {
     for (const shell of shells) {
       const { exit, out } = await runCli(["completion", shell]);
-      assert.deepEqual([exit, out], [0, completionScript(shell)]);
+      assert.deepEqual([exit, out], [0, createCompletionScript(shell)]);
       assert.match(out, /(?:svc|\$\{svc\[@\]\}") complete/);
     }
     assert.equal((await runCli("completion tcsh")).exit, 2);
@@ -75,7 +75,7 @@ describe("svc complete", () => {
 async function machine(t: TestContext, shell: (typeof shells)[number]) {
   const folder = await testFolder(t);
   await installSvc(folder);
-  await writeFile(join(folder, "script"), completionScript(shell));
+  await writeFile(join(folder, "script"), createCompletionScript(shell));
   return folder;
 }
 
@@ -95,7 +95,7 @@ const missing = (...programs: string[]) => {
 };
 
 describe("Tab", () => {
-  it("completes in bash, twice loaded, and runs nothing that was typed", {
+  it("completes in bash, even if loaded twice, and runs no typed text", {
     skip: missing("bash", "tmux"),
   }, async (t) => {
     const folder = await machine(t, "bash");
@@ -114,7 +114,7 @@ describe("Tab", () => {
     assert.equal(/\bran\b/.test(screen), false, screen);
   });
 
-  it("completes in bash after words that hold a colon, an equals sign or an at sign", {
+  it("completes in bash after words with a colon, an equals sign or an at sign", {
     skip: missing("bash", "tmux"),
   }, async (t) => {
     const folder = await machine(t, "bash");
@@ -131,7 +131,7 @@ describe("Tab", () => {
     await until("--fields=contract_name,contract_status");
   });
 
-  it("completes in zsh, and runs nothing that was typed", { skip: missing("zsh", "tmux") }, async (t) => {
+  it("completes in zsh, and runs no typed text", { skip: missing("zsh", "tmux") }, async (t) => {
     const folder = await machine(t, "zsh");
     const { keys, until } = await terminal(t, ["zsh", "-f"], { folder });
     // Tab as zsh binds it expands $(…) by itself, before it asks any completion.
@@ -154,12 +154,12 @@ describe("Tab", () => {
     assert.equal(/\bran\b/.test(screen), false, screen);
   });
 
-  it("runs nothing in PowerShell that follows a typographic quote", () => {
-    assert.match(completionScript("powershell"), /"'" \+ \[.*\]::EscapeSingleQuotedStringContent\(\$_\) \+ "'"/);
+  it("runs nothing in PowerShell after a typographic quote", () => {
+    assert.match(createCompletionScript("powershell"), /"'" \+ \[.*\]::EscapeSingleQuotedStringContent\(\$_\) \+ "'"/);
   });
 
   for (const shell of ["bash", "zsh"] as const) {
-    it(`completes the function that stands for svc in projects, in ${shell}`, {
+    it(`completes the function for svc in projects, in ${shell}`, {
       skip: missing(shell, "tmux"),
     }, async (t) => {
       const folder = await project(t, shell);
@@ -173,7 +173,7 @@ describe("Tab", () => {
     });
   }
 
-  it("completes the function that stands for svc in projects, in fish", { skip: missing("fish") }, async (t) => {
+  it("completes the function for svc in projects, in fish", { skip: missing("fish") }, async (t) => {
     const folder = await project(t, "fish");
     const line = "function svc; npx svc $argv; end; source script; complete -C 'svc contracts stat'";
     const { stdout } = await run("fish", ["--no-config", "-c", line], {

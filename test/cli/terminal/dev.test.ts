@@ -27,7 +27,7 @@ async function session(
 
 describe("svc dev at a terminal", { skip }, () => {
   for (const columns of [40, 80, 200]) {
-    it(`creates, signs, resends, fails, advances and diagnoses by keys, ${columns} columns wide`, async (t) => {
+    it(`creates, signs, resends, fails, advances and diagnoses with keys, ${columns} columns wide`, async (t) => {
       const { keys, until, written, folder } = await session(t, columns);
       await keys("c");
       await until("Created T-1.");
@@ -58,7 +58,7 @@ describe("svc dev at a terminal", { skip }, () => {
     });
   }
 
-  it("opens the console by a key", async (t) => {
+  it("opens the console with a key", async (t) => {
     const folder = await testFolder(t);
     const browser = join(folder, "browser");
     await writeFile(browser, `#!/bin/sh\necho "$1" > "${folder}/opened"\n`, { mode: 0o755 });
@@ -73,7 +73,7 @@ describe("svc dev at a terminal", { skip }, () => {
     await until("exit=0");
   });
 
-  it("fits its status line when the window becomes narrower, and wider again", async (t) => {
+  it("fits its status line to a window that becomes narrower and wider", async (t) => {
     const { keys, until, resize } = await session(t, 120);
     await until(/virtual date \d{4}-\d\d-\d\d/);
     await resize(40);
@@ -94,7 +94,7 @@ describe("svc dev at a terminal", { skip }, () => {
     assert.deepEqual((await ask("GET", "webhooks")).body, []);
   });
 
-  it("ends at Ctrl-C with 130, and leaves the terminal as it was", async (t) => {
+  it("exits 130 at Ctrl-C, and restores the terminal", async (t) => {
     const { keys, until, cursor, folder } = await session(t, 80);
     await keys("C-c");
     const end = await until("done");

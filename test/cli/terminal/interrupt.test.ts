@@ -42,7 +42,7 @@ async function templates(t: TestContext, count: number): Promise<string> {
 
 const nowhere = "http://127.0.0.1:1";
 
-describe("Ctrl-C at a real terminal", { skip }, () => {
+describe("Ctrl-C at a terminal", { skip }, () => {
   const questions: readonly [string, string, (t: TestContext) => Promise<string> | string, string][] = [
     ["a list", "contracts templates show", (t) => templates(t, 2), "Template 1"],
     ["a list that is searched", "contracts templates show", (t) => templates(t, 20), "Template 1"],
@@ -52,7 +52,7 @@ describe("Ctrl-C at a real terminal", { skip }, () => {
     ["a name", 'router offboard eu-1 --set client_ids=["c"]', () => nowhere, "Type eu-1"],
   ];
   for (const [what, line, service, shown] of questions) {
-    it(`leaves a question for ${what}`, async (t) => {
+    it(`leaves a prompt for ${what}`, async (t) => {
       const terminal = await at(t, line.split(" "), await service(t));
       await terminal.until(shown);
       await terminal.keys("C-c");
@@ -60,7 +60,7 @@ describe("Ctrl-C at a real terminal", { skip }, () => {
     });
   }
 
-  it("leaves a question for several of a list, after others were answered", async (t) => {
+  it("leaves a prompt for several options, after others were answered", async (t) => {
     const terminal = await at(t, ["contracts", "create"], await templates(t, 1));
     await terminal.until("Template 0");
     await terminal.keys("Enter");
@@ -69,7 +69,7 @@ describe("Ctrl-C at a real terminal", { skip }, () => {
     await isBack(terminal);
   });
 
-  it("ends a wait whose spinner has lost its width", async (t) => {
+  it("ends a wait with a spinner in a window without a width", async (t) => {
     const service = await receiver(t);
     service.answer(() => {});
     const terminal = await at(t, ["router", "health"], service.url);
@@ -79,7 +79,7 @@ describe("Ctrl-C at a real terminal", { skip }, () => {
     await isBack(terminal);
   });
 
-  it("lets a spinner that has lost its width end with the answer", async (t) => {
+  it("completes a wait with a spinner in a window without a width", async (t) => {
     const service = await receiver(t);
     let answer = () => {};
     service.answer((_, response) => {
@@ -122,7 +122,7 @@ describe("Ctrl-C while an editor has the terminal", { skip }, () => {
     return { terminal, sent: () => receiving.received.map(({ body }) => body.toString()) };
   }
 
-  it("is a key of that editor, however often it is pressed; what it saves is sent", async (t) => {
+  it("is a key of the editor, and the saved content is sent", async (t) => {
     const { terminal, sent } = await editing(t, withKeys);
     for (const times of [1, 2, 3]) {
       await terminal.keys("C-c");
@@ -133,7 +133,7 @@ describe("Ctrl-C while an editor has the terminal", { skip }, () => {
     assert.deepEqual(sent(), ['{"by":"hand"}']);
   });
 
-  it("ends svc with an editor that it ends, and nothing is sent", async (t) => {
+  it("ends svc if it ends the editor, and nothing is sent", async (t) => {
     const { terminal, sent } = await editing(t, without);
     await terminal.keys("C-c");
     await isBack(terminal);

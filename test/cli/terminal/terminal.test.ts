@@ -20,8 +20,8 @@ async function atShell(t: TestContext, size: { columns?: number } = {}) {
   return { world, ...shell };
 }
 
-describe("svc at a real terminal", { skip }, () => {
-  it("asks, is answered by arrow keys, and leaves the answer in a pipe clean", async (t) => {
+describe("svc at a terminal", { skip }, () => {
+  it("prompts, accepts arrow keys, and keeps the piped response clean", async (t) => {
     const { keys, until, cursor } = await atShell(t);
     await keys("svc contracts templates show --json > out.json; echo exit=$?", "Enter");
     await until("Mutual NDA");
@@ -32,7 +32,7 @@ describe("svc at a real terminal", { skip }, () => {
     assert.equal(await cursor(), true);
   });
 
-  it("offers the workflows by which an intake can be made", async (t) => {
+  it("offers the workflows for an intake", async (t) => {
     const { keys, until } = await atShell(t);
     await keys("svc intake create --json=id,title 2>/dev/tty > out.json; echo exit=$?", "Enter");
     await until("Title of the request");
@@ -44,7 +44,7 @@ describe("svc at a real terminal", { skip }, () => {
     await until(/^Review it$/m);
   });
 
-  it("gives the terminal back after Ctrl-C at a question: exit 130, no stack", async (t) => {
+  it("restores the terminal after Ctrl-C at a prompt: exit 130, no stack", async (t) => {
     const { keys, until, cursor } = await atShell(t);
     await keys("svc contracts templates show; echo exit=$?", "Enter");
     await until("Mutual NDA");
@@ -56,7 +56,7 @@ describe("svc at a real terminal", { skip }, () => {
     await until(/^typed$/m);
   });
 
-  it("leaves a question at Ctrl-D as at Ctrl-C, and ends the emulator that it has started", async (t) => {
+  it("leaves a prompt at Ctrl-D as at Ctrl-C, and stops the emulator that it started", async (t) => {
     const { keys, until, cursor } = await atShell(t);
     const aside = "SVC_ROUTER_URL= SVC_CONTRACTS_URL=";
     await keys(`${aside} svc contracts templates show --emulator; echo exit=$?`, "Enter");
@@ -78,7 +78,7 @@ describe("svc at a real terminal", { skip }, () => {
     await until(/^typed$/m);
   });
 
-  it("continues with a question after Ctrl-Z and fg", async (t) => {
+  it("continues a prompt after Ctrl-Z and fg", async (t) => {
     const { keys, until } = await atShell(t);
     await keys("svc contracts templates show; echo exit=$?", "Enter");
     await until("Mutual NDA");
@@ -90,7 +90,7 @@ describe("svc at a real terminal", { skip }, () => {
     await until("name              Service Agreement");
   });
 
-  it("turns a spinner while a service is slow, and clears it away after Ctrl-C", async (t) => {
+  it("shows a spinner while a service is slow, and clears it after Ctrl-C", async (t) => {
     const slow = await receiver(t);
     slow.answer(() => {});
     const { keys, until, cursor } = await atShell(t);
@@ -103,7 +103,7 @@ describe("svc at a real terminal", { skip }, () => {
     assert.equal(await cursor(), true);
   });
 
-  it("clears the spinner away before it prints the answer", async (t) => {
+  it("clears the spinner before it prints the response", async (t) => {
     const slow = await receiver(t);
     let answer = () => {};
     slow.answer((_, response) => {
@@ -118,7 +118,7 @@ describe("svc at a real terminal", { skip }, () => {
     assert.equal(screen.includes("Check the health"), false, screen);
   });
 
-  it("reports in wait-for what it waits for and how long already, and in a pipe or with --quiet nothing", async (t) => {
+  it("shows the awaited event and the elapsed time in wait-for, and nothing in a pipe or with --quiet", async (t) => {
     const { keys, until } = await atShell(t);
     const line = "svc emulator wait-for --activity CONTRACT_SIGNED";
     await keys(`clear; ${line} --wait-timeout 5m; echo exit=$?`, "Enter");
@@ -132,7 +132,7 @@ describe("svc at a real terminal", { skip }, () => {
     assert.equal(screen.match(/Timed out after 1 s waiting for CONTRACT_SIGNED/g)?.length, 2, screen);
   });
 
-  it("fits into a narrow window", async (t) => {
+  it("fits a narrow window", async (t) => {
     const { keys, until } = await atShell(t, { columns: 36 });
     await keys("svc config set --help", "Enter");
     const help = await until("Options of every command");
@@ -143,7 +143,7 @@ describe("svc at a real terminal", { skip }, () => {
     await until("exit=0");
   });
 
-  it("of 0 columns waits for a slow service without a spinner, which would never end", async (t) => {
+  it("waits without a spinner in a window of 0 columns, in which one would never end", async (t) => {
     const slow = await receiver(t);
     // Longer than it takes until something turns.
     slow.answer((_, response) => void setTimeout(() => response.writeHead(200).end('{"database":true}'), 1_000));
@@ -153,7 +153,7 @@ describe("svc at a real terminal", { skip }, () => {
     assert.equal(screen.includes("Check the health"), false, screen);
   });
 
-  it("of 0 columns ends at Ctrl-C, at a question too", async (t) => {
+  it("ends at Ctrl-C in a window of 0 columns, also at a prompt", async (t) => {
     const { keys, until } = await atShell(t);
     await keys("stty cols 0; svc contracts templates show; echo exit=$?; stty cols 100", "Enter");
     await until("Mutual NDA");

@@ -30,7 +30,7 @@ async function serviceAnswering(t: TestContext, status: number, body: string) {
 const lines = await linesThatSend();
 const derived = lines.filter(({ line }) => "operation" in line.command);
 
-describe("every 2xx is a success of every command of an operation", () => {
+describe("every 2xx status is a success for every command of an operation", () => {
   for (const status of [200, 201, 202, 204]) {
     for (const body of status === 204 ? [""] : ['{"id":"C-1"}', ""]) {
       it(`${status} ${body === "" ? "without a body" : "with a body"}`, async (t) => {
@@ -59,7 +59,7 @@ describe("every 2xx is a success of every command of an operation", () => {
     }
   }
 
-  it("of the commands written by hand none reports that the service refused", async (t) => {
+  it("no hand-written command reports a rejection by the service", async (t) => {
     const wrong: Record<string, string> = {};
     for (const status of [200, 201, 202, 204]) {
       const service = await serviceAnswering(t, status, status === 204 ? "" : '{"id":"C-1"}');
@@ -78,7 +78,7 @@ describe("every 2xx is a success of every command of an operation", () => {
     assert.deepEqual(wrong, {});
   });
 
-  it("prints the contract that a service has created with 200, and says in one line what differs", async (t) => {
+  it("prints a contract that was created with 200, and notes the difference in one line", async (t) => {
     const { url } = await serviceAnswering(t, 200, '{"id":"C-1","new":true,"newer":1,"newest":2}');
     const run = (...flags: string[]) =>
       runCli(["contracts", "create", "--data", "-", "--json", ...flags], {

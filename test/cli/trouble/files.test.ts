@@ -138,8 +138,8 @@ const mayBeEmpty = ({ command, place, spec }: FileInput): boolean =>
     `${wordsOf(command)} ${place}`,
   );
 
-describe("every place of a command line that names a file to read", () => {
-  it("is known here", () => assert.ok(read.length > 120, String(read.length)));
+describe("every input file of a command line", () => {
+  it("is covered by this test", () => assert.ok(read.length > 120, String(read.length)));
 
   const cases: [string, string, RegExp, (one: FileInput) => boolean][] = [
     ["is not there", "none.json", /no such file|cannot read/, () => true],
@@ -154,13 +154,13 @@ describe("every place of a command line that names a file to read", () => {
     ],
   ];
   for (const [what, file, message, concerns] of cases) {
-    it(`refuses one that ${what} with exit 2, names the place, and changes nothing`, async (t) => {
+    it(`that ${what} is rejected with exit 2 and its name, and nothing is changed`, async (t) => {
       const wrong = await astray(read.filter(concerns), nameOf, (one) => look(t, one, file, message));
       assert.deepEqual(wrong, {});
     });
   }
 
-  it("does not wait for a terminal to be the file", async (t) => {
+  it("is never read from a terminal", async (t) => {
     const piped = read.filter(({ spec }) =>
       isFlag(spec) ? (spec.placeholder ?? "").endsWith("|-") : /- for standard input/.test(spec.description),
     );
@@ -170,14 +170,14 @@ describe("every place of a command line that names a file to read", () => {
   });
 });
 
-describe("every place of a command line that names a file to write", () => {
+describe("every output file of a command line", () => {
   const cases: [string, string, RegExp][] = [
     ["is a folder", "folder", /is a folder, not a file/],
     ["lies in no folder", "none/file.json", /cannot write .*it does not exist/],
     ["lies in a file", "rows.txt/file.json", /cannot write .*a part of its path is not a folder/],
   ];
   for (const [what, file, message] of cases) {
-    it(`refuses one that ${what} with exit 2 before anything is sent`, async (t) => {
+    it(`that ${what} is rejected with exit 2 before anything is sent`, async (t) => {
       // A folder to save in is made where there is none.
       const concerned = written.filter(({ place }) => place !== "--save" || what === "lies in a file");
       const wrong = await astray(concerned, nameOf, (one) => look(t, one, file, message));

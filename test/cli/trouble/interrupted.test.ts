@@ -35,8 +35,8 @@ function wrongWith(one: PreparedLine, given: RunResult): string | undefined {
   return err === "" || tellsWhatIsDone(one, result) ? undefined : printedBy(result);
 }
 
-describe("every command that talks to a service", () => {
-  it("ends at Ctrl-C while it waits for an answer: exit 130, not a word, nothing left behind", async (t) => {
+describe("every command that calls a service", () => {
+  it("exits 130 at Ctrl-C while it waits for a response, silently and without leftovers", async (t) => {
     const server = await hostile(t);
     const wrong = await astray(
       lines,

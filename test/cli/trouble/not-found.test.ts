@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { nda } from "../../support/cli/nda.ts";
 
-it("what does not exist leads to the list of what does", async (t) => {
+it("a missing object leads to the list of existing ones", async (t) => {
   const { svc } = await cliEmulator(t);
   for (const [line, list] of [
     ["contracts status T-99", "contracts list"],
@@ -21,7 +21,7 @@ it("what does not exist leads to the list of what does", async (t) => {
   }
 });
 
-it("a rejection for a contract's status, or for an id in a body, leads to what helps", async (t) => {
+it("a rejection for a contract's status, or for an ID in a body, suggests a command", async (t) => {
   const { svc, json } = await cliEmulator(t);
   await json("contracts create --data -", { stdin: nda });
   for (const [line, next] of [
@@ -37,7 +37,7 @@ it("a rejection for a contract's status, or for an id in a body, leads to what h
   }
 });
 
-it("a failure of the service names the thing, and where it has a status the one that was expected", async (t) => {
+it("a failure of the service names the object, and the expected status", async (t) => {
   const { svc, json } = await cliEmulator(t);
   await json("contracts create --data -", { stdin: nda });
   const hash = "a".repeat(64);
@@ -60,7 +60,7 @@ it("a failure of the service names the thing, and where it has a status the one 
   assert.deepEqual(messages, expected);
 });
 
-it("a number where a composite id is wanted is answered with the composite id", async (t) => {
+it("a number instead of a composite ID leads to the composite ID", async (t) => {
   const { svc } = await cliEmulator(t);
   const refused = (id: string) => `error: Contract ${id} not found (HTTP 404)`;
   const hint = "  Use the composite ID of the contract. Did you mean T-2?";
@@ -78,7 +78,7 @@ it("a number where a composite id is wanted is answered with the composite id", 
   }
 });
 
-it("what does not exist exits 5 in every command, whatever it was to be asked or told", async (t) => {
+it("a missing object exits 5 in every command", async (t) => {
   const { svc } = await cliEmulator(t);
   const lines = [
     "contracts status T-9",
@@ -95,7 +95,7 @@ it("what does not exist exits 5 in every command, whatever it was to be asked or
   assert.deepEqual(codes, Object.fromEntries(lines.map((line) => [line, 5])));
 });
 
-it("an intake that is not there is rejected by 403: why that may be, and where those that are there stand", async (t) => {
+it("a missing intake is rejected by 403 with possible reasons and the list of intakes", async (t) => {
   const { svc } = await cliEmulator(t);
   for (const line of ["intake show 1", "intake update 1 --title New", "intake delete 1 --yes"]) {
     const { exit, err } = await svc(line);

@@ -38,28 +38,28 @@ async function onBrokenOutput(
     program: [process.execPath],
     inherits: false,
     onSignal: () => () => {},
-    deadline: () => {},
+    setDeadline: () => {},
     end: () => {},
   });
   return { exit, text };
 }
 
-describe("standard output that takes nothing", () => {
+describe("a standard output that accepts nothing", () => {
   const printing = ["openapi router", "emulator seed-schema", "completion bash", "config list", "webhooks trigger"];
   for (const argv of printing) {
-    it(`is a failure of svc ${argv}: what was to be printed is lost`, async () => {
+    it(`fails svc ${argv}, because its output is lost`, async () => {
       const { exit, text } = await onBrokenOutput(argv.split(" "), "ENOSPC");
       assert.deepEqual([exit, text.split("\n")[0]], [1, "error: Failed to write to standard output: ENOSPC."]);
     });
   }
 
-  it("is reported as JSON under --json", async () => {
+  it("is reported as JSON with --json", async () => {
     const { exit, text } = await onBrokenOutput(["config", "list", "--json"], "EIO");
     assert.deepEqual([exit, JSON.parse(text).error.code], [1, "output_lost"]);
   });
 });
 
-describe("standard error that takes nothing", () => {
+describe("a standard error that accepts nothing", () => {
   for (const code of ["EPIPE", "ENOSPC"]) {
     it(`does not stop the work (${code})`, async (t) => {
       const service = await receiver(t);
@@ -70,13 +70,13 @@ describe("standard error that takes nothing", () => {
   }
 });
 
-describe("a reader that goes away", () => {
+describe("a reader that closes the pipe", () => {
   for (const argv of [
     "webhooks listen --json --quiet",
     "webhooks deliveries --follow --json --quiet",
     "emulator requests --follow --json --quiet",
   ]) {
-    it(`ends svc ${argv} with exit 0, and nothing is left of it`, async (t) => {
+    it(`ends svc ${argv} with exit 0 and without leftovers`, async (t) => {
       const { svc, json, emulator } = await cliEmulator(t);
       const env = {
         ...buildChildEnvironment(emulator, { env: {} } as unknown as Host),
@@ -89,8 +89,8 @@ describe("a reader that goes away", () => {
   }
 });
 
-describe("a file that an answer is written to", () => {
-  it("stays as it was when the answer breaks off, and nothing is left next to it", async (t) => {
+describe("an output file", () => {
+  it("stays unchanged if the response breaks off, and no temporary file remains", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "a.pdf"), "before");
     const { url } = (await hostile(t)).endpoint({ trouble: "cuts its answer off" });
@@ -102,7 +102,7 @@ describe("a file that an answer is written to", () => {
     assert.deepEqual([await readdir(cwd), await readFile(join(cwd, "a.pdf"), "utf8")], [["a.pdf"], "before"]);
   });
 
-  it("is replaced whole when all of it has come", async (t) => {
+  it("is replaced only by a complete response", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "a.pdf"), "before", { mode: 0o600 });
     const service = await receiver(t);

@@ -68,8 +68,8 @@ async function walled(t: TestContext): Promise<string> {
   return folder;
 }
 
-describe("what the system rejects is reported in a sentence, with what to do", () => {
-  it("where a state may not be written", unlessNobody, async (t) => {
+describe("system errors are reported in a sentence with a hint", () => {
+  it("when a state is not writable", unlessNobody, async (t) => {
     const folder = await walled(t);
     const { exit, err } = run(svcAsNobody(), ["emulator", "start", "--port", "0", "--file", "wall/state.json"], folder);
     assert.equal(exit, 1, err);
@@ -78,7 +78,7 @@ describe("what the system rejects is reported in a sentence, with what to do", (
   });
 
   it(
-    "where an emulator for one command, or one in the background, may not make its folder",
+    "when an emulator for one command, or one in the background, cannot create its folder",
     unlessNobody,
     async (t) => {
       const folder = await walled(t);
@@ -104,7 +104,7 @@ describe("what the system rejects is reported in a sentence, with what to do", (
     },
   );
 
-  it("where an emulator may not listen", unlessGuarded, async (t) => {
+  it("when an emulator cannot listen", unlessGuarded, async (t) => {
     const folder = await walled(t);
     const start = ["emulator", "start", "--ephemeral", "--port"];
     assert.deepEqual(run(svcAsNobody(), [...start, "1"], folder), {
@@ -117,7 +117,7 @@ describe("what the system rejects is reported in a sentence, with what to do", (
     });
   });
 
-  it("where an emulator is to listen at an address that is none, or another machine's", async (t) => {
+  it("when an emulator should listen at an invalid or remote address", async (t) => {
     const cwd = await testFolder(t);
     for (const host of ["300.1.1.1", "192.0.2.1"]) {
       const { exit, err } = await runCli(["emulator", "start", "--ephemeral", "--port", "0", "--host", host], { cwd });
@@ -129,7 +129,7 @@ describe("what the system rejects is reported in a sentence, with what to do", (
     }
   });
 
-  it("where the configuration may not be written", unlessNobody, async (t) => {
+  it("when the configuration is not writable", unlessNobody, async (t) => {
     const folder = await walled(t);
     await mkdir(join(folder, "config"), { mode: 0o555 });
     const { exit, err } = run(svcAsNobody(), ["config", "set", "client_id", "x"], folder);
@@ -140,7 +140,7 @@ describe("what the system rejects is reported in a sentence, with what to do", (
     );
   });
 
-  it("where an answer, and where deliveries, may not be written", unlessNobody, async (t) => {
+  it("when a response or deliveries are not writable", unlessNobody, async (t) => {
     const folder = await walled(t);
     const output = run(svcAsNobody(), ["files", "download", "x", "--output", "wall/x.pdf"], folder);
     assert.deepEqual(
@@ -154,7 +154,7 @@ describe("what the system rejects is reported in a sentence, with what to do", (
     );
   });
 
-  it("where the disk is full", unlessFull, async (t) => {
+  it("when the disk is full", unlessFull, async (t) => {
     const { api, clusters } = await emulator(t);
     const { id } = await draft(api);
     const { url, clientId, clientSecret } = clusters[0]!;
@@ -164,7 +164,7 @@ describe("what the system rejects is reported in a sentence, with what to do", (
     assert.match(err, /^error: Failed to write \/dev\/full: no space is left on the disk \(ENOSPC\)\./);
   });
 
-  it("where too many files are open", unlessLimits, async (t) => {
+  it("when too many files are open", unlessLimits, async (t) => {
     const folder = await testFolder(t);
     await mkdir(join(folder, "config"));
     const { exit, err } = run(

@@ -25,7 +25,7 @@ describe("svc verify record", () => {
     assert.equal(replay.exit, 0, replay.out);
   });
 
-  it("does not take what a service held before for drift", async (t) => {
+  it("does not treat existing objects of a service as drift", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await useService(emulator, 12);
     const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
@@ -38,7 +38,7 @@ describe("svc verify record", () => {
     assert.match(replay.out, /^ {2}1 not or not fully compared: intake_id 12 was there before the recording$/m);
   });
 
-  it("reports before what it will do, and does it only with a yes", async (t) => {
+  it("announces its actions, and starts only after confirmation", async (t) => {
     const { svc } = await cliEmulator(t);
     const plan = await svc("verify record --out corpus --allow-writes --plan");
     assert.equal(plan.exit, 0);
@@ -51,7 +51,7 @@ describe("svc verify record", () => {
     assert.match(err, /--yes required when not running interactively/);
   });
 
-  it("leaves nothing behind after a journey", async (t) => {
+  it("leaves no objects behind after a journey", async (t) => {
     const { cwd, svc, json } = await cliEmulator(t);
     const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
     assert.equal(exit, 0, err);
@@ -75,7 +75,7 @@ describe("svc verify record", () => {
     assert.equal(replay.exit, 0, replay.out);
   });
 
-  it("removes what it has created after Ctrl-C, and continues", async (t) => {
+  it("removes its objects after Ctrl-C, and can continue", async (t) => {
     const { cwd, svc, json } = await cliEmulator(t);
     const argv = ["verify", "record", "--out", "corpus", "--allow-writes", "--yes", "--rate", "50"];
     const recording = following(svc, argv);

@@ -46,7 +46,7 @@ async function recorded(t: TestContext): Promise<CliEmulator> {
 }
 
 describe("svc verify proxy", () => {
-  it("records what passes, without secrets and people", async (t) => {
+  it("records exchanges without secrets and personal data", async (t) => {
     const { cwd, svc, emulator } = await recorded(t);
     const files = (await readdir(join(cwd, "corpus"))).sort();
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe("svc verify proxy", () => {
     assert.deepEqual({ exit, err: err.trim() }, { exit: 0, err: "Nothing suspicious in 5 exchanges" });
   });
 
-  it("names and counts what breaks off", async (t) => {
+  it("names and counts interrupted exchanges", async (t) => {
     const { svc } = await cliEmulator(t);
     const service = createServer((request, response) => {
       request.resume();
@@ -115,7 +115,7 @@ describe("svc verify proxy", () => {
 });
 
 describe("svc verify scan", () => {
-  it("exits 1 over a secret that a user wrote into it, and does not repeat it", async (t) => {
+  it("exits 1 for a secret that a user added, and does not print it", async (t) => {
     const { cwd, svc } = await recorded(t);
     const file = join(cwd, "corpus", "00005-contracts.status.http");
     const text = await readFile(file, "utf8");
@@ -135,7 +135,7 @@ describe("svc verify scan", () => {
 });
 
 describe("svc verify scan --reindex", () => {
-  it("accepts any edit, of files that were added and removed too", async (t) => {
+  it("accepts any edit, including added and removed files", async (t) => {
     const { cwd, svc } = await recorded(t);
     const file = (name: string) => join(cwd, "corpus", name);
     const created = await readFile(file("00003-contracts.create.http"), "utf8");
@@ -153,7 +153,7 @@ describe("svc verify scan --reindex", () => {
     assert.match((await svc("verify replay corpus")).out, /^contracts\.create:201:contract_status:/m);
   });
 
-  it("names the file that is no exchange any more", async (t) => {
+  it("names the file that is no longer an exchange", async (t) => {
     const { cwd, svc } = await recorded(t);
     const file = join(cwd, "corpus", "00004-contracts.list.http");
     await writeFile(file, (await readFile(file, "utf8")).replace("\nHTTP/1.1 200\n", "\n"));
@@ -164,7 +164,7 @@ describe("svc verify scan --reindex", () => {
 });
 
 describe("svc verify scan of an interrupted recording", () => {
-  it("looks at what is there, also at a file that the index does not name yet", async (t) => {
+  it("checks existing files, including one that is not in the index yet", async (t) => {
     const { cwd, svc } = await recorded(t);
     const index = join(cwd, "corpus", "index.ndjson");
     const lines = (await readFile(index, "utf8")).split("\n");
@@ -188,7 +188,7 @@ describe("svc verify scan of an interrupted recording", () => {
 });
 
 describe("svc verify replay", () => {
-  it("refuses a report within the corpus, also through a link", async (t) => {
+  it("rejects a report within the corpus, also through a link", async (t) => {
     const { cwd, svc } = await recorded(t);
     const file = join("corpus", "00001-templates.list.http");
     const before = await readFile(join(cwd, file), "utf8");
@@ -202,7 +202,7 @@ describe("svc verify replay", () => {
     assert.equal(await readFile(join(cwd, file), "utf8"), before);
   });
 
-  it("fails where nothing can be compared, and says why", async (t) => {
+  it("fails with a reason if nothing can be compared", async (t) => {
     const { cwd, svc } = await cliEmulator(t);
     const recorder = await Recorder.open(join(cwd, "corpus"));
     const response = { status: 200, headers: [], body: Buffer.alloc(0) };
@@ -223,7 +223,7 @@ describe("svc verify replay", () => {
     assert.match(await readFile(join(cwd, "verify.xml"), "utf8"), /<failure message="nothing was compared">/);
   });
 
-  it("exits 3 on drift, names the claim, and 0 once it is accepted with a reason", async (t) => {
+  it("exits 3 on drift and names the claim, and 0 once it is accepted with a reason", async (t) => {
     const { cwd, svc } = await recorded(t);
     const drift = await svc("verify replay corpus --junit verify.xml --markdown verify.md");
     assert.equal(drift.exit, 3, drift.err);
@@ -262,7 +262,7 @@ describe("svc verify replay", () => {
     ]);
   });
 
-  it("rejects what is not a corpus in a sentence", async (t) => {
+  it("explains why a folder is not a corpus", async (t) => {
     const { cwd, svc } = await recorded(t);
     await rm(join(cwd, "corpus", "00001-templates.list.http"));
     const { exit, err } = await svc("verify replay corpus");
@@ -272,7 +272,7 @@ describe("svc verify replay", () => {
 });
 
 describe("--observed", () => {
-  it("is the emulator in the background as well", async (t) => {
+  it("works with the emulator in the background, too", async (t) => {
     const { svc } = await recorded(t);
     const env = {
       SVC_BASE_URL: "",
@@ -292,7 +292,7 @@ describe("--observed", () => {
     );
   });
 
-  it("lets svc emulator exec respond as the service did", async (t) => {
+  it("makes svc emulator exec respond as the service did", async (t) => {
     const { svc } = await recorded(t);
     const script = `fetch(process.env.SVC_CONTRACTS_URL + "${base}/contracts/", { headers: { "client-id": process.env.SVC_CLIENT_ID, "client-secret": process.env.SVC_CLIENT_SECRET } }).then((r) => r.json()).then(({ limit }) => console.log(limit))`;
     const { exit, out, err } = await svc([
@@ -308,14 +308,14 @@ describe("--observed", () => {
     assert.deepEqual({ exit, out: out.trim() }, { exit: 0, out: "25" }, err);
   });
 
-  it("rejects what is not a corpus before anything starts", async (t) => {
+  it("rejects an invalid corpus before anything starts", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("emulator exec --observed nowhere -- true");
     assert.equal(exit, 2);
     assert.match(err, /nowhere is not a corpus: it has no index\.ndjson/);
   });
 
-  it("is shown by svc openapi, by the document of the emulator, by its findings and in the reference", async (t) => {
+  it("is reflected in svc openapi, in the emulator's document and findings, and in the reference", async (t) => {
     const { cwd, svc } = await recorded(t);
     const marked = (document: unknown) => {
       const { paths } = document as { paths: Record<string, { get: Record<string, unknown> }> };
@@ -343,7 +343,7 @@ describe("--observed", () => {
     assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).out)), seen, "damaged");
     const page = await readFile(join(cwd, "reference.md"), "utf8");
     const section = page.split("### contracts.list\n")[1]!.split("\n### ")[0]!;
-    assert.ok(section.includes(`- Known from: observed 1 time, last at ${list}; differs: ${differs}\n`), section);
+    assert.ok(section.includes(`- Basis: observed 1 time, last at ${list}; differs: ${differs}\n`), section);
     assert.match(page, new RegExp(`^\\| \`not-found\` .* \\| observed 1 time, last at ${status} \\|$`, "m"));
   });
 });

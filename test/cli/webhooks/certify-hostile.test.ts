@@ -85,9 +85,9 @@ async function hostileReceiver(t: TestContext, play: (socket: Socket) => void): 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
 }
 
-describe("svc webhooks certify of a receiver that", () => {
+describe("svc webhooks certify with a hostile receiver", () => {
   for (const [name, [play, detail]] of Object.entries(plays)) {
-    it(`${name} comes to an end`, async (t) => {
+    it(`ends for a receiver that ${name}`, async (t) => {
       const url = await hostileReceiver(t, play);
       const cwd = await testFolder(t);
       await writeFile(join(cwd, "hmac.key"), hmacKey);

@@ -6,7 +6,7 @@ import { contentHash } from "../../../src/schemes/webhook.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hmacKey, signedReceiver } from "../../support/cli/signed-receiver.ts";
 
-describe("what svc webhooks certify prints and writes", () => {
+describe("the output of svc webhooks certify", () => {
   it("lists the checks with the basis of each", async () => {
     const { exit, out } = await runCli("webhooks certify --list --json");
     const rows = JSON.parse(out) as Record<string, unknown>[];
@@ -58,7 +58,7 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
     assert.ok(err.includes(title), err);
   });
 
-  it("shows a person what is wrong", async (t) => {
+  it("shows a mistake to a user", async (t) => {
     const { url, certify } = await signedReceiver(t, { isGenuine: () => true });
     const { out } = await certify(["--only", "signature.tampered,genuine", "--language", "go", "--format", "table"]);
     const [first, second, , ...rest] = out.split("\n");
@@ -77,7 +77,7 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
     );
   });
 
-  it("prints rows with tabs in a pipe, and the findings on standard error", async (t) => {
+  it("prints tab-separated rows in a pipe, and the findings on standard error", async (t) => {
     const { url, certify } = await signedReceiver(t, { isGenuine: () => true });
     const { out, err } = await certify(["--only", "signature.tampered,genuine"]);
     assert.equal(

@@ -41,7 +41,7 @@ async function findings(t: TestContext, rules: ReceiverRules) {
 const jsonOf = (body: Buffer) => JSON.parse(body.toString("utf8")) as Record<string, unknown>;
 
 describe("svc webhooks certify", () => {
-  it("finds nothing wrong with a good receiver", async (t) => {
+  it("finds no mistakes in a correct receiver", async (t) => {
     const { certify } = await signedReceiver(t);
     const run = await certify(["--json"]);
     const { result, findings, counts, checks } = reportOf(run);
@@ -90,7 +90,7 @@ describe("svc webhooks certify", () => {
     assert.deepEqual(await findings(t, moved), [1, [["redirect", "failed"]]]);
   });
 
-  it("makes the checks that are named, by ID or by group", async (t) => {
+  it("runs checks selected by ID or by group", async (t) => {
     const { certify } = await signedReceiver(t, {
       isGenuine: (given, expected) => given === undefined || given === expected,
     });
@@ -135,7 +135,7 @@ describe("svc webhooks certify", () => {
     assert.deepEqual([exit, err.split("\n")[0]], [75, "error: Nothing accepts connections at http://127.0.0.1:9."]);
   });
 
-  it("checks with a probe what the responses do not show", async (t) => {
+  it("uses a probe for checks that responses cannot show", async (t) => {
     const { cwd, bodies, certify } = await signedReceiver(t, {
       respond: (_, response) => void writeFile(join(cwd, "count"), String(bodies.length)).then(() => response.end()),
     });
@@ -155,7 +155,7 @@ describe("svc webhooks certify", () => {
     assert.deepEqual([broken.exit, JSON.parse(broken.err).error.message], [1, "The command of --probe exits with 3."]);
   });
 
-  it("reports a check that it makes for others only if all of them depend on it", async (t) => {
+  it("reports a prerequisite check only if all selected checks depend on it", async (t) => {
     const { certify } = await signedReceiver(t);
     const some = await certify(["--only", "signature", "--probe", "echo same", "--json"]);
     const { checks, findings, result } = reportOf(some);
@@ -211,7 +211,7 @@ describe("svc webhooks certify", () => {
     assert.deepEqual([again.exit, same, language, checks.map(({ id }) => id)], [0, url, "go", ["genuine"]]);
   });
 
-  it("makes no check after the time limit, and exits with 1 if it left one out", async (t) => {
+  it("runs no check after the time limit, and exits 1 if one was skipped", async (t) => {
     const { certify } = await signedReceiver(t);
     const only = ["--only", "genuine,probe,signature.missing", "--json"];
     const run = await certify([...only, "--time-limit", "1ms"]);
@@ -230,7 +230,7 @@ describe("svc webhooks certify", () => {
     );
   });
 
-  it("does not blame a receiver whose response the time limit cut off", async (t) => {
+  it("ignores a response that the time limit cut off", async (t) => {
     const { certify } = await signedReceiver(t, {
       isGenuine: () => true,
       respond: (_, response, { headers }) => headers["x-svc-webhook-content-hash"] && response.end(),
@@ -247,14 +247,14 @@ describe("svc webhooks certify", () => {
     [["--command", ""], "--command must not be empty"],
     [["--probe", " "], "--probe must not be empty"],
   ] as const) {
-    it(`refuses ${flags.join(" ")}`, async (t) => {
+    it(`rejects ${flags.join(" ")}`, async (t) => {
       const { certify } = await signedReceiver(t);
       const { exit, err } = await certify(flags);
       assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${message}`]);
     });
   }
 
-  it("counts a forged delivery as accepted once a status of 200 came, whatever the body is like", async (t) => {
+  it("counts a forged delivery as accepted after a status of 200, whatever the body", async (t) => {
     const endless = (response: ServerResponse) => {
       const write = () => {
         while (!response.destroyed && response.write("x".repeat(10_000)));
@@ -292,7 +292,7 @@ describe("svc webhooks certify", () => {
     }
   });
 
-  it("ends what the command of --probe has started", async (t) => {
+  it("ends the processes of the --probe command", async (t) => {
     const { certify, cwd } = await signedReceiver(t);
     const probe = "sleep 1000 > /dev/null & echo $! >> pids; wait";
     const { err } = await certify(["--only", "probe", "--probe", probe, "--json"], { wall: impatientWall });
@@ -315,7 +315,7 @@ describe("svc webhooks certify", () => {
     assert.deepEqual([exit, out], [130, ""]);
   });
 
-  it("sends what the receiver gets as often as it says", async (t) => {
+  it("sends each delivery as often as it announces", async (t) => {
     const { certify, bodies } = await signedReceiver(t);
     const { checks } = reportOf(await certify(["--only", "parallel,outage", "--json"]));
     const hashes = new Set(bodies.map((body) => createHash("sha256").update(body).digest("hex")));

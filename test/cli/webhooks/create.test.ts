@@ -5,7 +5,7 @@ import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
 
 describe("svc webhooks create", () => {
-  it("reports what the service's one sentence about an address means", async (t) => {
+  it("explains the service's single message about addresses", async (t) => {
     const { svc } = await cliEmulator(t);
     const hints = [];
     for (const url of ["http://hooks.example/x", "http://localhost:99999", "localhost:3000/hooks", "ftp://x.example"]) {
@@ -22,7 +22,7 @@ describe("svc webhooks create", () => {
     ]);
   });
 
-  it("asks a person for an address until it can be one, and for any number of activities", async (t) => {
+  it("asks a user until the address is valid, and for any number of activities", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const clear = "\u0015";
     const ada = person(

@@ -73,7 +73,7 @@ const failSixTimes = async (svc: CliEmulator["svc"]) => {
 
 const typesOf = (listener: Following) => listener.events().map(({ type }) => type);
 
-describe("svc webhooks listen, when nothing arrives any more", () => {
+describe("svc webhooks listen when deliveries stop", () => {
   it("reports that the webhook was disabled, and enables it once the app accepts connections", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: nda });
@@ -103,7 +103,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     assert.deepEqual(typesOf(listener).slice(-7), ["webhook_enabled", ...Array(6).fill("delivery")]);
   });
 
-  it("enables the webhook of an app that answers with failures once it has restarted", async (t) => {
+  it("enables the webhook of an app with error responses once it has restarted", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: nda });
     const { start, stop, url } = await app(t);
@@ -125,7 +125,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     await listener.ended;
   });
 
-  it("leaves the webhook disabled with --no-enable, and says how to enable it", async (t) => {
+  it("leaves the webhook disabled with --no-enable, and prints how to enable it", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: nda });
     const { start, url } = await app(t);
@@ -141,7 +141,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     await listener.ended;
   });
 
-  it("reports that a user has disabled or deleted the webhook, or that another state has none", async (t) => {
+  it("reports that a user disabled or deleted the webhook, or that another state has none", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const listener = await listening(svc, []);
     await json("emulator webhooks disable 1");
@@ -160,7 +160,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     ]);
   });
 
-  it("reports that the emulator has ended, and that it is back, with another token at another address", async (t) => {
+  it("reports that the emulator ended, and that it is back with another token and address", async (t) => {
     const cwd = await testFolder(t);
     const file = join(cwd, ".svc/emulator.json");
     const first = await emulator(t, { file });
@@ -185,7 +185,7 @@ describe("svc webhooks listen, when nothing arrives any more", () => {
     ]);
   });
 
-  it("reports that another emulator has taken the address of one that ended", async (t) => {
+  it("reports that another emulator uses the address of the ended one", async (t) => {
     const { svc, emulator: first } = await cliEmulator(t);
     const listener = await listening(svc, []);
     await first.close();

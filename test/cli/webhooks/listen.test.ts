@@ -21,7 +21,7 @@ async function withContract(t: TestContext) {
 }
 
 describe("svc webhooks listen", () => {
-  it("subscribes itself, verifies what comes, and removes the subscription when it has seen enough", async (t) => {
+  it("subscribes itself, verifies deliveries, and removes the subscription at the end", async (t) => {
     const { svc, json } = await withContract(t);
     const listening = following(svc, [
       "webhooks",
@@ -62,7 +62,7 @@ describe("svc webhooks listen", () => {
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
-  it("accepts no more than it was to take, while the last one is still under way", async (t) => {
+  it("accepts no more deliveries than requested, even while the last one is in progress", async (t) => {
     const { svc } = await withContract(t);
     const app = await receiver(t);
     let answer = () => {};
@@ -86,7 +86,7 @@ describe("svc webhooks listen", () => {
     assert.match(listening.err(), /is subscribed to 1 activity\n/);
   });
 
-  it("hands back what the app answered, a 200 after a 100 that no one asked for, and a 204 with bytes", async (t) => {
+  it("returns the app's response, including a 200 after an unsolicited 100, and a 204 with a body", async (t) => {
     const { svc } = await withContract(t);
     const app = await rawServer(t, "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
     const listening = following(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "2", "--json"]);
@@ -108,7 +108,7 @@ describe("svc webhooks listen", () => {
     assert.equal((await listening.ended).exit, 0);
   });
 
-  it("prints the key of an emulator, names contracts as commands do, and removes what dead listeners left", async (t) => {
+  it("prints the key of an emulator, names contracts as commands do, and removes subscriptions of dead listeners", async (t) => {
     const { svc, json, emulator, key } = await withContract(t);
     const alive = await receiver(t);
     const body = (title: string, url: string) => ({ title, url, only_for_activities: ["CONTRACT_SIGNED"] });
@@ -140,7 +140,7 @@ describe("svc webhooks listen", () => {
     );
   });
 
-  it("forwards the raw bytes with their signature, and hands the answer back", async (t) => {
+  it("forwards the raw bytes with their signature, and returns the response", async (t) => {
     const { svc, json, key } = await withContract(t);
     const app = await receiver(t);
     app.answer((_, response) => response.writeHead(503, { "content-type": "text/plain" }).end("not now"));
@@ -174,7 +174,7 @@ describe("svc webhooks listen", () => {
     assert.equal(forwarded.status, 503);
   });
 
-  it("answers 502 while the other end is down, reports why, and continues listening", async (t) => {
+  it("answers 502 while the app is down, reports why, and continues", async (t) => {
     const { svc } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--forward-to", "1", "--count", "2"]);
     await untilSubscribed(svc);
@@ -190,7 +190,7 @@ describe("svc webhooks listen", () => {
     assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+ \(press Ctrl-C to stop\)/);
   });
 
-  it("retains deliveries so that they verify and replay as they came", async (t) => {
+  it("saves deliveries so that they can be verified and replayed unchanged", async (t) => {
     const { svc, cwd } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--save", "hooks", "--count", "2", "--json"]);
     await listening.saw('"ready"');
@@ -221,7 +221,7 @@ describe("svc webhooks listen", () => {
     assert.equal((await svc(verified)).exit, 0);
   });
 
-  it("rejects a body that no one signed, and names what is wrong with others", async (t) => {
+  it("rejects an unsigned body, and names the mistakes of others", async (t) => {
     const { svc, key } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--count", "4", "--json"]);
     await listening.saw('"ready"');
@@ -253,7 +253,7 @@ describe("svc webhooks listen", () => {
     );
   });
 
-  it("ends at Ctrl-C with 130 and leaves no subscription behind", async (t) => {
+  it("exits 130 at Ctrl-C, and leaves no subscription behind", async (t) => {
     const { svc, json } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--json"]);
     await listening.saw('"ready"');
@@ -263,7 +263,7 @@ describe("svc webhooks listen", () => {
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
-  it("without a service only listens, and says what to register", async () => {
+  it("only listens without a service, and prints how to register the receiver", async () => {
     const key = Buffer.alloc(64, 7).toString("base64");
     const listening = following(
       runCli,
@@ -281,7 +281,7 @@ describe("svc webhooks listen", () => {
     assert(!listening.err().includes(key));
   });
 
-  it("prints the key alone for --print-secret", async (t) => {
+  it("prints only the key for --print-secret", async (t) => {
     const { svc, key } = await withContract(t);
     assert.deepEqual(await svc("webhooks listen --print-secret", { env: { SVC_WEBHOOK_HMAC_KEY: "" } }), {
       exit: 0,
@@ -303,7 +303,7 @@ describe("svc webhooks listen", () => {
     });
   }
 
-  it("reports that when the port is taken, or the key is none", async (t) => {
+  it("reports a port in use, and an invalid key", async (t) => {
     const { svc, emulator } = await withContract(t);
     const port = new URL(emulator.routerUrl).port;
     const taken = await svc(`webhooks listen --port ${port}`);
@@ -349,7 +349,7 @@ describe("the webhook of a listener", () => {
     ["no answer comes", () => {}, (url) => `Failed to reach ${url}: no response within 700 ms (ETIMEDOUT).`],
   ];
   for (const [what, fail, reason] of failures) {
-    it(`is reported where it cannot be deleted, since ${what}`, async (t) => {
+    it(`is reported if it cannot be deleted because ${what}`, async (t) => {
       const { url, listen } = await service(t, (method, response) =>
         method === "POST" ? created(response) : fail(response),
       );
@@ -364,7 +364,7 @@ describe("the webhook of a listener", () => {
     });
   }
 
-  it("is not reported where another user has deleted it", async (t) => {
+  it("is not reported if another user has deleted it", async (t) => {
     const { listen } = await service(t, (method, response) =>
       method === "POST" ? created(response) : response.writeHead(404).end(),
     );
@@ -381,7 +381,7 @@ describe("the webhook of a listener", () => {
     ["no id", (response) => response.writeHead(201).end()],
   ];
   for (const [what, fail] of unknown) {
-    it(`is reported where it may have been created: ${what}`, async (t) => {
+    it(`is reported if it may have been created: ${what}`, async (t) => {
       const { listen } = await service(t, (_method, response) => fail(response));
       const { exit, err } = await listen().ended;
       assert.equal(exit, 1, err);

@@ -10,7 +10,7 @@ const create = (title: string, url: string) =>
 
 describe("a list of deliveries in a window of 80 columns", () => {
   for (const command of ["emulator deliveries", "webhooks deliveries"]) {
-    it(`says that what waits for a disabled webhook will be skipped: svc ${command}`, async (t) => {
+    it(`reports that attempts of a disabled webhook will be skipped: svc ${command}`, async (t) => {
       const { svc, emulator } = await cliEmulator(t);
       await svc(create("Mine", dead));
       await draft(emulator.api);
@@ -38,7 +38,7 @@ describe("svc emulator deliveries resend", () => {
     assert.equal((await svc("emulator deliveries resend 1")).exit, 1);
   });
 
-  it("accepts several, and sends them in the order given", async (t) => {
+  it("accepts several deliveries, and sends them in the given order", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     await svc(create("Mine", app.url));
@@ -66,7 +66,7 @@ describe("svc emulator deliveries resend", () => {
 });
 
 describe("svc emulator webhooks resend", () => {
-  it("sends at once what waits for a retry, as the hints of why say, once its receiver runs", async (t) => {
+  it("resends deliveries that wait for a retry, as the hints of why suggest", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     app.answer(503);
@@ -84,7 +84,7 @@ describe("svc emulator webhooks resend", () => {
     assert.deepEqual(delivery, { outcome: "delivered", next_attempt_at: null });
   });
 
-  it("leaves to the schedule what was never tried, and counts as left what fails again", async (t) => {
+  it("leaves deliveries without an attempt to the schedule, and counts repeated failures", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     app.answer(503);
@@ -101,7 +101,7 @@ describe("svc emulator webhooks resend", () => {
     assert.equal(app.received.length, 2);
   });
 
-  it("gives the reason that it saw", async (t) => {
+  it("reports the observed reason", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     app.answer((_, response) => void response.writeHead(500).end("the table is locked"));

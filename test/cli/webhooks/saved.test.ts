@@ -8,8 +8,8 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 
 const delivery = (text: string) => ({ body: Buffer.from(text), headers: { "x-of": text } });
 
-describe("deliveries that are saved", () => {
-  it("by two listeners into one folder are all kept, each with its own headers", async (t) => {
+describe("saved deliveries", () => {
+  it("of two listeners in one folder are all kept, each with its own headers", async (t) => {
     const cwd = await testFolder(t);
     const [one, other] = [await SavedDeliveries.open(cwd), await SavedDeliveries.open(cwd)];
     const texts = Array.from({ length: 10 }, (_, i) => `delivery ${i}`);
@@ -24,7 +24,7 @@ describe("deliveries that are saved", () => {
     assert.equal((await readdir(cwd)).length, 2 * texts.length);
   });
 
-  it("neither follow a link nor replace a file that has the next name", async (t) => {
+  it("neither follow a link nor replace a file with the next name", async (t) => {
     const cwd = await testFolder(t);
     const saved = await SavedDeliveries.open(cwd);
     await writeFile(join(cwd, "theirs"), "mine");

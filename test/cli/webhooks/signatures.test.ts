@@ -15,7 +15,7 @@ const signature =
 const env = { SVC_WEBHOOK_HMAC_KEY: key };
 
 describe("svc webhooks sign", () => {
-  it("prints the value of the header, from a pipe or a file", async (t) => {
+  it("prints the value of the header, for a pipe or a file", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "body"), body);
     await writeFile(join(cwd, "key"), `${key}\n`);
@@ -46,7 +46,7 @@ describe("svc webhooks sign", () => {
 });
 
 describe("svc webhooks verify", () => {
-  it("finds the signature in the headers that lie next to the body, or in a file of headers", async (t) => {
+  it("finds the signature in the headers next to the body, or in a file of headers", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "0001-X.json"), body);
     await writeFile(
@@ -61,7 +61,7 @@ describe("svc webhooks verify", () => {
     assert.deepEqual([missing.exit, JSON.parse(missing.err).error.code], [1, "missing"]);
   });
 
-  it("exits 1 and reports why when the bytes differ or the signature is of another form", async () => {
+  it("exits 1 and explains different bytes, or a signature in another format", async () => {
     const cases = [
       [signature, `${body}\n`, "mismatch"],
       [signature.toUpperCase(), body, "malformed"],
@@ -73,7 +73,7 @@ describe("svc webhooks verify", () => {
     }
   });
 
-  it("reports with which command line the mistake is looked for", async (t) => {
+  it("prints the command line that finds the mistake", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "body.json"), `${body}\n`);
     const { exit, err } = await runCli(["webhooks", "verify", "body.json", "--signature", signature], { cwd, env });
@@ -83,12 +83,12 @@ describe("svc webhooks verify", () => {
     );
   });
 
-  it("asks for a signature before anything else, with exit 2", async () => {
+  it("requires a signature before anything else, with exit 2", async () => {
     const { exit, err } = await runCli("webhooks verify -", { env, stdin: body });
     assert.deepEqual([exit, err.includes("--signature is required")], [2, true]);
   });
 
-  it("verifies Standard Webhooks, and knows an old one", async (t) => {
+  it("verifies Standard Webhooks, and detects an old timestamp", async (t) => {
     const cwd = await testFolder(t);
     const at = (seconds: number) =>
       standardWebhookHeaders({ secret: key, id: "msg_1", timestamp: String(seconds), body });
@@ -108,7 +108,7 @@ describe("svc webhooks verify", () => {
 });
 
 describe("svc webhooks explain", () => {
-  it("names the workspace of the running emulator whose key signed it", async (t) => {
+  it("names the workspace of the running emulator whose key made the signature", async (t) => {
     const { json, svc } = await cliEmulator(t);
     const [, other] =
       await json<{ id: number; name: string; cluster_id: string; hmac_key: string }[]>("emulator workspaces");
@@ -127,7 +127,7 @@ describe("svc webhooks explain", () => {
   });
 
   for (const verb of ["verify", "explain", "verify --scheme standard"]) {
-    it(`${verb} says that the file of the body is missing, before it asks for anything else`, async (t) => {
+    it(`${verb} reports a missing body file before it requires anything else`, async (t) => {
       const { exit, err } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await testFolder(t) });
       assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <body>: cannot read nosuch.json: no such file"]);
     });
@@ -181,7 +181,7 @@ describe("svc webhooks explain", () => {
     });
   }
 
-  it("reports that in a sentence to people, and never shows the key", async () => {
+  it("explains the mistake to users, and never shows the key", async () => {
     const argv = ["webhooks", "explain", "-", "--signature", sha512(key, body).digest("hex")];
     assert.deepEqual(await runCli(argv, { env, stdin: body }), {
       exit: 1,
@@ -190,7 +190,7 @@ describe("svc webhooks explain", () => {
     });
   });
 
-  it("exits 0 when it matches, and admits when it does not know", async () => {
+  it("exits 0 for a match, and admits an unknown mistake", async () => {
     const good = await runCli(["webhooks", "explain", "-", "--signature", signature], { env, stdin: body });
     assert.deepEqual([good.exit, good.out], [0, "The signature matches.\n"]);
     const unknown = await runCli(["webhooks", "explain", "-", "--signature", "ab".repeat(64)], { env, stdin: body });
@@ -199,13 +199,13 @@ describe("svc webhooks explain", () => {
   });
 });
 
-describe("svc webhooks explain of a signature that is of another hash by its length", () => {
+describe("svc webhooks explain for a signature with the length of another hash", () => {
   for (const [given, digits, of] of [
     ["ab".repeat(32), "64 hexadecimal digits", "SHA-256"],
     ["AB".repeat(20), "40 hexadecimal digits", "SHA-1"],
     [Buffer.alloc(32, 7).toString("base64"), "44 base64 characters", "SHA-256"],
   ] as const) {
-    it(`says so first: ${digits}`, async () => {
+    it(`reports the hash first: ${digits}`, async () => {
       const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
       const [first = "", second = ""] = out.split("\n");
       assert.equal(exit, 1);
@@ -220,20 +220,20 @@ describe("svc webhooks explain of a signature that is of another hash by its len
     });
   }
 
-  it("reports whose it is where it is the HMAC-SHA256 of the body with this key", async () => {
+  it("identifies the HMAC-SHA256 of the body with this key", async () => {
     const given = createHmac("sha256", Buffer.from(key, "base64")).update(body).digest("hex");
     const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
     assert.deepEqual([exit, /The algorithm was HMAC-SHA256\. Use HMAC-SHA512/.test(out)], [1, true], out);
   });
 });
 
-describe("svc webhooks explain of a string that is no signature", () => {
+describe("svc webhooks explain for a string that is not a signature", () => {
   for (const [given, why] of [
     ["xyz", "it has 3 characters"],
     ["", "it is empty"],
     [`${signature.slice(0, 40)} ${signature.slice(41)}`, '" " at character 41 is not allowed'],
   ] as const) {
-    it(`says that ${why}`, async () => {
+    it(`explains that ${why}`, async () => {
       const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
       const last = `It is malformed: ${why}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits.`;
       assert.deepEqual([exit, out.trimEnd().split("\n").at(-1)], [1, last]);

@@ -8,8 +8,8 @@ const dead = "http://127.0.0.1:9/hook";
 const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
-describe("svc webhooks why, of what is not the receiver's fault, and of many", () => {
-  it("reports where and when what it wants happened, of which it was not told", async (t) => {
+describe("svc webhooks why for other causes than the receiver", () => {
+  it("reports missed activities with their contract and time", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await draft(emulator.api);
     await svc(create("Late", dead));
@@ -20,7 +20,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     );
   });
 
-  it("reports of an attempt that is under way that it is due, not how to bring it about", async (t) => {
+  it("reports an attempt in progress as due, without a command to trigger it", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     let answered = () => {};
@@ -43,7 +43,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     answered();
   });
 
-  it("reports that what is not kept may have been", async (t) => {
+  it("reports that discarded data may have existed", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     await svc(create("Old", app.url));
@@ -56,7 +56,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     );
   });
 
-  it("names the fault that is to blame in place of the receiver; so does doctor, with what is disabled", async (t) => {
+  it("names a scripted fault as the cause, as doctor does, with disabled webhooks", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     await svc(create("Mine", app.url));
@@ -96,7 +96,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     assert.deepEqual([resent.exit, resent.err], [0, "All 1 arrived.\n"]);
   });
 
-  it("counts from where it was enabled again", async (t) => {
+  it("counts failures from the last time it was enabled", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -110,7 +110,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     );
   });
 
-  it("reports of what a fault puts off when it comes, and why not at once", async (t) => {
+  it("reports when a delayed delivery is due, and why it waits", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await svc("emulator fault add --direction outgoing --effect delay --delay PT3M");
@@ -120,7 +120,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     assert.match(planned!.reason, /^first attempt, postponed by a scripted fault: delay \(request:\d+\)$/);
   });
 
-  it("shows the fields that are asked for, a row for each in spreadsheets, and rejects others, as lists do", async (t) => {
+  it("shows the selected fields, one row per webhook in spreadsheets, and rejects unknown ones, as lists do", async (t) => {
     const { svc } = await cliEmulator(t);
     await svc(create("Mine", dead));
     const chosen = await svc("webhooks why --json=state,failing");
@@ -137,7 +137,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     }
   });
 
-  it("reports of one that was deleted what its deliveries came to", async (t) => {
+  it("reports the outcome of a deleted webhook's deliveries", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -171,7 +171,7 @@ describe("svc webhooks why, of what is not the receiver's fault, and of many", (
     assert.equal(whole.match(/^Webhook \d+/gm)?.length, 12);
   });
 
-  it("shows commands that can be copied in a narrow window, too", async (t) => {
+  it("shows commands that can be copied from a narrow window, too", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);

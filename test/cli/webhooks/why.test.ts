@@ -9,7 +9,7 @@ const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
 describe("svc webhooks why", () => {
-  it("reports since when, what came back and what comes next; then, how to enable it again", async (t) => {
+  it("reports since when it fails, the last response and the next attempt, and how to enable it again", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -53,7 +53,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("reports since when a user has disabled it, and by which request", async (t) => {
+  it("reports when a user disabled it, and by which request", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await emulator.clock.advance({ by: 60_000 });
@@ -72,7 +72,7 @@ describe("svc webhooks why", () => {
     assert.deepEqual(enabled, { ...disabled, status: "ACTIVE", disabled_at: null, disabled_by: null });
   });
 
-  it("reports the story that the log of deliveries reports: what is planned while it is disabled is skipped", async (t) => {
+  it("matches the log of deliveries: planned attempts of a disabled webhook are skipped", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -143,7 +143,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("calls a contract that was executed elsewhere by its own id", async (t) => {
+  it("names a contract that was executed elsewhere by its own ID", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await made(emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await executed() }));
@@ -155,7 +155,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("reports each that fails, or of each of a workspace, the worst first", async (t) => {
+  it("reports each failing webhook, or those of a workspace, the worst first", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const good = await receiver(t);
     await svc(create("Good", good.url));
@@ -195,7 +195,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("reports that nothing is sent again once all retries are used up, and what to send, oldest first", async (t) => {
+  it("reports that all retries are used up, and the deliveries to resend, oldest first", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -227,7 +227,7 @@ describe("svc webhooks why", () => {
     ]);
   });
 
-  it("reports what there is where there is no such webhook, and what to do if there is none", async (t) => {
+  it("lists existing webhooks if the named one is missing, and suggests one if there are none", async (t) => {
     const { svc } = await cliEmulator(t);
     const none = await svc("webhooks why");
     assert.deepEqual([none.exit, none.err], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
@@ -245,7 +245,7 @@ describe("svc webhooks why", () => {
     assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.out)], [1, true]);
   });
 
-  it("reports early that nothing is ever sent to an address that is not allowed, and which flag allows it", async (t) => {
+  it("reports immediately that an address is not allowed, and the flag that allows it", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const url = "https://hooks.example.com/y";
     const why =
@@ -274,7 +274,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("prints the beginning of what the receiver answered, in a line that a terminal cannot be fooled with", async (t) => {
+  it("prints the beginning of the receiver's response, with control characters escaped", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     const answered = `{"error":\n  "the \u001b[31mtable\u001b[0m is locked"}${" and so on".repeat(50)}`;
@@ -302,7 +302,7 @@ describe("svc webhooks why", () => {
     assert.deepEqual([either.exit, either.err.split("\n")[0]], [2, 'error: "Nod" is ambiguous: Node, Nodding']);
   });
 
-  it("lists for a real service what can be checked from here, and does not succeed", async (t) => {
+  it("lists the checks for a real service, and does not succeed", async (t) => {
     const { svc } = await cliEmulator(t);
     const env = { SVC_EMULATOR_URL: "", SVC_EMULATOR_TOKEN: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
     await svc("config set contracts_url https://api.example.com --profile staging", { env });
@@ -331,7 +331,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("answers last, on one screen, however much has failed", async (t) => {
+  it("puts the answer last, on one screen, with any number of failures", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     app.answer((_, response) => void response.writeHead(500).end("the table is locked ".repeat(30)));
@@ -359,7 +359,7 @@ describe("svc webhooks why", () => {
     assert.equal((await svc("webhooks why 1 --all")).out.match(/ attempt \d of 7 /g)?.length, 6);
   });
 
-  it("finds what the failures have in common", async (t) => {
+  it("finds the common cause of the failures", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     app.answer(({ body }, response) => void response.writeHead(body.includes("CONTRACT_CREATED") ? 500 : 200).end());

@@ -213,7 +213,7 @@ describe("the event stream", () => {
   it("serves seven clients at once with the same events, and counts them in the buffer usage", async (t) => {
     const world = await emulator(t);
     const streams = await Promise.all(Array.from({ length: 7 }, () => following(t, world)));
-    const kept = async () => ((await world.ask("GET", "kept")).body as { events: { streams: number } }).events.streams;
+    const kept = async () => ((await world.ask("GET", "usage")).body as { events: { streams: number } }).events.streams;
     assert.equal(await kept(), 7);
     await draft(world.api);
     const all = await Promise.all(streams.map((stream) => stream.until(isRequest("contracts.create"))));

@@ -53,13 +53,13 @@ describe("the inbox of an emulated cluster", () => {
     assert.deepEqual(await targets(""), [0]);
   });
 
-  it("retains the newest requests up to a size, with arbitrary bytes, and emulator.kept counts the dropped ones", async (t) => {
+  it("retains the newest requests up to a size, with arbitrary bytes, and emulator.usage counts the dropped ones", async (t) => {
     const { ask, router } = await emulator(t, { inboxBytes: 10_000, requestLogBytes: 2_000 });
     const body = Buffer.from(Array.from({ length: 2_048 }, (_, i) => i % 256));
     const headers = { "x-cluster-id": "eu-1", "content-type": "application/octet-stream" };
     for (const path of ["/1", "/2", "/3", "/4", "/5", "/6"]) await router("POST", path, { headers, body });
     const { items } = (await ask("GET", "clusters/eu-1/inbox")).body as { items: Row[] };
-    const kept = (await ask("GET", "kept")).body as Record<string, Record<string, number>>;
+    const kept = (await ask("GET", "usage")).body as Record<string, Record<string, number>>;
     assert.deepEqual(
       items.map(({ target, body: sent }) => [target, sent]),
       ["/4", "/5", "/6"].slice(-items.length).map((target) => [target, body.toString("base64")]),

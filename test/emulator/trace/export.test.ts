@@ -109,9 +109,9 @@ describe("trace export", () => {
 
   it("is off without the variables", async (t) => {
     const on = await emulator(t, { otel: { OTEL_SERVICE_NAME: "me", OTEL_EXPORTER_OTLP_ENDPOINT: "" } });
-    const { body } = await on.ask("GET", "kept");
+    const { body } = await on.ask("GET", "usage");
     const usual = await emulator(t, { otel: process.env });
-    assert.deepEqual((await usual.ask("GET", "kept")).body, body);
+    assert.deepEqual((await usual.ask("GET", "usage")).body, body);
     assert.equal((body as { spans: unknown }).spans, null);
   });
 
@@ -167,7 +167,7 @@ describe("trace export", () => {
     const log = (line: string) => lines.push(line);
     const noted = async (otel: Record<string, string>) => {
       const on = await emulator(t, { otel, log });
-      const { body } = await on.ask("GET", "kept");
+      const { body } = await on.ask("GET", "usage");
       await on.close();
       return [lines.splice(0).length, (body as { spans: object | null }).spans === null];
     };
@@ -230,7 +230,7 @@ describe("a collector that never responds", () => {
     const grown = heldBytes() - before;
     assert.deepEqual([...statuses], [200]);
     assert.ok(grown < 20_000_000, `${grown} bytes`);
-    const { body } = await on.ask("GET", "kept");
+    const { body } = await on.ask("GET", "usage");
     const { spans } = body as { spans: { sent: number; waiting: number; dropped: number } };
     assert.deepEqual([spans.sent, spans.waiting + spans.dropped], [0, 12_000]);
     assert.ok(spans.dropped > 9_000, JSON.stringify(spans));

@@ -61,7 +61,7 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
       return () => listeners.delete(listener);
     },
     // Nothing is ever forced here: tests run in one process, and their walls do not wait.
-    deadline: () => {},
+    setDeadline: () => {},
     end: (name) => {
       throw new Error(`${name} forces the end of a test`);
     },

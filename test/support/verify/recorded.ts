@@ -38,7 +38,7 @@ export async function recordSession(
   });
   t.after(() => proxy.close());
   const receiver = await openReceiver({
-    async answer({ path, headers, body }) {
+    async respond({ path, headers, body }) {
       const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
       const { activity } = JSON.parse(body.toString()) as { activity: string };
       const request = { method: "POST", target: path, headers: pairs, body };

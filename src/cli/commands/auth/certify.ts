@@ -60,7 +60,7 @@ const authCertify = defineCommand({
       await context.output.show(rows, { fields: ["id", "scenario", "summary", "basis"] });
       return undefined;
     }
-    const argv = checkedCommand(input.positionals.command);
+    const argv = requireCommand(input.positionals.command);
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
     const writeReport = await openReport(input.flags.report, context.host);
     const { runChecks } = await import("../certify/client/run-checks.ts");
@@ -74,7 +74,7 @@ const authCertify = defineCommand({
   },
 });
 
-function checkedCommand([program, ...args]: readonly string[] = []): readonly [string, ...string[]] {
+function requireCommand([program, ...args]: readonly string[] = []): readonly [string, ...string[]] {
   if (program !== undefined) return [program, ...args];
   throw new UsageError("<command> is required", { hint: "For example: svc auth certify -- node sign-in.js" });
 }

@@ -1,6 +1,6 @@
 import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { oauthClientSetting, tokenSetting } from "../../connection/resolve-settings.ts";
+import { readTokenSetting, resolveOAuthClientSetting } from "../../connection/resolve-settings.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { issuerFlag } from "./tokens.ts";
@@ -42,23 +42,25 @@ const authDeviceLogin = defineCommand({
   ],
   async run(input, context) {
     const { host, output } = context;
-    if (tokenSetting(host)) {
+    if (readTokenSetting(host)) {
       throw new UsageError("SVC_TOKEN is set and overrides every sign-in.", { hint: "Unset it first." });
     }
-    const waits = input.flags["no-wait"] !== true;
+    const shouldWait = input.flags["no-wait"] !== true;
     const request = async () => ({
-      clientId: await clientIdOf(input.flags["client-id"], context),
+      clientId: await resolveClientId(input.flags["client-id"], context),
       issuer: input.flags.issuer,
       scope: input.flags.scope,
-      offersBrowser: input.flags["no-browser"] !== true,
+      shouldOfferBrowser: input.flags["no-browser"] !== true,
     });
     const next = `After the approval: ${formatNextCommand(["auth", "device-login", "--finish"], context)}`;
-    if (!waits && !input.flags.finish) {
+    if (!shouldWait && !input.flags.finish) {
       await beginSignIn(await request(), context);
       await output.note(next);
       return "pending";
     }
-    const signedIn = input.flags.finish ? await finishSignIn(context, waits) : await signIn(await request(), context);
+    const signedIn = input.flags.finish
+      ? await finishSignIn(context, shouldWait)
+      : await signIn(await request(), context);
     if (signedIn === undefined) {
       await output.note(`The code is not approved yet. ${next}`);
       return "pending";
@@ -66,7 +68,7 @@ const authDeviceLogin = defineCommand({
     const { address, account } = signedIn;
     const { client_id, scope, expires_at } = account;
     if (output.format !== "table") {
-      await output.document({ event: "signed_in", address, client_id, scope, expires_at });
+      await output.printDocument({ event: "signed_in", address, client_id, scope, expires_at });
     }
     await output.note(
       `Signed in at ${address}${expires_at === undefined ? "" : `; the token expires at ${expires_at}`}`,
@@ -76,8 +78,8 @@ const authDeviceLogin = defineCommand({
   },
 });
 
-async function clientIdOf(given: string | undefined, context: Context): Promise<string> {
-  const clientId = given ?? (await oauthClientSetting(context))?.value;
+async function resolveClientId(given: string | undefined, context: Context): Promise<string> {
+  const clientId = given ?? (await resolveOAuthClientSetting(context))?.value;
   if (clientId) return clientId;
   throw new InputRequiredError("client-id", "--client-id is required", {
     hint: "Or set SVC_OAUTH_CLIENT_ID, or run svc config set oauth_client_id ID. To create a client, run svc auth create-client.",

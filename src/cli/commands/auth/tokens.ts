@@ -1,16 +1,16 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { changeAccount, readAccounts, resolveAccountAddress, tokensPath } from "../../auth/accounts.ts";
-import { oauthClient, oauthPost, resolveServerAddress } from "../../auth/oauth-call.ts";
+import { changeAccount, getTokensPath, readAccounts, resolveAccountAddress } from "../../auth/accounts.ts";
+import { createOAuthClient, postOAuth, resolveServerAddress } from "../../auth/oauth-call.ts";
 import { hasExpired, refreshAccount, requireValidAccount } from "../../auth/tokens.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { tokenSetting } from "../../connection/resolve-settings.ts";
+import { readTokenSetting } from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { PartialFailureError } from "../../process/failure.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
 
-/** Names an account by its server; without it the routing service of the target is meant. */
+/** Selects an account by its server (default: the routing service of the target). */
 export const issuerFlag = {
   flag: "issuer",
   type: "text",
@@ -32,34 +32,34 @@ const authStatus = defineCommand({
   async run(input, context) {
     const { output } = context;
     if (context.globals.fields) checkFields(context.globals.fields, fields);
-    const { rows, chosen } = await signIns(input.flags.issuer, context);
+    const { rows, chosen } = await listSignIns(input.flags.issuer, context);
     const columns = ["address", "state", "current", "expires_at", "source"];
-    await output.show(rows, { fields, columns, none: "Not signed in" });
+    await output.show(rows, { fields, columns, emptyMessage: "Not signed in" });
     const used = rows.find(({ current }) => current);
     if (used && used.state !== "expired") return undefined;
-    if (rows.length > 0) await output.note(lacking(used?.address, chosen, context));
+    if (rows.length > 0) await output.note(explainMissingSignIn(used?.address, chosen, context));
     return "forbidden";
   },
 });
 
-/** Why none of the sign-ins that are stored can be used, and what to do. */
-function lacking(ended: string | undefined, chosen: string | undefined, context: Context): string {
-  const again = formatNextCommand(["auth", "device-login"], context);
-  if (ended !== undefined) return `The sign-in at ${ended} has expired. Next: ${again}`;
-  if (chosen !== undefined) return `Not signed in at ${chosen}, the server in use. Next: ${again}`;
+/** Explains why no stored sign-in is usable, and what to do. */
+function explainMissingSignIn(expiredAt: string | undefined, chosen: string | undefined, context: Context): string {
+  const signInCommand = formatNextCommand(["auth", "device-login"], context);
+  if (expiredAt !== undefined) return `The sign-in at ${expiredAt} has expired. Next: ${signInCommand}`;
+  if (chosen !== undefined) return `Not signed in at ${chosen}, the server in use. Next: ${signInCommand}`;
   return "No server is selected. Use --issuer, --base-url or --profile";
 }
 
-async function signIns(issuer: string | undefined, context: Context) {
+async function listSignIns(issuer: string | undefined, context: Context) {
   const { host } = context;
   const accounts = await readAccounts(context);
   const names = Object.keys(accounts);
-  // Without a target the only account is the one that is meant.
+  // Without a target, the only account is selected.
   const chosen = await resolveServerAddress(issuer, context).catch((error: unknown) => {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });
-  const given = tokenSetting(host)
+  const given = readTokenSetting(host)
     ? [
         {
           address: chosen ?? "any",
@@ -74,22 +74,22 @@ async function signIns(issuer: string | undefined, context: Context) {
         },
       ]
     : [];
-  const stored = Object.entries(accounts).map(([address, account]) => {
+  const rows = Object.entries(accounts).map(([address, account]) => {
     const refreshable = account.refresh_token !== undefined;
-    const isOver = hasExpired(account, host.wall.now());
+    const isExpired = hasExpired(account, host.wall.now());
     return {
       address,
       source: "sign-in",
-      location: tokensPath(context),
+      location: getTokensPath(context),
       client_id: account.client_id,
       scope: account.scope ?? null,
       expires_at: account.expires_at ?? null,
-      state: isOver ? (refreshable ? "to be refreshed" : "expired") : "good",
+      state: isExpired ? (refreshable ? "to be refreshed" : "expired") : "good",
       refreshable,
       current: given.length === 0 && address === chosen,
     };
   });
-  return { rows: [...given, ...stored], chosen };
+  return { rows: [...given, ...rows], chosen };
 }
 
 const authRefresh = defineCommand({
@@ -118,7 +118,7 @@ const authToken = defineCommand({
   examples: [{ title: "Pass it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],
   async run(input, context) {
     const { output, host } = context;
-    const given = input.flags.issuer === undefined ? tokenSetting(host)?.value : undefined;
+    const given = input.flags.issuer === undefined ? readTokenSetting(host)?.value : undefined;
     const { access_token, token_type, expires_at } = given
       ? { access_token: given, token_type: "Bearer", expires_at: undefined }
       : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
@@ -148,19 +148,19 @@ const authLogout = defineCommand({
     const named = input.flags.all === true ? known : [await resolveAccountAddress(input.flags.issuer, context)];
     const done = [];
     for (const address of named) {
-      // Forgotten first: whatever the server says, this machine no longer holds it.
+      // The account is removed first, so that this machine no longer stores it whatever the server responds.
       const revoked = await forget(address, context);
       if (revoked !== "unknown") done.push({ address, revoked });
     }
     if (done.length === 0) await output.note("Not signed in");
     for (const { address } of done) await output.note(`Signed out of ${address}`);
     if (output.format !== "table") await output.show(done, { fields: ["address", "revoked"] });
-    if (tokenSetting(host)) await output.warn("SVC_TOKEN is still set and overrides every sign-in.");
+    if (readTokenSetting(host)) await output.warn("SVC_TOKEN is still set and overrides every sign-in.");
     return undefined;
   },
 });
 
-/** Whether the server revoked the tokens too; many have no way to. */
+/** Whether the server revoked the tokens, too. Many servers do not support revocation. */
 async function forget(address: string, context: Context): Promise<boolean | "unknown"> {
   if (!Object.hasOwn(await readAccounts(context), address)) return "unknown";
   let account: Awaited<ReturnType<typeof changeAccount>>;
@@ -172,14 +172,14 @@ async function forget(address: string, context: Context): Promise<boolean | "unk
   const { client_id, refresh_token, access_token } = account;
   const token = refresh_token ?? access_token;
   const url = account.revocation_url;
-  const client = await oauthClient(context);
-  const answer = await oauthPost(client, url, "form", { token, client_id }, context.signal).catch((error: unknown) => {
+  const client = await createOAuthClient(context);
+  const answer = await postOAuth(client, url, "form", { token, client_id }, context.signal).catch((error: unknown) => {
     if (!context.signal.aborted) return undefined;
     throw new PartialFailureError(error, [
       `The sign-in at ${address} is removed from this machine. It is unknown whether its tokens are revoked`,
     ]);
   });
-  // A page says nothing of tokens, whatever its status.
+  // An HTML page is not a token response, whatever its status.
   if (answer?.status === 200 && !/\bhtml\b/.test(answer.headers["content-type"] ?? "")) return true;
   await context.output.warn(`${address} did not confirm that the tokens are revoked.`);
   return false;

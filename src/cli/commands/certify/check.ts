@@ -5,8 +5,8 @@ import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
 /**
- * Result of a check. `not_checked`: the run does not show it. `warning`: allowed, and yet likely to hurt; it fails no
- * run.
+ * Result of a check. `not_checked` means that the run does not show it. `warning` means allowed but risky; it does not
+ * fail the run.
  */
 export type CheckResult = "passed" | "failed" | "warning" | "not_checked";
 
@@ -17,9 +17,7 @@ interface Selection {
   readonly list: readonly string[];
 }
 
-/**
- * The checks that --only and --skip leave: by ID, or by what their IDs begin with (`signature`); commas may be between.
- */
+/** Selects checks by --only and --skip: by ID, or by the beginning of IDs (`signature`), separated by commas. */
 export function selectChecks<C extends { readonly id: string }>(
   all: readonly C[],
   { only, skip, list }: Selection,
@@ -52,21 +50,21 @@ export function countResults(checks: readonly { readonly result: CheckResult }[]
   };
 }
 
-/** `9 passed, 1 failed, 2 warnings, 3 not checked`. */
+/** Formats `9 passed, 1 failed, 2 warnings, 3 not checked`. */
 export const describeCounts = ({ passed, failed, warning, not_checked }: CheckCounts): string =>
   `${passed} passed, ${failed} failed, ${pluralize(warning, "warning")}, ${not_checked} not checked`;
 
-/** Checks the file of --report before anything runs. Returns what writes it. */
+/** Checks the file of --report before anything runs. Returns a function that writes it. */
 export async function openReport(path: string | undefined, host: Host): Promise<(xml: string) => Promise<void>> {
   if (path === undefined) return async () => {};
   await checkOutputFile(host, path, "--report", { isOurs: (text) => text === "" || text.startsWith("<?xml") });
   return (xml) => writeOutput(host, path, [Buffer.from(xml)]);
 }
 
-/** Whether a process can have a group of its own, which is ended with it. */
+/** Whether a process can have its own group, which is ended with it. */
 export const hasProcessGroups = process.platform !== "win32";
 
-/** Ends a process with its group; one that has ended is not an error. */
+/** Ends a process and its group. A process that has already ended is not an error. */
 export function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   if (child.pid === undefined) return;
   try {

@@ -11,7 +11,7 @@ import { withSpinner } from "../../prompt/spinner.ts";
 
 type Question = z.output<typeof Attribute>;
 
-/** The declared flags of `contracts create` that this reads. */
+/** The declared flags of `contracts create` that are read here. */
 type ContractInput = CommandInputOf<
   readonly [
     { readonly flag: "contract-template-id"; readonly type: "integer" },
@@ -19,12 +19,13 @@ type ContractInput = CommandInputOf<
   ]
 >;
 
-const date: AnswerCheck = (text) =>
+const checkDate: AnswerCheck = (text) =>
   (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) || "This must be a date (2031-05-07).";
 const checkWholeNumber: AnswerCheck = (text) => /^-?\d+$/.test(text) || "This must be a whole number.";
-const number: AnswerCheck = (text) => (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
-const address: AnswerCheck = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
-const some: AnswerCheck = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
+const checkNumber: AnswerCheck = (text) =>
+  (text.trim() !== "" && Number.isFinite(Number(text))) || "This must be a number.";
+const checkAddress: AnswerCheck = (text) => /^[^\s@]+@[^\s@]+$/.test(text) || "This must be an e-mail address.";
+const checkPresent: AnswerCheck = (text) => text.trim() !== "" || "A value is required (press Ctrl-C to cancel).";
 const list: AnswerCheck = (text) => {
   try {
     return Array.isArray(JSON.parse(text)) || "This must be a JSON list.";
@@ -34,8 +35,8 @@ const list: AnswerCheck = (text) => {
 };
 
 /**
- * Walks a person through what the chosen template needs: its attributes, then the counterparty. Returns the same input
- * that --set would have given, and shows it as a command line.
+ * Prompts for the input of the chosen template: its attributes, then the counterparty. Returns the input that --set
+ * would have given, and prints the equivalent command line.
  */
 export async function askContract(input: ContractInput, context: Context): Promise<ContractInput> {
   const template_id = Number(input.flags["contract-template-id"]);
@@ -44,15 +45,15 @@ export async function askContract(input: ContractInput, context: Context): Promi
     return client.call(showTemplateMetadata, { params: { template_id } }, { signal: context.signal });
   });
   const data = await askAttributes(attributes, context);
-  const party = await askCounterparty(counter_party_kind, context);
-  const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([party])}`];
-  return withSet(input, set, context);
+  const counterparty = await askCounterparty(counter_party_kind, context);
+  const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([counterparty])}`];
+  return addAssignments(input, set, context);
 }
 
 /**
- * Asks for input that the service requires by a rejection, because templates do not show it: another template, if that
- * one cannot be sent for signature, or a signatory of the own side. Returns the input with the answer; undefined if
- * nothing can be asked.
+ * Prompts for input that the service requires only on rejection, because templates do not show it: another template, if
+ * this one cannot be sent for signature, or a signatory of the own side. Returns the completed input, or undefined if
+ * there is nothing to ask.
  */
 export async function askForRejectedFields(
   error: unknown,
@@ -70,26 +71,32 @@ export async function askForRejectedFields(
   }
   if (!/creator/i.test(message) || set.some((one) => one.startsWith("signatories="))) return undefined;
   await context.output.warn(`The service requires more data: ${message}`);
-  const text = (title: string, check: AnswerCheck) => askText(title, context.host, context.signal, check);
+  const askForText = (title: string, check: AnswerCheck) => askText(title, context.host, context.signal, check);
   const own = {
-    name: await text("Name of your signatory:", some),
-    email: await text("Their e-mail address:", address),
+    name: await askForText("Name of your signatory:", checkPresent),
+    email: await askForText("Their e-mail address:", checkAddress),
     is_counterparty_signatory: false,
   };
-  return withSet(input, [...set, `signatories=${JSON.stringify([...counterpartySignatories(set), own])}`], context);
+  return addAssignments(
+    input,
+    [...set, `signatories=${JSON.stringify([...getCounterpartySignatories(set), own])}`],
+    context,
+  );
 }
 
-/** A caller that names one signatory has to name them all. */
-function counterpartySignatories(set: readonly string[]): object[] {
+/** A caller that lists one signatory has to list all of them. */
+function getCounterpartySignatories(set: readonly string[]): object[] {
   const given = set.find((one) => one.startsWith("counter_party_details="))!;
-  const [party] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [Awaited<ReturnType<typeof askCounterparty>>];
-  const { first_name, last_name, email } = party.poc_details;
+  const [counterparty] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [
+    Awaited<ReturnType<typeof askCounterparty>>,
+  ];
+  const { first_name, last_name, email } = counterparty.poc_details;
   const name = `${first_name} ${last_name}`.trim();
-  const counterparty_name = party.organization_name ?? name;
+  const counterparty_name = counterparty.organization_name ?? name;
   return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
 }
 
-/** Lets another template be chosen than those that were rejected; undefined if there is none. */
+/** Prompts for a template other than the rejected ones. Returns undefined if there is none. */
 async function askOtherTemplate(refused: number | undefined, context: Context): Promise<number | undefined> {
   const all = await findChoices("contract_template_id", undefined, context, "contracts create");
   const others = all?.filter(({ value }) => value !== String(refused)) ?? [];
@@ -97,8 +104,8 @@ async function askOtherTemplate(refused: number | undefined, context: Context): 
   return Number(await askChoice("Another template:", others, context.host, context.signal));
 }
 
-/** The input with these assignments, shown as the command line that says the same. */
-async function withSet(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
+/** Returns the input with these assignments, and prints the equivalent command line. */
+async function addAssignments(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
   const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
   await context.output.note("To run this without prompts:");
   await context.output.note(`  ${formatNextCommand([...words, ...set.flatMap((one) => ["--set", one])], context)}`);
@@ -120,32 +127,32 @@ async function askAttributes(attributes: readonly Question[], context: Context):
   return answers;
 }
 
-/** The answer in the shape of its type (DECISIONS.md, F11). */
+/** Converts the answer to the type of the attribute (DECISIONS.md, F11). */
 async function askAttribute(question: Question, { host, signal }: Context): Promise<unknown> {
   const { display_label, help_text, type } = question;
   const title = help_text ? `${display_label} (${help_text}):` : `${display_label}:`;
-  const text = (check: AnswerCheck) => askText(title, host, signal, check);
+  const askForText = (check: AnswerCheck) => askText(title, host, signal, check);
   const choices = (question.options ?? []).map(({ label, value }) => ({ name: label, value }));
   switch (type) {
     case "boolean":
       return askYesNo(title.replace(/:$/, "?"), host, signal);
     case "int":
-      return Number(await text(checkWholeNumber));
+      return Number(await askForText(checkWholeNumber));
     case "float":
-      return Number(await text(number));
+      return Number(await askForText(checkNumber));
     case "date":
-      return text(date);
+      return askForText(checkDate);
     case "enum":
-      return choices.length > 0 ? askChoice<unknown>(title, choices, host, signal) : text(some);
+      return choices.length > 0 ? askChoice<unknown>(title, choices, host, signal) : askForText(checkPresent);
     case "array of options":
       return askSeveral<unknown>(title, choices, question.required, host, signal);
     case "array of strings":
-      return (await text(some)).split(",").map((part) => part.trim());
+      return (await askForText(checkPresent)).split(",").map((part) => part.trim());
     case "repeating":
     case "array of files":
-      return JSON.parse(await text(list));
+      return JSON.parse(await askForText(list));
     case "string":
-      return text(some);
+      return askForText(checkPresent);
   }
 }
 
@@ -162,14 +169,14 @@ async function askCounterparty(kind: "Individual" | "Organisation" | "Both", { h
           signal,
         )
       : kind === "Individual";
-  const text = (title: string, check: AnswerCheck = some) => askText(title, host, signal, check);
+  const askForText = (title: string, check: AnswerCheck = checkPresent) => askText(title, host, signal, check);
   const organization: { organization_name?: string } = is_individual
     ? {}
-    : { organization_name: await text("Name of the organization:") };
+    : { organization_name: await askForText("Name of the organization:") };
   const poc_details = {
-    first_name: await text("First name of the contact:"),
-    last_name: await text("Last name:", () => true),
-    email: await text("E-mail address:", address),
+    first_name: await askForText("First name of the contact:"),
+    last_name: await askForText("Last name:", () => true),
+    email: await askForText("E-mail address:", checkAddress),
   };
   return { is_individual, ...organization, poc_details };
 }

@@ -15,7 +15,7 @@ const idempotentFlag = {
   description: "Show the contract with this external_metadata.id if it exists",
 } as const satisfies FlagSpec;
 
-/** Shows the contract that the request would create twice; false: there is none. */
+/** Shows the contract that the request would duplicate. Returns false if there is none. */
 async function showExisting(
   { call, client }: PreparedCall,
   spec: CommandSpec,
@@ -29,7 +29,7 @@ async function showExisting(
   }
   const params = { external_metadata_id: id };
   const found = await client.call(findByExternalMetadata, { params }, { signal }).catch((error: unknown) => {
-    // The response of the service without one is not documented.
+    // The response without this field is undocumented.
     if (error instanceof ServiceError && error.status === 404) return [];
     throw error;
   });
@@ -41,10 +41,10 @@ async function showExisting(
   return true;
 }
 
-/** After an outcome that is unknown, the same request must not be repeated as it is: says how to repeat it. */
+/** After an unknown outcome, the same request must not be repeated unchanged. Explains how to repeat it. */
 function addSafeRepeat(error: unknown): unknown {
-  const isOfCall = error instanceof NetworkError || error instanceof ServiceError;
-  if (!isOfCall || !error.outcomeUnknown) return error;
+  const isRequestError = error instanceof NetworkError || error instanceof ServiceError;
+  if (!isRequestError || !error.outcomeUnknown) return error;
   const hint =
     "The request may have taken effect. To repeat it safely, use --idempotent, which looks up external_metadata.id first.";
   return new PartialFailureError(error, [], { hint });
@@ -77,8 +77,8 @@ export const contractsCreate = defineCommand({
   ],
   async run(given, context, spec) {
     const { flags } = given;
-    const isBare = flags.data === undefined && flags.set === undefined;
-    const asks = isBare && canPrompt(context.host, context.globals);
+    const isInteractive = flags.data === undefined && flags.set === undefined;
+    const asks = isInteractive && canPrompt(context.host, context.globals);
     const questions = asks ? await import("./ask-contract.ts") : undefined;
     let input = questions ? await questions.askContract(given, context) : given;
     let answer: ApiResponse | undefined;

@@ -19,17 +19,17 @@ import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
 type Contract = ResultOf<typeof listContracts>["results"][number];
 type Metrics = ResultOf<typeof showProcessMetrics>;
 
-/** A webhook that the service has sent, as the state of its contract shows. */
+/** A webhook that the service has sent, derived from the state of its contract. */
 interface Due {
   readonly contract: string;
   readonly contract_name: string;
   readonly contract_status: string;
   readonly activity: Activity;
-  /** Null: the service does not say when. */
+  /** Null if the service does not report the time. */
   readonly at: string | null;
 }
 
-/** The activities that the state of a contract shows. */
+/** The activities that the state of a contract reveals. */
 const shownColumns = [
   "CONTRACT_CREATED",
   "CONTRACT_SENT_TO_COUNTERPARTY",
@@ -79,29 +79,31 @@ const contractsReconcile = defineCommand({
     },
   ],
   async run({ flags: given }, context) {
-    const wanted = requireActivities(given.activities);
+    const selectedActivities = requireActivities(given.activities);
     const { since: from, received: path } = given;
     const received = path === undefined ? undefined : await readReceivedPayloads(context, path);
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
     requireSince(from);
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {
-      const since = await startOf(from, client, context);
-      return (await dueSince(since, client, context)).filter(({ activity }) => wanted.includes(activity));
+      const since = await resolveStart(from, client, context);
+      return (await listDueSince(since, client, context)).filter(({ activity }) =>
+        selectedActivities.includes(activity),
+      );
     });
-    const rows = received ? missing(due, received) : due;
+    const rows = received ? findMissing(due, received) : due;
     await context.output.show(rows, {
       fields: ["contract", "contract_name", "contract_status", "activity", "at"],
       columns: ["contract", { name: "contract_name", cut: 1 }, "contract_status", "activity", "at"],
-      none: received
+      emptyMessage: received
         ? `No webhooks are missing (${pluralize(due.length, "webhook")} checked)`
         : "No webhook was due, because no contract changed",
     });
     if (!received || rows.length === 0) return undefined;
-    const numbers = [...new Set(rows.map(({ contract }) => numberOf(contract)))].filter(Number.isInteger);
-    const again = ["webhooks", "re-trigger", ...numbers.flatMap((id) => ["--contract-ids", String(id)])];
+    const numbers = [...new Set(rows.map(({ contract }) => parseNumber(contract)))].filter(Number.isInteger);
+    const retriggerArgv = ["webhooks", "re-trigger", ...numbers.flatMap((id) => ["--contract-ids", String(id)])];
     await context.output.note(
-      `${rows.length} of ${pluralize(due.length, "webhook")} missing. To resend the last one of each contract: ${formatNextCommand(again, context)}`,
+      `${rows.length} of ${pluralize(due.length, "webhook")} missing. To resend the last one of each contract: ${formatNextCommand(retriggerArgv, context)}`,
     );
     return "failed";
   },
@@ -121,8 +123,8 @@ function requireSince(text: string): void {
   throw new UsageError(`--since must be an ISO time or a duration (2031-01-02T03:04:05Z, 2h), got "${text}"`);
 }
 
-/** A duration is counted from the time of the service, which an emulator may have moved. */
-async function startOf(text: string, client: Client, { signal, host }: Context): Promise<number> {
+/** A duration counts from the service's time, because an emulator may have advanced its clock. */
+async function resolveStart(text: string, client: Client, { signal, host }: Context): Promise<number> {
   const ms = parseDuration(text);
   if (ms === undefined) return Date.parse(text);
   const { headers } = await client.send(CheckedCall.check(listContracts, { query: { limit: 1 } }), { signal });
@@ -130,12 +132,12 @@ async function startOf(text: string, client: Client, { signal, host }: Context):
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
 
-/** This many contracts are listed in one request, and this many are read at a time. */
+/** Page size of the contract list, and maximum number of concurrent reads. */
 const pageSize = 100;
 const maxConcurrent = 4;
 
 /** Oldest contract first. */
-async function dueSince(since: number, client: Client, { signal }: Context): Promise<Due[]> {
+async function listDueSince(since: number, client: Client, { signal }: Context): Promise<Due[]> {
   const contracts: Contract[] = [];
   for (let page = 1; ; page += 1) {
     const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), page, limit: pageSize };
@@ -145,69 +147,71 @@ async function dueSince(since: number, client: Client, { signal }: Context): Pro
   }
   contracts.reverse();
   const due: Due[] = [];
-  for (let begin = 0; begin < contracts.length; begin += maxConcurrent) {
-    const some = contracts.slice(begin, begin + maxConcurrent).map(async (contract) => {
-      const params = { contract_id: numberOf(contract.id) };
+  for (let start = 0; start < contracts.length; start += maxConcurrent) {
+    const some = contracts.slice(start, start + maxConcurrent).map(async (contract) => {
+      const params = { contract_id: parseNumber(contract.id) };
       const metrics = await client.call(showProcessMetrics, { params }, { signal }).catch((error: unknown) => {
-        // Deleted since it was listed.
+        // The contract was deleted after it was listed.
         if (error instanceof ServiceError && error.status === 404) return undefined;
         throw error;
       });
-      return dueOf(contract, metrics, since);
+      return listDue(contract, metrics, since);
     });
     due.push(...(await Promise.all(some)).flat());
   }
   return due;
 }
 
-/** `T-12` is number 12. */
-const numberOf = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));
+/** Parses `T-12` as 12. */
+const parseNumber = (id: string): number => Number(String(id).replace(/^[A-Z]-/, ""));
 
-function dueOf(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
+function listDue(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
   const { id, contract_name, contract_status, created } = contract;
-  const happened: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
+  const events: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
   // Contracts executed elsewhere emit only their creation.
   if (metrics && !id.startsWith("H-")) {
     const { contract_sent_to_cp_datetime: sent, marked_for_signature_datetime: marked } = metrics;
-    if (sent !== marked) happened.push(["CONTRACT_SENT_TO_COUNTERPARTY", sent]);
-    happened.push(["CONTRACT_SIGNATURE_REQUESTED", marked]);
+    if (sent !== marked) events.push(["CONTRACT_SENT_TO_COUNTERPARTY", sent]);
+    events.push(["CONTRACT_SIGNATURE_REQUESTED", marked]);
     for (const { signed_datetime: signed } of metrics.contract_signed_by_signatory_list)
-      happened.push(["CONTRACT_SIGNED", signed]);
-    happened.push(["CONTRACT_EXECUTED", metrics.contract_executed_datetime]);
+      events.push(["CONTRACT_SIGNED", signed]);
+    events.push(["CONTRACT_EXECUTED", metrics.contract_executed_datetime]);
   }
-  const due = happened.flatMap(([activity, at]): Due[] =>
+  const due = events.flatMap(([activity, at]): Due[] =>
     at && Date.parse(at) >= Math.floor(since / 1_000) * 1_000
       ? [{ contract: id, contract_name, contract_status, activity, at }]
       : [],
   );
-  // It was changed since then, and nothing is possible afterwards.
+  // The contract was updated in this period, and voiding is its last possible change.
   if (contract_status === "VOIDED")
     due.push({ contract: id, contract_name, contract_status, activity: "CONTRACT_VOIDED", at: null });
   return due;
 }
 
-/** Deliveries that were not received. Of several alike, each received one counts for the next in time. */
-function missing(due: readonly Due[], received: readonly Buffer[]): Due[] {
+/** Returns deliveries that were not received. A received delivery accounts for the nearest of several equal ones. */
+function findMissing(due: readonly Due[], received: readonly Buffer[]): Due[] {
   const left = [...due];
   const seen = new Set<string>();
   for (const body of received) {
     const { activity, contract_id: number, activity_data: data } = toFields(tryParseJson(body.toString("utf8")));
     const { timestamp } = toFields(data);
-    // A delivery that was repeated is one webhook.
+    // A repeated delivery is one webhook.
     const key = JSON.stringify([activity, number, timestamp]);
     if (seen.has(key)) continue;
     seen.add(key);
     const at = Date.parse(String(timestamp));
-    const distance = (one: Due) => (one.at === null || Number.isNaN(at) ? 0 : Math.abs(Date.parse(one.at) - at));
+    const getDistance = (one: Due) => (one.at === null || Number.isNaN(at) ? 0 : Math.abs(Date.parse(one.at) - at));
     const [nearest] = left
-      .filter((one) => one.activity === activity && numberOf(one.contract) === number && distance(one) < nearMs)
-      .sort((a, b) => distance(a) - distance(b));
+      .filter(
+        (one) => one.activity === activity && parseNumber(one.contract) === number && getDistance(one) < toleranceMs,
+      )
+      .sort((a, b) => getDistance(a) - getDistance(b));
     if (nearest) left.splice(left.indexOf(nearest), 1);
   }
   return left;
 }
 
-/** The times of a contract are whole seconds, those of payloads are not, and clocks of servers differ. */
-const nearMs = 60_000;
+/** Contract times are whole seconds and payload times are not; clocks of servers also differ. */
+const toleranceMs = 60_000;
 
 export const commands: readonly Command[] = [contractsReconcile];

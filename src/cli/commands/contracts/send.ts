@@ -48,7 +48,7 @@ const contractsSend = defineCommand({
       await context.output.note(`Sent ${id}. Next: ${formatNextCommand(["contracts", "status", id], context)}`);
       return undefined;
     }
-    const ask = await statusOf(id, prepared.client, context.signal);
+    const ask = await createStatusQuery(id, prepared.client, context.signal);
     const begun = await prepared.client.send(prepared.call, { signal: context.signal }).then(
       () => `Sent ${id}`,
       async (error) => {
@@ -57,33 +57,38 @@ const contractsSend = defineCommand({
       },
     );
     await context.output.note(`${begun}, waiting for ${target} (at most ${longest}; change it with --wait-timeout)`);
-    const awaited = () => untilStatus(context, id, target, timeoutMs, ask);
-    const answer = await withSpinner(context, `Waiting for ${target}`, awaited, { tellsTime: true }).catch((error) => {
-      throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
-        next: ["contracts", "status", id],
-        repeatable: true,
-      });
-    });
+    const waitForTarget = () => waitForStatus(context, id, target, timeoutMs, ask);
+    const answer = await withSpinner(context, `Waiting for ${target}`, waitForTarget, { tellsTime: true }).catch(
+      (error) => {
+        throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
+          next: ["contracts", "status", id],
+          repeatable: true,
+        });
+      },
+    );
     await context.output.show(answer);
     return undefined;
   },
 });
 
-type Ask = () => Promise<ResultOf<typeof showContractStatus>>;
+type StatusQuery = () => Promise<ResultOf<typeof showContractStatus>>;
 
-/** Asks for the status of a contract, each time it is called, over one client. */
-async function statusOf(id: string, client: Client, signal: AbortSignal): Promise<Ask> {
+/** Creates a query for the status of a contract that reuses one client. */
+async function createStatusQuery(id: string, client: Client, signal: AbortSignal): Promise<StatusQuery> {
   return () => client.call(showContractStatus, { params: { composite_id: id } }, { signal });
 }
 
-/** A wait that ran out is run again: the service refuses to send what its signatories have already. */
-async function wasSentBefore(error: unknown, ask: Ask): Promise<boolean> {
+/**
+ * After a timeout, the command can be run again: the service does not resend a contract that its signatories already
+ * have.
+ */
+async function wasSentBefore(error: unknown, ask: StatusQuery): Promise<boolean> {
   if (!(error instanceof ServiceError) || error.status !== 400) return false;
   const { contract_status: status } = await ask();
   return status === "SIGN" || status === "EXECUTED";
 }
 
-async function untilStatus(context: Context, id: string, target: string, timeoutMs: number, ask: Ask) {
+async function waitForStatus(context: Context, id: string, target: string, timeoutMs: number, ask: StatusQuery) {
   return pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
     const answer = await ask();
     const status: string = answer.contract_status;
@@ -95,7 +100,7 @@ async function untilStatus(context: Context, id: string, target: string, timeout
   });
 }
 
-/** Reports the status of a contract by its exit code, for scripts that check again later (DECISIONS.md, L10). */
+/** Maps the status of a contract to an exit code, for scripts that poll (DECISIONS.md, L10). */
 export const contractsStatus = defineCommand({
   words: ["contracts", "status"],
   summary: "Show a contract's status",
@@ -124,7 +129,7 @@ export const contractsStatus = defineCommand({
   },
 });
 
-/** Statuses that a contract never leaves (DECISIONS.md, C22). */
+/** Final statuses of a contract (DECISIONS.md, C22). */
 const final: ReadonlySet<string> = new Set(["EXECUTED", "VOIDED"]);
 
 const isFinal = (status: string): boolean => final.has(status);

@@ -3,12 +3,12 @@ import type { CapturedRun, Context } from "../../command.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
 
-/** Target of the keys of a session. */
+/** Targets of the session's keys. */
 export interface ActionState {
-  /** The contract that changed last. */
+  /** The last changed contract. */
   contract?: string | undefined;
   contractStatus?: string | undefined;
-  /** The delivery that changed last, of the session's webhook. */
+  /** The last changed delivery of the session's webhook. */
   deliveryId?: number | undefined;
   webhookId?: number | undefined;
 }
@@ -16,16 +16,16 @@ export interface ActionState {
 /** Context of an action. */
 export interface ActionTools {
   readonly state: ActionState;
-  /** Shows the command, runs it, and resolves with its response; undefined if it failed, which was shown. */
+  /** Shows and runs a command. Resolves with its response, or undefined after a failure, which was shown. */
   run(argv: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** Shows the command, and all that it prints. */
+  /** Shows a command and all of its output. */
   show(argv: readonly string[]): Promise<void>;
   print(...lines: readonly StyledLine[]): Promise<void>;
 }
 
 interface Action {
   readonly summary: string;
-  act(tools: ActionTools): Promise<void>;
+  perform(tools: ActionTools): Promise<void>;
 }
 
 const counterparty = { is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } };
@@ -37,11 +37,11 @@ const create = [
 /** More signatories than a contract of the demo has. */
 const maxSignatures = 10;
 
-/** Action of each key: exactly that of the command which it prints. */
+/** Actions by key. Each runs exactly the command that it prints. */
 export const actions = lookupTable<Action>({
   c: {
     summary: "create a contract",
-    async act({ run, state, print }) {
+    async perform({ run, state, print }) {
       const made = await run(create);
       if (made === undefined) return;
       state.contract = String(made.composite_id ?? made.id);
@@ -51,7 +51,7 @@ export const actions = lookupTable<Action>({
   },
   s: {
     summary: "send and sign it",
-    async act({ run, state, print }) {
+    async perform({ run, state, print }) {
       const { contract } = state;
       if (contract === undefined) return print("There is no contract yet. Press c to create one.");
       let status = state.contractStatus;
@@ -69,14 +69,14 @@ export const actions = lookupTable<Action>({
   },
   r: {
     summary: "resend the last delivery",
-    async act({ run, state, print }) {
+    async perform({ run, state, print }) {
       if (state.deliveryId === undefined) return print("There is no delivery yet. Press c to create a contract.");
       await run(["emulator", "deliveries", "resend", String(state.deliveryId)]);
     },
   },
   f: {
     summary: "fail the next three deliveries",
-    async act({ run, state, print }) {
+    async perform({ run, state, print }) {
       if (state.webhookId === undefined) return print("There is no webhook yet.");
       const webhook = ["--webhook", String(state.webhookId)];
       const fault = ["--direction", "outgoing", ...webhook, "--effect", "drop", "--count", "3"];
@@ -86,43 +86,43 @@ export const actions = lookupTable<Action>({
   },
   n: {
     summary: "advance to what is due next",
-    async act({ run, print }) {
+    async perform({ run, print }) {
       const advanced = await run(["emulator", "clock", "advance", "--next"]);
       if (advanced === undefined) return;
       const count = Array.isArray(advanced.ran) ? advanced.ran.length : 0;
       if (count === 0) await print("Nothing is due.");
     },
   },
-  o: { summary: "open the console", act: ({ show }) => show(["emulator", "open"]) },
-  w: { summary: "diagnose failing webhooks", act: ({ show }) => show(["webhooks", "why"]) },
+  o: { summary: "open the console", perform: ({ show }) => show(["emulator", "open"]) },
+  w: { summary: "diagnose failing webhooks", perform: ({ show }) => show(["webhooks", "why"]) },
 });
 
-/** `c create a contract`, one line for each key. */
-export const keyLines = (): readonly string[] => [
+/** Formats `c create a contract`, one line per key. */
+export const formatKeyLines = (): readonly string[] => [
   ...Object.entries(actions).map(([key, { summary }]) => `  ${key}  ${summary}`),
   "  ?  show the keys",
   "  q  quit",
 ];
 
-/** The tools of one session. */
+/** Creates the tools of one session. */
 export function createTools(
   state: ActionState,
   context: Context,
   print: (...lines: readonly StyledLine[]) => Promise<void>,
 ): ActionTools {
-  const announce = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
+  const announceCommand = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
   return {
     state,
     print,
     async run(argv) {
-      await announce(argv);
+      await announceCommand(argv);
       const done = await context.svc([...argv, "--json", "--yes"]);
       if (done.exit === 0) return readAnswer(done.out);
-      await print([red(errorIn(done))]);
+      await print([red(findErrorMessage(done))]);
       return undefined;
     },
     async show(argv) {
-      await announce(argv);
+      await announceCommand(argv);
       const { out, err } = await context.svc([...argv, "--yes"]);
       const lines = `${out}${err}`.split("\n").filter((line) => line !== "");
       await print(...lines);
@@ -138,8 +138,8 @@ function readAnswer(out: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The message of a failed command, or its last line. */
-function errorIn({ err, exit }: CapturedRun): string {
+/** Returns the message of a failed command, or its last line. */
+function findErrorMessage({ err, exit }: CapturedRun): string {
   const last = err.trim().split("\n").at(-1) ?? "";
   try {
     const { message, hint } = toFields(toFields(JSON.parse(last)).error);

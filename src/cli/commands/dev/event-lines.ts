@@ -1,20 +1,23 @@
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
-import { activityLine, formatLineTime } from "../emulator/start/activity-lines.ts";
+import { formatActivityLine, formatLineTime } from "../emulator/start/activity-lines.ts";
 import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
 import type { SessionEvent } from "./follow-emulator.ts";
 
-type RequestOf = Extract<SessionEvent, { event: "request" }>["request"];
-type DeliveryOf = Extract<SessionEvent, { event: "delivery" }>["delivery"];
+type RequestEvent = Extract<SessionEvent, { event: "request" }>["request"];
+type DeliveryEvent = Extract<SessionEvent, { event: "delivery" }>["delivery"];
 
-/** One request, as svc emulator start shows it. */
-export const requestLine = ({ findings, ...request }: RequestOf, columns: number | undefined): StyledLine =>
-  activityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
+/** Formats one request as svc emulator start does. */
+export const formatRequestLine = ({ findings, ...request }: RequestEvent, columns: number | undefined): StyledLine =>
+  formatActivityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
 
-/** How an attempt went, and when the next one comes; undefined while none was made and nothing has ended. */
-export function attemptLine(at: string, delivery: DeliveryOf, columns: number | undefined): StyledLine {
+/**
+ * Formats an attempt and the time of the next one. Returns undefined before the first attempt of an unfinished
+ * delivery.
+ */
+export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: number | undefined): StyledLine {
   const { id, webhook_id, activity, contract_id, composite_id, attempt, outcome, next_attempt_at } = delivery;
-  return activityLine(
+  return formatActivityLine(
     {
       event: "delivery",
       at,
@@ -41,20 +44,20 @@ const reasons = {
   mismatch: "signature mismatch",
 } as const;
 
-/** `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
-export function deliveryLine(
+/** Formats `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
+export function formatDeliveryLine(
   { at, activity, composite_id, verified, reason, forwarded }: ListenedDelivery,
   columns: number | undefined,
 ): StyledLine {
   const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
   const verdict = verified ? green("verified") : red(reasons[reason ?? "missing"]);
-  // The address is above, at the start.
+  // The address was printed at the start.
   const text = forwarded && formatPostResult(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
   const answer = forwarded && (isSuccessfulPost(forwarded) ? green : red)(text ?? "");
   return [dim(formatLineTime(at, columns)), `  webhook  ${about}  `, verdict, ...(answer ? ["  ", answer] : [])];
 }
 
-export const requestEvent = ({
+export const toRequestEvent = ({
   id,
   at,
   method,
@@ -64,7 +67,7 @@ export const requestEvent = ({
   failure,
   findings,
   duration_ms,
-}: RequestOf) => ({
+}: RequestEvent) => ({
   type: "request",
   id,
   at,
@@ -77,7 +80,7 @@ export const requestEvent = ({
   duration_ms,
 });
 
-export const attemptEvent = (at: string, delivery: DeliveryOf) => ({
+export const toAttemptEvent = (at: string, delivery: DeliveryEvent) => ({
   type: "attempt",
   at,
   delivery_id: delivery.id,

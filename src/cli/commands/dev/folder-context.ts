@@ -2,10 +2,10 @@ import { lookupTable } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Context } from "../../command.ts";
 import { openClient } from "../../connection/http.ts";
-import { controlTarget, serviceTarget } from "../../connection/target.ts";
+import { resolveControlTarget, resolveServiceTarget } from "../../connection/target.ts";
 import type { Output } from "../../output/output.ts";
 
-/** Variables that lead to other services than the emulator of the folder. */
+/** Variables that select other services than the emulator of the folder. */
 export const otherServices = lookupTable<undefined>({
   SVC_BASE_URL: undefined,
   SVC_ROUTER_URL: undefined,
@@ -21,16 +21,16 @@ export const otherServices = lookupTable<undefined>({
   SVC_TOKEN: undefined,
 });
 
-/**
- * The same run, for which the services are always those of the emulator of this folder, wherever it listens at that moment.
- */
-export function contextOfFolder(context: Context, output: Output): Context {
-  const { globals, atEnd } = context;
+/** Returns a context whose services are always those of this folder's emulator, at its current address. */
+export function createFolderContext(context: Context, output: Output): Context {
+  const { globals, onEnd } = context;
   const host = { ...context.host, env: { ...context.host.env, ...otherServices } };
-  // Which emulator is used was reported at the start.
+  // The selected emulator was reported at the start.
   const quiet = { ...output, note: async () => {} };
   const target: Context["target"] = (service) =>
-    service === "emulator" ? controlTarget(globals, host, undefined, quiet, true) : serviceTarget(globals, host, quiet);
+    service === "emulator"
+      ? resolveControlTarget(globals, host, undefined, quiet, true)
+      : resolveServiceTarget(globals, host, quiet);
   return {
     ...context,
     host,
@@ -39,7 +39,7 @@ export function contextOfFolder(context: Context, output: Output): Context {
     async client(service, { connections } = {}) {
       const { baseUrls, credentials } = await target(service);
       const made: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
-      atEnd(() => made.close());
+      onEnd(() => made.close());
       return made;
     },
     svc: (argv, options) => context.svc(argv, { ...options, env: { ...otherServices, ...options?.env } }),

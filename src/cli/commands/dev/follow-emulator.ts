@@ -5,14 +5,14 @@ import type { EventOf } from "../../connection/follow.ts";
 
 export type SessionEvent = EventOf<typeof followEvents>;
 
-/** How often it looks whether an emulator that has ended is back. */
+/** Interval of checks for a restarted emulator. */
 const retryMs = 500;
 
-/** Hands over the events of the emulator of this folder until the run ends, across its restarts. */
+/** Emits the events of this folder's emulator until the run ends, across restarts. */
 export async function followEmulator(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
   const { signal, host } = context;
   while (!signal.aborted) {
-    // The watch of the webhook reports that it has ended.
+    // The webhook watch reports that the emulator has ended.
     await followOnce(context, onEvent).catch(() => {});
     await host.wall.sleep(retryMs, signal);
   }

@@ -12,7 +12,7 @@ interface ReceiveOptions {
   readonly onDelivery: (delivery: ListenedDelivery) => Promise<void>;
 }
 
-/** Opens the receiver of a session: it verifies each delivery, forwards it, and answers as the app does. */
+/** Opens the receiver of a session, which verifies each delivery, forwards it, and returns the response of the app. */
 export async function receive(options: ReceiveOptions, context: Context): Promise<Receiver> {
   const { forwardTo, extraHeaders, onDelivery } = options;
   const poster = forwardTo === undefined ? undefined : await openPoster(context);
@@ -21,16 +21,16 @@ export async function receive(options: ReceiveOptions, context: Context): Promis
 
   async function verify({ path, body, headers: given }: ReceivedPost): Promise<VerifiedDelivery> {
     const headers = joinHeaders(given);
-    const of = { number: count, at: context.host.wall.now(), path, body, headers };
-    const checked = verifyReceivedDelivery({ ...of, key });
+    const received = { number: count, at: context.host.wall.now(), path, body, headers };
+    const checked = verifyReceivedDelivery({ ...received, key });
     if (checked.reason !== "mismatch") return checked;
     // Another state has another key.
     key = await fetchKey(context).catch(() => key);
-    return verifyReceivedDelivery({ ...of, key });
+    return verifyReceivedDelivery({ ...received, key });
   }
 
   const receiver = await openReceiver({
-    async answer(post) {
+    async respond(post) {
       if (post.method !== "POST") return { status: 405 };
       count += 1;
       const arrivedAt = fetchTime(context);
@@ -43,7 +43,7 @@ export async function receive(options: ReceiveOptions, context: Context): Promis
       return { status: forwarded.status, body: forwarded.body, contentType: forwarded.content_type };
     },
   });
-  context.atEnd(() => receiver.close());
+  context.onEnd(() => receiver.close());
   return receiver;
 }
 
@@ -52,7 +52,7 @@ async function fetchKey(context: Context): Promise<string> {
   return (await client.call(showHmacKey, {}, { signal: context.signal })).hmac_key;
 }
 
-/** Virtual time, as of the requests and attempts that a session shows; undefined if the emulator has just ended. */
+/** Virtual time, as in the requests and attempts of a session. Undefined if the emulator has just ended. */
 async function fetchTime(context: Context): Promise<string | undefined> {
   try {
     const client = await context.client("emulator", { connections: 1 });

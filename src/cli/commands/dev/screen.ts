@@ -18,7 +18,7 @@ export class Screen {
   readonly #context: Context;
   readonly #hasStatus: boolean;
   #parts: readonly string[] = [];
-  /** The present screen. */
+  /** The status line as drawn. */
   #drawn = "";
   #last = "";
   #queue: Promise<void> = Promise.resolve();
@@ -30,29 +30,29 @@ export class Screen {
     const { stderr } = context.host;
     const redraw = () => void this.#enqueue(async () => {});
     stderr.on("resize", redraw);
-    context.atEnd(async () => {
+    context.onEnd(async () => {
       stderr.off("resize", redraw);
       await this.setStatus([]);
     });
   }
 
-  /** Adds lines to the list. */
+  /** Appends lines to the list. */
   print(...lines: readonly StyledLine[]): Promise<void> {
     return this.#enqueue(() => this.#context.output.print(...lines));
   }
 
   /**
-   * Reports what has happened to the session, but not twice in a row: several parts of it may notice the same thing.
-   * Programs get documents on standard output, and this on standard error.
+   * Reports an event of the session, but not twice in a row, because several parts may notice it. Programs get
+   * documents on standard output, and notices on standard error.
    */
-  notice(line: StyledLine): Promise<void> {
+  showNotice(line: StyledLine): Promise<void> {
     const text = stripStyles(line);
     if (text === this.#last) return this.#queue;
     this.#last = text;
     return this.#context.output.format === "table" ? this.print(line) : this.#context.output.warn(line);
   }
 
-  /** Replaces the status line. Of these parts, the first are shown in a narrow window. */
+  /** Replaces the status line. A narrow window shows only the first parts. */
   setStatus(parts: readonly string[]): Promise<void> {
     if (!this.#hasStatus) return Promise.resolve();
     this.#parts = parts;
@@ -69,12 +69,12 @@ export class Screen {
     return done;
   }
 
-  /** A window that became narrower shows the line on several rows. */
+  /** In a window that became narrower, the line occupies several rows. */
   async #erase(): Promise<void> {
     if (this.#drawn === "") return;
-    const above = Math.ceil(measureWidth(this.#drawn) / this.#columns) - 1;
+    const rowsAbove = Math.ceil(measureWidth(this.#drawn) / this.#columns) - 1;
     this.#drawn = "";
-    await write(this.#context.host.stderr, `${above > 0 ? `\x1b[${above}A` : ""}\r\x1b[J`);
+    await write(this.#context.host.stderr, `${rowsAbove > 0 ? `\x1b[${rowsAbove}A` : ""}\r\x1b[J`);
   }
 
   async #draw(): Promise<void> {
@@ -104,13 +104,13 @@ const ctrlC = "\x03";
 const ctrlD = "\x04";
 
 /**
- * Reads single keys until the run ends, or the terminal goes away. Resolves at `q` and Ctrl-D; rejects with Interrupted
- * at Ctrl-C, for which the terminal sends no signal meanwhile.
+ * Reads single keys until the run ends or the terminal closes. Resolves at `q` and Ctrl-D; rejects with
+ * InterruptedError at Ctrl-C, for which the terminal sends no signal in this mode.
  */
 export async function readKeys({ host, signal }: Context, onKey: (key: string) => void): Promise<void> {
   const stdin: RawInput = host.stdin;
   const setRaw = (isRaw: boolean) => {
-    // A terminal that has gone away accepts no mode.
+    // A closed terminal accepts no mode.
     if (!stdin.destroyed) stdin.setRawMode?.(isRaw);
   };
   let onData: (chunk: Buffer | string) => void = () => {};
@@ -120,7 +120,7 @@ export async function readKeys({ host, signal }: Context, onKey: (key: string) =
     await new Promise<void>((resolve, reject) => {
       onData = (chunk) => {
         const text = String(chunk);
-        // Arrows and other keys of several characters mean nothing here.
+        // Arrows and other multi-character keys have no function here.
         if (text.startsWith("\x1b")) return;
         for (const key of text) {
           if (key === ctrlC) return reject(new InterruptedError());
@@ -143,20 +143,20 @@ export async function readKeys({ host, signal }: Context, onKey: (key: string) =
 type Clock = ResultOf<typeof showClock>;
 export type Webhooks = ResultOf<typeof listControlWebhooks>;
 
-/** The clock of an emulator, as it was seen at a moment of this machine. */
+/** The clock of an emulator, as observed at a time of this machine. */
 export interface SeenClock extends Clock {
   readonly seenAt: number;
 }
 
-/** Virtual milliseconds at a monotonic time of this machine. */
-function virtualNow({ now, mode, speed, seenAt }: SeenClock, at: number): number {
+/** Returns virtual milliseconds at a monotonic time of this machine. */
+function getVirtualNow({ now, mode, speed, seenAt }: SeenClock, at: number): number {
   return Date.parse(now) + (mode === "real" ? (at - seenAt) * speed : 0);
 }
 
-/** Parts of the status line, the most important first: a narrow window shows only that. */
-export function statusParts(clock: SeenClock | undefined, webhooks: Webhooks, isAppDown: boolean, at: number) {
+/** Formats the status line, the most important part first, because a narrow window shows only that. */
+export function formatStatusParts(clock: SeenClock | undefined, webhooks: Webhooks, isAppDown: boolean, at: number) {
   if (clock === undefined) return ["? keys", "q quits"];
-  const now = virtualNow(clock, at);
+  const now = getVirtualNow(clock, at);
   const failing = webhooks.filter(({ status, failure_count }) => status !== "ACTIVE" || failure_count > 0).length;
   const dueMs = clock.next_due === null ? undefined : Math.max(0, Date.parse(clock.next_due) - now);
   const due = dueMs === undefined ? "nothing due" : `next due in ${describeDuration(Math.ceil(dueMs / 1_000) * 1_000)}`;

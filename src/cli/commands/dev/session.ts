@@ -6,32 +6,32 @@ import type { StyledLine } from "../../output/styled.ts";
 import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
-import { type ActionState, actions, createTools, keyLines } from "./actions.ts";
+import { type ActionState, actions, createTools, formatKeyLines } from "./actions.ts";
 import {
-  attemptEvent,
-  attemptLine,
   createDeliveryEvent,
-  deliveryLine,
-  requestEvent,
-  requestLine,
+  formatAttemptLine,
+  formatDeliveryLine,
+  formatRequestLine,
+  toAttemptEvent,
+  toRequestEvent,
 } from "./event-lines.ts";
 import { followEmulator, type SessionEvent } from "./follow-emulator.ts";
-import { readKeys, type Screen, type SeenClock, statusParts, type Webhooks } from "./screen.ts";
+import { formatStatusParts, readKeys, type Screen, type SeenClock, type Webhooks } from "./screen.ts";
 
 export interface SessionOptions {
   readonly forwardTo: string | undefined;
   readonly activities: readonly string[];
-  /** Whether a person presses keys, and sees a status line. */
+  /** Whether a user presses keys and sees a status line. */
   readonly isInteractive: boolean;
 }
 
 const resubscribeMs = 500;
 const tickMs = 1_000;
 
-/** Events from when everything is up until the end. */
+/** Prints events from the start of the session to its end. */
 export class Session {
   readonly #options: SessionOptions;
-  /** Of the emulator of this folder. */
+  /** State of this folder's emulator. */
   readonly #context: Context;
   readonly #screen: Screen;
   readonly #app: AppWatch | undefined;
@@ -47,7 +47,7 @@ export class Session {
     this.#screen = screen;
     const { forwardTo } = options;
     this.#app = forwardTo === undefined ? undefined : new AppWatch(forwardTo, context, this.#reportApp);
-    context.atEnd(async () => {
+    context.onEnd(async () => {
       this.#hasEnded = true;
     });
   }
@@ -56,36 +56,36 @@ export class Session {
     return this.#state.webhookId;
   }
 
-  /** Of the terminal; undefined in a pipe. */
+  /** Width of the terminal; undefined in a pipe. */
   get #columns(): number | undefined {
     return this.#options.isInteractive ? this.#context.host.stdout.columns : undefined;
   }
 
   readonly #reportApp = (type: string, line: string): void => {
-    void this.#screen.notice(line);
-    void this.#document({ type, forward_to: this.#options.forwardTo });
+    void this.#screen.showNotice(line);
+    void this.#printDocument({ type, forward_to: this.#options.forwardTo });
     void this.#drawStatus();
   };
 
   readonly #isJson = (): boolean => this.#context.output.format !== "table";
 
-  async #document(value: object): Promise<void> {
-    if (this.#isJson()) await this.#context.output.document(value);
+  async #printDocument(value: object): Promise<void> {
+    if (this.#isJson()) await this.#context.output.printDocument(value);
   }
 
-  async #event(value: object, line: StyledLine): Promise<void> {
-    if (this.#isJson()) await this.#context.output.document(value);
+  async #showEvent(value: object, line: StyledLine): Promise<void> {
+    if (this.#isJson()) await this.#context.output.printDocument(value);
     else await this.#screen.print(line);
   }
 
-  /** Creates the webhook of the session, and another one whenever that is gone. */
+  /** Creates the webhook of the session, and a new one if it is deleted. */
   async subscribe(receiver: Receiver): Promise<void> {
     const { activities, forwardTo } = this.#options;
     const id = await subscribe(this.#context, { url: receiver.url, activities });
     if (id === undefined) return;
     this.#state.webhookId = id;
     const onDeleted = () => void this.#subscribeAgain(receiver);
-    await watchSubscription({ id, url: receiver.url }, { forwardTo, enables: true, onDeleted }, this.#context);
+    await watchSubscription({ id, url: receiver.url }, { forwardTo, shouldEnable: true, onDeleted }, this.#context);
   }
 
   async #subscribeAgain(receiver: Receiver): Promise<void> {
@@ -93,8 +93,8 @@ export class Session {
     while (!this.#hasEnded && !signal.aborted) {
       try {
         await this.subscribe(receiver);
-        await this.#screen.notice(`Webhook ${this.#state.webhookId} is subscribed.`);
-        return await this.#document({ type: "subscribed", webhook_id: this.#state.webhookId });
+        await this.#screen.showNotice(`Webhook ${this.#state.webhookId} is subscribed.`);
+        return await this.#printDocument({ type: "subscribed", webhook_id: this.#state.webhookId });
       } catch {
         await host.wall.sleep(resubscribeMs, signal);
       }
@@ -102,37 +102,37 @@ export class Session {
   }
 
   async onDelivery(delivery: ListenedDelivery): Promise<void> {
-    await this.#event(createDeliveryEvent(delivery), deliveryLine(delivery, this.#columns));
+    await this.#showEvent(createDeliveryEvent(delivery), formatDeliveryLine(delivery, this.#columns));
     if (delivery.forwarded && "error" in delivery.forwarded) await this.#app?.check();
   }
 
-  /** Resolves when the user quits; without a keyboard, when the run ends. */
+  /** Resolves when the user quits or, without a keyboard, when the run ends. */
   async run(): Promise<void> {
     const { signal } = this.#context;
     await this.#app?.check();
     const ended = new AbortController();
     const context = { ...this.#context, signal: AbortSignal.any([signal, ended.signal]) };
     const following = followEmulator(context, (event) => this.#onEvent(event));
-    const ticking = this.#options.isInteractive ? this.#tick(context.signal) : Promise.resolve();
+    const statusLoop = this.#options.isInteractive ? this.#runStatusLoop(context.signal) : Promise.resolve();
     try {
       await this.#refresh().catch(() => {});
       if (this.#options.isInteractive) await readKeys(context, (key) => this.#onKey(key));
-      else await untilAborted(signal);
+      else await waitUntilAborted(signal);
     } finally {
       this.#hasEnded = true;
       ended.abort();
-      await Promise.all([following, ticking]);
+      await Promise.all([following, statusLoop]);
     }
   }
 
   #onKey(key: string): void {
-    if (key === "?") return void this.#screen.print(...keyLines());
+    if (key === "?") return void this.#screen.print(...formatKeyLines());
     const action = actions[key];
     if (!action) return;
     const tools = createTools(this.#state, this.#context, (...lines) => this.#screen.print(...lines));
-    // One after another: a key may need the result of the previous one.
+    // Actions run one after another, because one may need the result of the previous one.
     this.#acting = this.#acting.then(() =>
-      action.act(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
+      action.perform(tools).catch((error: unknown) => this.#screen.print(`error: ${(error as Error).message}`)),
     );
   }
 
@@ -147,20 +147,20 @@ export class Session {
       this.#state.contractStatus = event.contract.contract_status;
     }
     if (event.event === "request" && event.request.service !== "emulator") {
-      void this.#event(requestEvent(event.request), requestLine(event.request, columns));
+      void this.#showEvent(toRequestEvent(event.request), formatRequestLine(event.request, columns));
     }
     if (event.event === "delivery") this.#onAttempt(event, columns);
     if (["delivery", "state", "resync", "begin"].includes(event.event)) void this.#refresh().catch(() => {});
   }
 
-  /** A delivery to the session's own webhook is in the list already. */
+  /** A delivery to the session's own webhook is already in the list. */
   #onAttempt({ at, delivery }: Extract<SessionEvent, { event: "delivery" }>, columns: number | undefined): void {
     const isOwn = delivery.webhook_id === this.#state.webhookId;
     if (isOwn) this.#state.deliveryId = delivery.id;
     const hasArrived = delivery.outcome === "delivered";
     const isNew = delivery.attempt === null && delivery.outcome === "waiting";
     if (isNew || (isOwn && hasArrived && !this.#isJson())) return;
-    void this.#event(attemptEvent(at, delivery), attemptLine(at, delivery, columns));
+    void this.#showEvent(toAttemptEvent(at, delivery), formatAttemptLine(at, delivery, columns));
   }
 
   async #refresh(): Promise<void> {
@@ -173,7 +173,7 @@ export class Session {
     await this.#drawStatus();
   }
 
-  async #tick(signal: AbortSignal): Promise<void> {
+  async #runStatusLoop(signal: AbortSignal): Promise<void> {
     const { host } = this.#context;
     while (!signal.aborted) {
       await host.wall.sleep(tickMs, signal);
@@ -184,11 +184,11 @@ export class Session {
   async #drawStatus(): Promise<void> {
     if (!this.#options.isInteractive || this.#hasEnded) return;
     const now = this.#context.host.wall.monotonicNow();
-    await this.#screen.setStatus(statusParts(this.#clock, this.#webhooks, this.#app?.isDown === true, now));
+    await this.#screen.setStatus(formatStatusParts(this.#clock, this.#webhooks, this.#app?.isDown === true, now));
   }
 }
 
-const untilAborted = (signal: AbortSignal): Promise<void> =>
+const waitUntilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
@@ -196,7 +196,7 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
 
 const probeMs = 300;
 
-/** Reports when the app that webhooks are forwarded to refuses connections, and when it accepts them again. */
+/** Reports when the forwarding target refuses connections, and when it accepts them again. */
 class AppWatch {
   readonly #url: string;
   readonly #context: Context;
@@ -213,7 +213,7 @@ class AppWatch {
     return this.#isDown;
   }
 
-  /** Looks now. While it is down, it is looked at until it is back. */
+  /** Checks the app now. While it is down, checks until it is back. */
   async check(): Promise<void> {
     if (this.#isDown || !(await isRefused(this.#url))) return;
     if (this.#isDown) return;

@@ -5,8 +5,8 @@ import {
   findLocalEmulator,
   type LocalEmulator,
 } from "../../connection/emulator/emulator-access.ts";
-import { mainCluster } from "../../connection/emulator/emulator-variables.ts";
-import { defaultPort, stateFile } from "../../connection/emulator/run-file.ts";
+import { getMainCluster } from "../../connection/emulator/emulator-variables.ts";
+import { defaultPort, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 import { CommandFailedError } from "../../process/failure.ts";
@@ -14,33 +14,34 @@ import type { Host } from "../../process/host.ts";
 import { openEmulator } from "../emulator/open.ts";
 import { requireTrust } from "../emulator/start/detach.ts";
 
-/** The emulator that a session works with. */
+/** The emulator of a session. */
 export interface SessionEmulator extends EmulatorAccess {
   readonly state: string;
-  /** It ends with the session. */
+  /** Whether the emulator ends with the session. */
   readonly isOwn: boolean;
 }
 
 const startMs = 10_000;
-const codeOf = (error: unknown): string | undefined => (error instanceof CommandFailedError ? error.code : undefined);
+const getErrorCode = (error: unknown): string | undefined =>
+  error instanceof CommandFailedError ? error.code : undefined;
 
 /** Joins the emulator of this folder, or starts it: on the default ports, or on free ones if those are taken. */
 export async function startOrJoin(port: number | undefined, context: Context): Promise<SessionEmulator> {
-  const here = await findLocalEmulator(context.host).catch((error: unknown) => {
-    if (codeOf(error) !== "emulator_silent") throw error;
+  const running = await findLocalEmulator(context.host).catch((error: unknown) => {
+    if (getErrorCode(error) !== "emulator_silent") throw error;
     return waitForEmulator(context);
   });
-  if (here) return { ...here, isOwn: false };
-  const state = stateFile(context.host, undefined);
+  if (running) return { ...running, isOwn: false };
+  const state = resolveStateFile(context.host, undefined);
   await requireTrust(state, false, context);
   const log = (line: string) => void context.output.warn(line);
-  const open = (at: number) => openEmulator({ port: at, file: state }, context, { toldAt: state, log });
+  const open = (at: number) => openEmulator({ port: at, file: state }, context, { runFileState: state, log });
   const opened = open(port ?? defaultPort).catch((error: unknown) => {
-    if (port !== undefined || codeOf(error) !== "port_taken") throw error;
+    if (port !== undefined || getErrorCode(error) !== "port_taken") throw error;
     return open(0);
   });
   const emulator = await opened.catch((error: unknown) => {
-    if (codeOf(error) !== "already_running") throw error;
+    if (getErrorCode(error) !== "already_running") throw error;
   });
   // Another session of this folder was faster.
   if (!emulator) return { ...(await waitForEmulator(context)), isOwn: false };
@@ -48,11 +49,11 @@ export async function startOrJoin(port: number | undefined, context: Context): P
   return { routerUrl, controlUrl, token, clusters, state, isOwn: true };
 }
 
-/** The emulator that another session is starting in this folder. */
+/** Waits for the emulator that another session is starting in this folder. */
 const waitForEmulator = (context: Context): Promise<LocalEmulator> =>
   pollUntil(context, startMs, "the emulator of this folder", () =>
     findLocalEmulator(context.host).catch((error: unknown) => {
-      if (codeOf(error) !== "emulator_silent") throw error;
+      if (getErrorCode(error) !== "emulator_silent") throw error;
       return undefined;
     }),
   );
@@ -64,9 +65,9 @@ interface Ready {
   readonly forwardTo: string | undefined;
 }
 
-/** The first line for programs. The keys are those of an emulator, which protect nothing. */
-export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: Ready) {
-  const cluster = mainCluster(emulator);
+/** The first line for programs. Keys of an emulator protect nothing, so they are included. */
+export function toReadyDocument({ emulator, receiverUrl, webhookId, forwardTo }: Ready) {
+  const cluster = getMainCluster(emulator);
   return {
     type: "ready",
     ui: "1.0",
@@ -85,12 +86,12 @@ export function readyDocument({ emulator, receiverUrl, webhookId, forwardTo }: R
   };
 }
 
-export function readyLines(
+export function formatReadyLines(
   { emulator, webhookId, forwardTo }: Ready,
   hasKeys: boolean,
   host: Host,
 ): readonly StyledLine[] {
-  const cluster = mainCluster(emulator);
+  const cluster = getMainCluster(emulator);
   const state = relative(host.cwd, emulator.state) || emulator.state;
   const target =
     forwardTo === undefined ? "shown here; --forward-to 3000 forwards to your app" : `forwarded to ${forwardTo}`;

@@ -1,28 +1,28 @@
 import type { FailureKind } from "../../process/failure.ts";
 
-/** Result of one check. `skipped` says why it was not made. */
+/** Result of one check. `skipped` gives the reason. */
 export interface CheckResult {
   readonly check: string;
   readonly status: "ok" | "warning" | "failed" | "skipped";
   readonly detail: string;
-  /** The advice. */
+  /** Suggested fix. */
   readonly hint?: string | undefined;
-  /** Its effect on the exit code; only of failed ones. */
+  /** Exit code category of a failed check. */
   readonly kind?: FailureKind | undefined;
 }
 
-export const ok = (check: string, detail: string): CheckResult => ({ check, status: "ok", detail });
-export const warning = (check: string, detail: string, hint?: string): CheckResult => ({
+export const createPassed = (check: string, detail: string): CheckResult => ({ check, status: "ok", detail });
+export const createWarning = (check: string, detail: string, hint?: string): CheckResult => ({
   check,
   status: "warning",
   detail,
   hint,
 });
-export const failed = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
+export const createFailed = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
   check,
   status: "failed",
   detail,
   hint,
   kind,
 });
-export const skipped = (check: string, detail: string): CheckResult => ({ check, status: "skipped", detail });
+export const createSkipped = (check: string, detail: string): CheckResult => ({ check, status: "skipped", detail });

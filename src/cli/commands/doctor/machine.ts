@@ -10,119 +10,133 @@ import { hasExpired } from "../../auth/tokens.ts";
 import type { Context } from "../../command.ts";
 import { isSameEmulator } from "../../connection/emulator/emulator-access.ts";
 import { probeListener } from "../../connection/emulator/listening-emulator.ts";
-import { readRunFile, resolveRunFile, stateFile } from "../../connection/emulator/run-file.ts";
-import { profilesPath, readProfiles } from "../../connection/profiles/profile.ts";
-import { emulatorSetting, profileSetting, type SettingValue, tokenSetting } from "../../connection/resolve-settings.ts";
-import { configFolder, hasConfigFolder } from "../../process/environment.ts";
+import { readRunFile, resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
+import { getProfilesPath, readProfiles } from "../../connection/profiles/profile.ts";
+import {
+  readTokenSetting,
+  resolveEmulatorSetting,
+  resolveProfileSetting,
+  type SettingValue,
+} from "../../connection/resolve-settings.ts";
+import { getConfigFolder, hasConfigFolder } from "../../process/environment.ts";
 import { explainError } from "../../process/exit.ts";
-import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
+import { type CheckResult, createFailed, createPassed, createSkipped, createWarning } from "./check.ts";
 
-/** Checks without a request. */
-export async function machineFindings(context: Context): Promise<CheckResult[]> {
-  return [versions(context), ...(await files(context)), await profile(context)];
+/** Performs the checks that need no request. */
+export async function checkMachine(context: Context): Promise<CheckResult[]> {
+  return [checkVersions(context), ...(await checkFiles(context)), await checkProfile(context)];
 }
 
-/** engines of package.json */
+/** `engines` in package.json. */
 const oldest = [20, 19] as const;
 
-function versions({ host }: Context): CheckResult {
+function checkVersions({ host }: Context): CheckResult {
   const { node } = process.versions;
   const [major = 0, minor = 0] = node.split(".").map(Number);
   const isOld = major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
   const detail = `svc ${host.version}, Node ${node}, ${process.platform} ${process.arch}`;
-  return isOld ? warning("versions", detail, `Node ${oldest.join(".")} or later is required.`) : ok("versions", detail);
+  return isOld
+    ? createWarning("versions", detail, `Node ${oldest.join(".")} or later is required.`)
+    : createPassed("versions", detail);
 }
 
-/** Secrets must be readable by their owner alone. */
-async function files({ host: { env } }: Context): Promise<CheckResult[]> {
-  if (!hasConfigFolder(env)) return [skipped("files", "No home folder for a configuration")];
-  const folder = configFolder(env);
+/** Only the owner may read secrets. */
+async function checkFiles({ host: { env } }: Context): Promise<CheckResult[]> {
+  if (!hasConfigFolder(env)) return [createSkipped("files", "No home folder for a configuration")];
+  const folder = getConfigFolder(env);
   const open: string[] = [];
   let seen = 0;
-  for (const path of [folder, profilesPath(env), join(folder, "tokens.json")]) {
+  for (const path of [folder, getProfilesPath(env), join(folder, "tokens.json")]) {
     const found = await stat(path).catch(() => undefined);
     if (!found) continue;
     seen += 1;
     if (process.platform !== "win32" && (found.mode & 0o077) !== 0) open.push(path);
   }
-  if (seen === 0) return [skipped("files", `No configuration in ${folder}`)];
-  if (open.length === 0) return [ok("files", `${folder} is private`)];
-  return [warning("files", `Other users can read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
+  if (seen === 0) return [createSkipped("files", `No configuration in ${folder}`)];
+  if (open.length === 0) return [createPassed("files", `${folder} is private`)];
+  return [createWarning("files", `Other users can read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
 }
 
-async function profile(context: Context): Promise<CheckResult> {
+async function checkProfile(context: Context): Promise<CheckResult> {
   try {
     const { profiles } = await readProfiles(context.host.env);
-    const chosen = await profileSetting(context);
-    if (chosen) return ok("profile", `${chosen.value}, from ${chosen.origin}`);
+    const chosen = await resolveProfileSetting(context);
+    if (chosen) return createPassed("profile", `${chosen.value}, from ${chosen.origin}`);
     const count = Object.keys(profiles).length;
-    return skipped("profile", count > 0 ? `None of ${count} is selected` : "No profiles");
+    return createSkipped("profile", count > 0 ? `None of ${count} is selected` : "No profiles");
   } catch (error) {
     const { message, hint } = explainError(error);
-    return failed("profile", message, "usage", hint);
+    return createFailed("profile", message, "usage", hint);
   }
 }
 
-/** The stored sign-ins, the emulator of this folder, and obstacles between it and its webhooks. */
-export async function environmentFindings(context: Context): Promise<CheckResult[]> {
-  return [await signIns(context), await emulator(context), ...(await webhookFindings(context))];
+/** Checks the stored sign-ins, the emulator of this folder, and obstacles between it and its webhooks. */
+export async function checkEnvironment(context: Context): Promise<CheckResult[]> {
+  return [await checkSignIns(context), await checkEmulator(context), ...(await checkWebhooks(context))];
 }
 
-async function signIns(context: Context): Promise<CheckResult> {
+async function checkSignIns(context: Context): Promise<CheckResult> {
   const { wall } = context.host;
-  if (tokenSetting(context.host)) return ok("sign-in", "SVC_TOKEN is set");
+  if (readTokenSetting(context.host)) return createPassed("sign-in", "SVC_TOKEN is set");
   try {
     const accounts = Object.entries(await readAccounts(context));
-    if (accounts.length === 0) return skipped("sign-in", "Not signed in");
+    if (accounts.length === 0) return createSkipped("sign-in", "Not signed in");
     const used = await resolveServerAddress(undefined, context).catch(() => undefined);
     if (used !== undefined && accounts.every(([address]) => address !== used)) {
       const others = accounts.map(([address]) => address).join(", ");
-      return skipped("sign-in", `Not signed in at ${used}, only at ${others}`);
+      return createSkipped("sign-in", `Not signed in at ${used}, only at ${others}`);
     }
-    const counting = accounts.filter(([address]) => used === undefined || address === used);
-    const over = counting.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
-    if (over.length === 0) return ok("sign-in", counting.map(([address]) => address).join(", "));
-    const names = over.map(([address]) => address).join(", ");
-    return warning("sign-in", `Expired at ${names}`, "svc auth device-login");
+    const relevant = accounts.filter(([address]) => used === undefined || address === used);
+    const expired = relevant.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
+    if (expired.length === 0) return createPassed("sign-in", relevant.map(([address]) => address).join(", "));
+    const names = expired.map(([address]) => address).join(", ");
+    return createWarning("sign-in", `Expired at ${names}`, "svc auth device-login");
   } catch (error) {
-    return failed("sign-in", explainError(error).message, "usage");
+    return createFailed("sign-in", explainError(error).message, "usage");
   }
 }
 
-/** The emulator of a profile: whether it answers, as one. */
-async function emulatorNamed({ value: url, origin }: SettingValue): Promise<CheckResult> {
+/** Checks whether the address in a profile is a responding emulator. */
+async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise<CheckResult> {
   const found = await probeListener(url);
-  const where = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
-  return found ? ok("emulator", where) : failed("emulator", `No emulator responds at ${where}`, "temporary");
+  const location = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
+  return found
+    ? createPassed("emulator", location)
+    : createFailed("emulator", `No emulator responds at ${location}`, "temporary");
 }
 
-async function emulator({ globals, host }: Context): Promise<CheckResult> {
-  const file = stateFile(host, undefined);
+async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
+  const file = resolveStateFile(host, undefined);
   const running = await readRunFile(await resolveRunFile(file));
-  const named = await emulatorSetting({ globals, host }, async () => running !== undefined).catch(() => undefined);
-  if (named?.url.origin.startsWith("profile ") && !globals.emulator) return emulatorNamed(named.url);
-  if (!running) return skipped("emulator", "No emulator is running in this folder");
-  const here = `${running.routerUrl} (pid ${running.pid})`;
+  const named = await resolveEmulatorSetting({ globals, host }, async () => running !== undefined).catch(
+    () => undefined,
+  );
+  if (named?.url.origin.startsWith("profile ") && !globals.emulator) return checkNamedEmulator(named.url);
+  if (!running) return createSkipped("emulator", "No emulator is running in this folder");
+  const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
   const { SVC_EMULATOR_URL: other } = host.env;
-  if (globals.emulator || !other || !URL.canParse(other)) return ok("emulator", here);
-  // At another address it may be the same one: behind a proxy.
+  if (globals.emulator || !other || !URL.canParse(other)) return createPassed("emulator", runningEmulator);
+  // Behind a proxy, the same emulator may have another address.
   if (await isSameEmulator({ ...running, routerUrl: new URL(other).origin }).catch(() => false))
-    return ok("emulator", here);
-  const detail = `${here} runs in this folder, but SVC_EMULATOR_URL is ${redactText(other)}`;
-  return warning("emulator", detail, 'To use the emulator of this folder: eval "$(svc emulator env)" again.');
+    return createPassed("emulator", runningEmulator);
+  const detail = `${runningEmulator} runs in this folder, but SVC_EMULATOR_URL is ${redactText(other)}`;
+  return createWarning("emulator", detail, 'To use the emulator of this folder: eval "$(svc emulator env)" again.');
 }
 
-/** This many are named. */
+/** Maximum number of listed names. */
 const named = 5;
 
-/** Scripted faults of an emulator, which make requests and webhooks look broken: nothing if there are none. */
-async function webhookFindings(context: Context): Promise<CheckResult[]> {
+/**
+ * Checks for scripted faults of an emulator, which cause failing requests and webhooks. Returns nothing if there are
+ * none.
+ */
+async function checkWebhooks(context: Context): Promise<CheckResult[]> {
   const { signal } = context;
-  // Without an emulator there is nothing to check, and a missing response is reported with the services.
+  // Without an emulator there is nothing to check. A missing response is reported with the services.
   const client = await context.client("emulator").catch(() => undefined);
   if (!client) return [];
   const once = { signal, retries: 0, timeoutMs: 3_000 };
-  // A token that is bound to a workspace is shown no faults.
+  // A token that is bound to a workspace may not list faults.
   const [scripted, known] = await Promise.all([
     client.call(listFaults, {}, once).catch(() => []),
     client.call(listControlWebhooks, {}, once).catch(() => []),
@@ -131,21 +145,23 @@ async function webhookFindings(context: Context): Promise<CheckResult[]> {
   const stopped = known.filter(({ status, forbidden }) => status !== "ACTIVE" || forbidden !== null);
   const findings: CheckResult[] = [];
   if (faults.length > 0) {
-    const all = faults.map(({ id, direction, effect, status }) => `${id} (${direction}${told(effect ?? status)})`);
-    const detail = `Active scripted faults: ${listed(all)}`;
-    findings.push(warning("faults", detail, `To remove one: svc emulator fault remove ${faults[0]!.id}`));
+    const all = faults.map(
+      ({ id, direction, effect, status }) => `${id} (${direction}${formatEffect(effect ?? status)})`,
+    );
+    const detail = `Active scripted faults: ${formatList(all)}`;
+    findings.push(createWarning("faults", detail, `To remove one: svc emulator fault remove ${faults[0]!.id}`));
   }
   if (stopped.length > 0) {
     const all = stopped.map(
       ({ id, status, forbidden }) =>
         `${id} (${status === "ACTIVE" && forbidden !== null ? "address not allowed" : status})`,
     );
-    findings.push(warning("webhooks", `Nothing is sent to ${listed(all)}`, "To see why: svc webhooks why"));
+    findings.push(createWarning("webhooks", `Nothing is sent to ${formatList(all)}`, "To see why: svc webhooks why"));
   }
   return findings;
 }
 
-const told = (effect: string | number | undefined): string => (effect === undefined ? "" : `, ${effect}`);
+const formatEffect = (effect: string | number | undefined): string => (effect === undefined ? "" : `, ${effect}`);
 
-const listed = (all: readonly string[]): string =>
+const formatList = (all: readonly string[]): string =>
   `${all.slice(0, named).join(", ")}${all.length > named ? ` and ${all.length - named} more` : ""}`;

@@ -7,12 +7,12 @@ import { ProxyError } from "../../../client/errors.ts";
 import { requireValidValue } from "../../../client/response.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
 import { findEndedHint } from "../../connection/emulator/ended-emulator.ts";
-import { parseProxy, proxyVariables, readProxies } from "../../connection/proxies.ts";
+import { listProxyVariables, parseProxy, readProxies } from "../../connection/proxies.ts";
 import { explainError } from "../../process/exit.ts";
 import { type FailureKind, UsageError } from "../../process/failure.ts";
-import { type CheckResult, failed, ok, skipped, warning } from "./check.ts";
+import { type CheckResult, createFailed, createPassed, createSkipped, createWarning } from "./check.ts";
 
-/** More than this and signed addresses, codes and tokens are checked wrongly. */
+/** A greater clock skew breaks signed addresses, codes and tokens. */
 const toleratedSkewMs = 30_000;
 
 type ServiceAnswer = {
@@ -21,37 +21,37 @@ type ServiceAnswer = {
   readonly tookMs: number;
 };
 
-/** Asks the services: are they there, do they know us, do their clocks agree with ours? */
-export async function serviceFindings(context: Context): Promise<CheckResult[]> {
+/** Checks whether the services respond, accept the credentials, and agree with the local clock. */
+export async function checkServices(context: Context): Promise<CheckResult[]> {
   const target = await context.target("router").catch((error: unknown) => error);
   if (!isTarget(target)) {
     const { message, hint } = explainError(target);
-    return [proxyFinding(context, []), failed("services", message, "usage", hint)];
+    return [checkProxy(context, []), createFailed("services", message, "usage", hint)];
   }
   const { baseUrls, credentials, origin } = target;
-  const router = baseUrls.router === undefined ? undefined : await answerOf("router", checkHealth, context);
+  const router = baseUrls.router === undefined ? undefined : await requestService("router", checkHealth, context);
   const hasKey = Boolean(credentials.clientId && credentials.clientSecret);
   const contracts =
-    baseUrls.contracts !== undefined && hasKey ? await answerOf("contracts", listTemplates, context) : undefined;
+    baseUrls.contracts !== undefined && hasKey ? await requestService("contracts", listTemplates, context) : undefined;
   const sent = [
     { address: String(baseUrls.router), outcome: router },
     { address: String(baseUrls.contracts), outcome: contracts },
   ].filter(({ outcome }) => outcome !== undefined);
   return [
-    proxyFinding(context, sent),
-    ok("services", `Found by ${origin}`),
+    checkProxy(context, sent),
+    createPassed("services", `Found by ${origin}`),
     router === undefined
-      ? skipped("router", "No address is configured")
-      : await routerFinding(String(baseUrls.router), router, context),
-    await contractsFinding(String(baseUrls.contracts), contracts, hasKey, context),
-    skew(context, [router, contracts]),
+      ? createSkipped("router", "No address is configured")
+      : await checkRouter(String(baseUrls.router), router, context),
+    await checkContracts(String(baseUrls.contracts), contracts, hasKey, context),
+    checkClockSkew(context, [router, contracts]),
   ];
 }
 
 const isTarget = (value: unknown): value is ServiceTarget =>
   typeof value === "object" && value !== null && "baseUrls" in value;
 
-async function answerOf(
+async function requestService(
   service: "router" | "contracts",
   operation: Operation,
   context: Context,
@@ -69,20 +69,20 @@ async function answerOf(
   }
 }
 
-async function troubleFinding(check: string, error: Error, context: Context): Promise<CheckResult> {
+async function reportTrouble(check: string, error: Error, context: Context): Promise<CheckResult> {
   const { message, hint } = explainError(error);
-  return failed(check, message, failureKindOf(error), (await findEndedHint(error, context)) ?? hint);
+  return createFailed(check, message, toFailureKind(error), (await findEndedHint(error, context)) ?? hint);
 }
 
-async function routerFinding(address: string, answer: ServiceAnswer | Error, context: Context): Promise<CheckResult> {
-  if (answer instanceof Error) return troubleFinding("router", answer, context);
-  const isWell = toFields(answer.value).database !== false;
-  return isWell
-    ? ok("router", `${address} responds in ${answer.tookMs} ms`)
-    : warning("router", `${address} responds, but its database is down`);
+async function checkRouter(address: string, answer: ServiceAnswer | Error, context: Context): Promise<CheckResult> {
+  if (answer instanceof Error) return reportTrouble("router", answer, context);
+  const isHealthy = toFields(answer.value).database !== false;
+  return isHealthy
+    ? createPassed("router", `${address} responds in ${answer.tookMs} ms`)
+    : createWarning("router", `${address} responds, but its database is down`);
 }
 
-async function contractsFinding(
+async function checkContracts(
   address: string,
   answer: ServiceAnswer | Error | undefined,
   hasKey: boolean,
@@ -90,63 +90,67 @@ async function contractsFinding(
 ): Promise<CheckResult> {
   if (answer === undefined) {
     const why = hasKey ? "No address is configured" : "No API key is set (client_id and client_secret)";
-    return skipped("contract API", why);
+    return createSkipped("contract API", why);
   }
-  if (answer instanceof Error) return troubleFinding("contract API", answer, context);
-  return ok("contract API", `${address} accepts the API key, in ${answer.tookMs} ms`);
+  if (answer instanceof Error) return reportTrouble("contract API", answer, context);
+  return createPassed("contract API", `${address} accepts the API key, in ${answer.tookMs} ms`);
 }
 
-/** Compares the Date header with our clock; HTTP gives whole seconds. */
-function skew({ host: { wall } }: Context, answers: readonly (ServiceAnswer | Error | undefined)[]): CheckResult {
-  const dated = answers.find(
+/** Compares the Date header with the local clock. HTTP dates have whole seconds. */
+function checkClockSkew(
+  { host: { wall } }: Context,
+  answers: readonly (ServiceAnswer | Error | undefined)[],
+): CheckResult {
+  const datedAnswer = answers.find(
     (one): one is ServiceAnswer => one !== undefined && !(one instanceof Error) && Boolean(one.headers.date),
   );
-  const theirs = dated === undefined ? Number.NaN : Date.parse(dated.headers.date!);
-  if (Number.isNaN(theirs)) return skipped("clock", "No service reported its time");
-  const seconds = Math.round((wall.now() - theirs) / 1_000);
+  const serverTime = datedAnswer === undefined ? Number.NaN : Date.parse(datedAnswer.headers.date!);
+  if (Number.isNaN(serverTime)) return createSkipped("clock", "No service reported its time");
+  const seconds = Math.round((wall.now() - serverTime) / 1_000);
   const detail =
     seconds === 0
       ? "agrees with the service"
       : `${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the service`;
   return Math.abs(seconds) * 1_000 > toleratedSkewMs
-    ? warning("clock", detail, "Set the clock of this machine. Expiries cannot be checked correctly.")
-    : ok("clock", detail);
+    ? createWarning("clock", detail, "Set the clock of this machine. Expiries cannot be checked correctly.")
+    : createPassed("clock", detail);
 }
 
 /**
- * Whether what was sent went through a proxy, and what the proxy did. `outcome` is what each address gave: a response
- * or an error.
+ * Reports whether requests used a proxy, and how the proxy responded. `outcome` is the response or error of each
+ * address.
  */
-function proxyFinding(
+function checkProxy(
   { host: { env } }: Context,
   sent: readonly { readonly address: string; readonly outcome: unknown }[],
 ): CheckResult {
-  const set = proxyVariables(env);
-  if (set.length === 0) return skipped("proxy", "No proxy is set");
+  const set = listProxyVariables(env);
+  if (set.length === 0) return createSkipped("proxy", "No proxy is set");
   const proxies = set.map((name) => `${name} ${parseProxy(env[name]!)?.origin ?? "is not a proxy"}`).join(", ");
-  if (sent.length === 0) return skipped("proxy", `${proxies}; nothing was sent`);
+  if (sent.length === 0) return createSkipped("proxy", `${proxies}; nothing was sent`);
   const proxyFor = readProxies(env);
   for (const { outcome } of sent) {
     if (!(outcome instanceof ProxyError || outcome instanceof UsageError)) continue;
     const { message, hint } = explainError(outcome);
-    return failed("proxy", message, failureKindOf(outcome), hint);
+    return createFailed("proxy", message, toFailureKind(outcome), hint);
   }
   const used = sent.flatMap(({ address, outcome }) => {
     const proxy = proxyFor(new URL(address));
     return proxy ? [{ address, outcome, through: `${proxy.origin} (${proxy.variable})` }] : [];
   });
   const [first] = used;
-  if (!first) return ok("proxy", `${proxies}, not used for ${sent.map(({ address }) => address).join(", ")}`);
-  const silent = used.find(({ outcome }) => explainsNothing(outcome));
-  if (silent) return warning("proxy", `${silent.address} did not respond through ${silent.through}`);
-  return ok("proxy", `${first.address} responds through ${first.through}`);
+  if (!first) return createPassed("proxy", `${proxies}, not used for ${sent.map(({ address }) => address).join(", ")}`);
+  const unreachable = used.find(({ outcome }) => explainsNothing(outcome));
+  if (unreachable)
+    return createWarning("proxy", `${unreachable.address} did not respond through ${unreachable.through}`);
+  return createPassed("proxy", `${first.address} responds through ${first.through}`);
 }
 
-/** No response came at all: the cause cannot be known here. */
+/** No response came, so the cause is unknown here. */
 const explainsNothing = (outcome: unknown): boolean =>
   outcome instanceof Error && explainError(outcome).code === "network";
 
 const kinds: Readonly<Record<number, FailureKind>> = { 2: "usage", 4: "forbidden", 75: "temporary" };
 
-/** The effect of a failure on the exit code of doctor. */
-const failureKindOf = (error: unknown): FailureKind => kinds[explainError(error).exitCode] ?? "failed";
+/** Maps a failure to the exit code category of doctor. */
+const toFailureKind = (error: unknown): FailureKind => kinds[explainError(error).exitCode] ?? "failed";

@@ -13,7 +13,7 @@ const flags = [
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
 ] as const satisfies readonly FlagSpec[];
 
-const decides = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
+const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
   defineCommand({
     words: ["emulator", "device", verb],
     summary: `${verb === "approve" ? "Approve" : "Deny"} a device by its user code, as a user`,
@@ -36,7 +36,7 @@ const decides = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
     },
   });
 
-const deviceApprove = decides("approve", "AUTHORIZED");
-const deviceDeny = decides("deny", "DENIED");
+const deviceApprove = createDecisionCommand("approve", "AUTHORIZED");
+const deviceDeny = createDecisionCommand("deny", "DENIED");
 
 export const commands: readonly Command[] = [deviceApprove, deviceDeny];

@@ -3,13 +3,17 @@ import { isHidden } from "../../../api/control-roles.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import {
-  asWorkspace,
   type EmulatorAccess,
   findLocalEmulator,
   listKnownWorkspaces,
   readPublicAccess,
+  selectWorkspace,
 } from "../../connection/emulator/emulator-access.ts";
-import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator/emulator-variables.ts";
+import {
+  collectSecrets,
+  createEmulatorVariables,
+  getMainCluster,
+} from "../../connection/emulator/emulator-variables.ts";
 import { readProfileKey, readProfileName } from "../../connection/resolve-settings.ts";
 import { formatVariables, type VariableFormat, variableFormats } from "../../output/document.ts";
 import { maskSecrets } from "../../output/github-actions.ts";
@@ -46,60 +50,57 @@ const emulatorEnv = defineCommand({
   async run({ flags }, context) {
     const { host, globals, output } = context;
     if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
-    const emulator = await seenBy(flags.workspace, await running(flags.file, context), context);
-    if (isHidden(mainCluster(emulator)?.clientSecret)) {
+    const emulator = await resolveViewer(flags.workspace, await findRunningEmulator(flags.file, context), context);
+    if (isHidden(getMainCluster(emulator)?.clientSecret)) {
       throw new CommandFailedError("forbidden", "secrets_hidden", "This token cannot read the emulator's API keys.", {
         hint: "Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.",
       });
     }
     await maskSecrets(host, collectSecrets(emulator));
-    const variables = emulatorVariables(emulator);
+    const variables = createEmulatorVariables(emulator);
     if (output.format !== "table") {
       const set = Object.entries(variables).filter(([, value]) => value !== undefined);
       await output.show(Object.fromEntries(set));
       return undefined;
     }
-    await output.content([Buffer.from(formatVariables(variables, flags.shell ?? shellOf(host)))]);
+    await output.printContent([Buffer.from(formatVariables(variables, flags.shell ?? detectShell(host)))]);
     return undefined;
   },
 });
 
-/**
- * The emulator of this folder comes before the one that the environment names: its variables may be those of an earlier
- * one.
- */
-async function running(file: string | undefined, context: Context): Promise<EmulatorAccess> {
+/** The emulator of this folder takes precedence over the one in the environment, whose variables may be outdated. */
+async function findRunningEmulator(file: string | undefined, context: Context): Promise<EmulatorAccess> {
   const { globals, host } = context;
   const isNamed = globals.baseUrl !== undefined || readProfileName({ globals, host }) !== undefined;
-  const here = file === undefined && !isNamed ? await findLocalEmulator(host) : undefined;
-  if (here) return readPublicAccess(here);
+  const localEmulator = file === undefined && !isNamed ? await findLocalEmulator(host) : undefined;
+  if (localEmulator) return readPublicAccess(localEmulator);
   const { baseUrls, credentials } = await context.target("emulator", file);
   const token = credentials.controlToken;
   if (token === undefined) throw new MissingCredentialsError("control-token");
   return readPublicAccess({ routerUrl: String(baseUrls.emulator), token });
 }
 
-/** As the named workspace, else as that of the profile's API key, if the emulator has it. */
-async function seenBy(
-  wanted: string | undefined,
+/** Selects the named workspace, or the one of the profile's API key if the emulator has it. */
+async function resolveViewer(
+  requestedWorkspace: string | undefined,
   emulator: EmulatorAccess,
   { globals, host }: Context,
 ): Promise<EmulatorAccess> {
-  const key = wanted === undefined ? await readProfileKey({ globals, host }) : undefined;
-  if (wanted === undefined && key === undefined) return emulator;
+  const key = requestedWorkspace === undefined ? await readProfileKey({ globals, host }) : undefined;
+  if (requestedWorkspace === undefined && key === undefined) return emulator;
   const known = await listKnownWorkspaces(emulator);
-  if (wanted === undefined) {
+  if (requestedWorkspace === undefined) {
     const own = known.find(({ client_id }) => client_id === key);
-    return own ? asWorkspace(emulator, own) : emulator;
+    return own ? selectWorkspace(emulator, own) : emulator;
   }
-  const found = known.find(({ id, name }) => String(id) === wanted || name === wanted);
-  if (found) return asWorkspace(emulator, found);
+  const found = known.find(({ id, name }) => String(id) === requestedWorkspace || name === requestedWorkspace);
+  if (found) return selectWorkspace(emulator, found);
   const names = known.map(({ id, name }) => `${id} (${name})`).join(", ");
-  throw new UsageError(`Workspace "${wanted}" not found`, { hint: `Workspaces: ${names}.` });
+  throw new UsageError(`Workspace "${requestedWorkspace}" not found`, { hint: `Workspaces: ${names}.` });
 }
 
-/** Windows names no shell, and has PowerShell. */
-function shellOf({ env }: Host): VariableFormat {
+/** Windows sets no SHELL variable; its shell is PowerShell. */
+function detectShell({ env }: Host): VariableFormat {
   const shell = basename(env.SHELL ?? "");
   if (shell === "fish" || shell === "zsh") return shell;
   return shell === "pwsh" || (shell === "" && env.PSModulePath !== undefined) ? "powershell" : "bash";

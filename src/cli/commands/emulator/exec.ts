@@ -10,10 +10,10 @@ import { createClient } from "../../../client/client.ts";
 import { createTransport } from "../../../client/transport.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator/emulator-access.ts";
-import { collectSecrets, emulatorVariables } from "../../connection/emulator/emulator-variables.ts";
+import { collectSecrets, createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
 import {
   addSummary,
-  markdownCell,
+  formatMarkdownCell,
   maskSecrets,
   printGroup,
   printInGroup,
@@ -23,9 +23,9 @@ import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
-import { emulatorFlags, emulatorOptions } from "./options.ts";
+import { createEmulatorFlags, readEmulatorOptions } from "./options.ts";
 
-// On Windows npm is a batch file, which Node's own spawn refuses to start.
+// On Windows npm is a batch file, which Node's own spawn does not start.
 
 const emulatorExec = defineCommand({
   words: ["emulator", "exec"],
@@ -40,7 +40,7 @@ const emulatorExec = defineCommand({
       variadic: true,
     },
   ],
-  flags: emulatorFlags(0),
+  flags: createEmulatorFlags(0),
   alsoTakes: {
     command: "emulator start",
     except: ["store", "detach", "trust-state", "ready-file", "log"],
@@ -60,60 +60,61 @@ const emulatorExec = defineCommand({
   async run(input, context) {
     const [program, ...args] = input.positionals.command;
     if (program === undefined) throw new UsageError("<command> is required after --");
-    const options = await emulatorOptions(input, context.host);
+    const options = await readEmulatorOptions(input, context.host);
     const ephemeral = options.file === undefined;
-    const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { toldAt: options.file });
+    const emulator = await openEmulator({ port: 0, ...options, ephemeral }, context, { runFileState: options.file });
     const { host } = context;
     await maskSecrets(host, collectSecrets(emulator));
-    const run = () => context.outlast(() => runChild(program, args, buildChildEnvironment(emulator, host), context));
+    const run = () =>
+      context.waitForProgram(() => runChild(program, args, buildChildEnvironment(emulator, host), context));
     const code = await printInGroup(host, [program, ...args].join(" "), run);
-    // A report that fails must not hide how the command ended.
+    // A failed report must not hide the exit code of the command.
     await reportRun(emulator, code, host).catch((error: Error) => context.output.warn(`no report: ${error.message}`));
     return { exit: code };
   },
 });
 
-/** The environment that a child finds: that of this run, with what points at the emulator (DECISIONS.md, L21). */
+/** The environment of the child: that of this run plus the variables of the emulator (DECISIONS.md, L21). */
 export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Record<string, string> {
-  const all = { ...host.env, ...emulatorVariables(emulator) };
+  const all = { ...host.env, ...createEmulatorVariables(emulator) };
   return Object.fromEntries(
     Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
 }
 
 /**
- * Runs to the end and resolves with the exit code; 128 + n when a signal ended it. A signal to us is passed on, and the child
- * waited for; the second one kills it.
+ * Runs a program and resolves with its exit code, or 128 + n after a signal. A signal to svc is forwarded to the child;
+ * a second one kills it.
  */
 async function runChild(
   program: string,
   args: readonly string[],
   env: Record<string, string>,
-  { host, output, signal, atForcedEnd }: Context,
+  { host, output, signal, onForcedEnd }: Context,
 ): Promise<number> {
   const stdio = host.inherits ? "inherit" : "pipe";
   const child = spawn(program, args, { cwd: host.cwd, env, stdio, shell: false });
   connect(child, host);
-  const pass = () => {
-    // A terminal has sent Ctrl-C to the child as well; twice would force it.
+  const forwardSignal = () => {
+    // The terminal has already sent Ctrl-C to the child. A second one would force it to exit.
     if (signal.reason === "SIGINT" && host.inherits && host.stdin.isTTY) return;
     child.kill(signal.reason ?? "SIGINT");
   };
   const kill = () => child.kill("SIGKILL");
-  signal.addEventListener("abort", pass, { once: true });
-  atForcedEnd(kill);
+  signal.addEventListener("abort", forwardSignal, { once: true });
+  onForcedEnd(kill);
   try {
     return await new Promise<number>((resolve, reject) => {
-      child.once("error", (error: NodeJS.ErrnoException) => reject(new CannotRun(program, args, error)));
+      child.once("error", (error: NodeJS.ErrnoException) => reject(new CommandNotRunnableError(program, args, error)));
       child.once("close", (code, name) => {
         resolve(code ?? 128 + (name ? constants.signals[name] : 0));
       });
     }).catch((error: unknown) => {
-      if (error instanceof CannotRun) return reportCannotRun(error, output);
+      if (error instanceof CommandNotRunnableError) return reportCannotRun(error, output);
       throw error;
     });
   } finally {
-    signal.removeEventListener("abort", pass);
+    signal.removeEventListener("abort", forwardSignal);
   }
 }
 
@@ -126,7 +127,7 @@ function connect(child: ChildProcess, host: Host): void {
   }
 }
 
-class CannotRun extends CommandFailedError {
+class CommandNotRunnableError extends CommandFailedError {
   readonly exit: number;
   constructor(program: string, args: readonly string[], error: NodeJS.ErrnoException) {
     const reason = error.code === "ENOENT" ? "no such program" : (error.code ?? error.message);
@@ -139,8 +140,8 @@ class CannotRun extends CommandFailedError {
   }
 }
 
-/** As shells do: 127 when no such program, 126 when it cannot be run. */
-async function reportCannotRun(error: CannotRun, output: Context["output"]): Promise<number> {
+/** As in shells: 127 if the program does not exist, 126 if it cannot be run. */
+async function reportCannotRun(error: CommandNotRunnableError, output: Context["output"]): Promise<number> {
   await output.warn(`error: ${error.message}`);
   if (error.hint !== undefined) await output.warn(`  ${error.hint}`);
   return error.exit;
@@ -149,8 +150,8 @@ async function reportCannotRun(error: CannotRun, output: Context["output"]): Pro
 type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 
 /**
- * A summary of an emulator that served a command, for pipelines: called operations, rejections, findings. Under GitHub
- * Actions alone; nothing otherwise.
+ * Formats a summary of an emulator that served a command: operations, rejections and findings. Returns nothing outside
+ * of GitHub Actions.
  */
 async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
   if (!shouldAnnotate(host.env)) return;
@@ -163,12 +164,14 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
     const { items } = await client.call(listRequests, { query: { limit: 10_000 } });
     const requests = items.filter(({ service }) => service !== "emulator");
     const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
-    const unusual = requests.filter(({ status, findings }) => status >= 400 || status === 0 || findings.length > 0);
-    const title = `svc emulator: ${pluralize(requests.length, "request")}, ${unusual.length} rejected or with warnings`;
-    await printGroup(host, title, unusual.slice(-200).map(line));
+    const notableRequests = requests.filter(
+      ({ status, findings }) => status >= 400 || status === 0 || findings.length > 0,
+    );
+    const title = `svc emulator: ${pluralize(requests.length, "request")}, ${notableRequests.length} rejected or with warnings`;
+    await printGroup(host, title, notableRequests.slice(-200).map(formatRequestLine));
     await addSummary(
       host,
-      summary(
+      formatSummary(
         requests,
         deliveries.map(({ outcome }) => outcome),
         exit,
@@ -179,10 +182,10 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
   }
 }
 
-const line = ({ method, target, status, failure, findings }: LoggedRequest): string =>
+const formatRequestLine = ({ method, target, status, failure, findings }: LoggedRequest): string =>
   [status, method, target, failure, ...findings.map(({ code }) => code)].filter(Boolean).join(" ");
 
-function summary(requests: readonly LoggedRequest[], outcomes: readonly string[], exit: number): string {
+function formatSummary(requests: readonly LoggedRequest[], outcomes: readonly string[], exit: number): string {
   const byOperation = new Map<string, readonly LoggedRequest[]>();
   for (const request of requests) {
     const name = request.operation ?? "not declared";
@@ -191,7 +194,7 @@ function summary(requests: readonly LoggedRequest[], outcomes: readonly string[]
   const rows = [...byOperation].map(([name, all]) => {
     const refused = all.filter(({ status }) => status >= 400 || status === 0).length;
     const findings = [...new Set(all.flatMap((one) => one.findings.map(({ code }) => code)))].join(", ");
-    return `| ${[name, String(all.length), String(refused), findings].map(markdownCell).join(" | ")} |\n`;
+    return `| ${[name, String(all.length), String(refused), findings].map(formatMarkdownCell).join(" | ")} |\n`;
   });
   const delivered = outcomes.filter((outcome) => outcome === "delivered").length;
   return [

@@ -8,37 +8,32 @@ import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/e
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/browser.ts";
 
-/** This many processes of one store find a run file in one folder. */
+/** Maximum number of processes of one store with a run file in the same folder. */
 const maxProcesses = 20;
 
-interface Surroundings {
-  /** Is written later, and may not be one of the emulator's own files. */
+interface OpenOptions {
+  /** Written later; it must not be a file of the emulator itself. */
   readonly readyFile?: string | undefined;
-  /** The state next to which the emulator writes its run file; undefined if it does not. */
-  readonly toldAt?: string | undefined;
-  /**
-   * Called with another state next to which it writes its run file, if another process of the same store has the first
-   * one.
-   */
-  readonly toldBeside?: ((state: string) => void) | undefined;
-  /** Takes what the emulator has to say while it runs; omitted: warnings on standard error. */
+  /** The state file next to which the emulator writes its run file; undefined for an emulator without one. */
+  readonly runFileState?: string | undefined;
+  /** Called with another location of the run file if another process of the same store uses the first one. */
+  readonly onRunFileState?: ((state: string) => void) | undefined;
+  /** Receives messages of the running emulator (default: warnings on standard error). */
   readonly log?: ((line: string) => void) | undefined;
 }
 
-/**
- * What a large state may take to be closed; a second signal ends it at once. Supervisors commonly kill after 10 s or more.
- */
+/** Time for closing a large state. A second signal ends it at once; supervisors commonly kill after 10 s or more. */
 const closeMs = 8_000;
 
-/** Starts an emulator that ends with the command; its failures in the words of the command line. */
+/** Starts an emulator that ends with the command. Errors use the words of the command line. */
 export async function openEmulator(
   options: EmulatorOptions,
   context: Context,
-  { readyFile, toldAt, toldBeside = () => {}, log }: Surroundings = {},
+  { readyFile, runFileState, onRunFileState = () => {}, log }: OpenOptions = {},
 ): Promise<Emulator> {
   const { output, host } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
-    const names = [...(options.allowedHosts ?? []), ...publicNames(options)];
+    const names = [...(options.allowedHosts ?? []), ...listPublicNames(options)];
     const answered =
       names.length > 0
         ? `under ${names.join(", ")}`
@@ -49,16 +44,16 @@ export async function openEmulator(
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");
   await requireDifferentFiles({ "--file": options.file, SVC_RUN_FILE: options.runFile, "--ready-file": readyFile });
-  const beside = options.file ?? (options.store === undefined ? undefined : toldAt);
+  const beside = options.file ?? (options.store === undefined ? undefined : runFileState);
   if (beside !== undefined) await makeStateFolder(beside);
   if (options.file !== undefined) context.allowToClose(closeMs);
   try {
     const given = { otel: host.env, ...options, log: log ?? ((line: string) => void output.warn(line)) };
     const emulator =
-      options.store === undefined || toldAt === undefined
+      options.store === undefined || runFileState === undefined
         ? await startEmulator(given)
-        : await startBeside(startEmulator, given, toldAt, toldBeside);
-    context.atEnd(() =>
+        : await startStoreProcess(startEmulator, given, runFileState, onRunFileState);
+    context.onEnd(() =>
       emulator.close({ signal: context.cut }).catch((error) => {
         throw toEndedError(error);
       }),
@@ -66,28 +61,29 @@ export async function openEmulator(
     return emulator;
   } catch (error) {
     const isPortTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
-    const state = options.file ?? toldAt;
+    const state = options.file ?? runFileState;
     if (state !== undefined && (isPortTaken || isFileTaken(error as Error, options))) {
       const running = await createAlreadyRunningError(state, error);
       if (running) throw running;
     }
-    if (isPortTaken) throw await createPortTakenError({ port: options.port, state: toldAt, cause: error }, context);
+    if (isPortTaken)
+      throw await createPortTakenError({ port: options.port, state: runFileState, cause: error }, context);
     throw toStartError(error as Error, options);
   }
 }
 
-/** Starts one of several processes of a store, with a run file of its own: the first that no other one holds. */
-async function startBeside(
+/** Starts one of several processes of a store with the first run file that is not in use. */
+async function startStoreProcess(
   startEmulator: (options: EmulatorOptions) => Promise<Emulator>,
   options: EmulatorOptions,
-  toldAt: string,
-  toldBeside: (state: string) => void,
+  runFileState: string,
+  onRunFileState: (state: string) => void,
 ): Promise<Emulator> {
   for (let number = 1; ; number += 1) {
-    const state = number === 1 ? toldAt : `${toldAt}.${number}`;
+    const state = number === 1 ? runFileState : `${runFileState}.${number}`;
     const runFile = number === 1 ? options.runFile : await resolveRunFile(state);
     try {
-      if (number > 1) toldBeside(state);
+      if (number > 1) onRunFileState(state);
       return await startEmulator({ ...options, runFile });
     } catch (error) {
       if ((error as Error).name !== "StateLockedError" || number === maxProcesses) throw error;
@@ -95,12 +91,12 @@ async function startBeside(
   }
 }
 
-/** The hosts of the addresses at which clients find it, which are allowed. */
-const publicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly string[] => [
+/** Lists the host names of the public addresses, which are allowed. */
+const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly string[] => [
   ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
 ];
 
-/** Several processes may run one store, each with a run file of its own: that store is meant there. */
+/** Several processes may run one store, each with its own run file. The files refer to the same store. */
 const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
   name === "StateLockedError" && file !== undefined;
 
@@ -122,11 +118,11 @@ const emulatorOpen = defineCommand({
     const { host, globals, output, signal } = context;
     if (globals.emulator) throw new UsageError("--emulator cannot be used here: that emulator ends with this command");
     const client = await context.client("emulator", { file: flags.file });
-    const { code, url: told, expires_in } = await client.call(makeSessionCode, {}, { signal });
+    const { code, url: signInUrl, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);
-    // The server's response may contain any URL: the browser goes only to the requested one.
+    // The server's response may contain any URL. The browser opens only the requested one.
     const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
-    const url = isWebAddress(told) ? told : own;
+    const url = isWebAddress(signInUrl) ? signInUrl : own;
     const browser = flags.url ? undefined : findBrowserCommand(host);
     const why = browser ? await openBrowser(browser, own, host) : "No browser found";
     const opened = why === undefined && !flags.url;
@@ -138,7 +134,9 @@ const emulatorOpen = defineCommand({
   },
 });
 
-/** Rejects one file for two things, whatever links lead to it: each would overwrite the other. Throws UsageError. */
+/**
+ * Rejects the same file in two roles, also through links, because each would overwrite the other. Throws UsageError.
+ */
 async function requireDifferentFiles(files: Readonly<Record<string, string | undefined>>): Promise<void> {
   const flagAt = new Map<string, string>();
   for (const [flag, path] of Object.entries(files)) {
@@ -150,9 +148,9 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
   }
 }
 
-const another = "Choose another port with --port, or use --port 0 for free ports.";
+const choosePortHint = "Choose another port with --port, or use --port 0 for free ports.";
 
-/** The error if an emulator already runs on a state and answers; undefined if none does. */
+/** Returns an error if a responding emulator already uses the state, undefined otherwise. */
 async function createAlreadyRunningError(state: string, cause: unknown): Promise<CommandFailedError | undefined> {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
@@ -164,32 +162,29 @@ async function createAlreadyRunningError(state: string, cause: unknown): Promise
   });
 }
 
-/**
- * The error if a port is taken by another program than the emulator of this very state, next to which its run file
- * would be.
- */
+/** Returns the error for a port that another program, or an emulator of another state, uses. */
 async function createPortTakenError(
   { port = 0, state, cause }: { port: number | undefined; state: string | undefined; cause: unknown },
   { host }: Context,
 ): Promise<CommandFailedError> {
   const runFile = state === undefined ? undefined : await resolveRunFile(state);
-  const taken = (who: string, hint: string) =>
-    new CommandFailedError("failed", "port_taken", `${who} already listens on port ${port} or a following port.`, {
+  const createTakenError = (occupant: string, hint: string) =>
+    new CommandFailedError("failed", "port_taken", `${occupant} already listens on port ${port} or a following port.`, {
       hint,
       cause,
     });
   const address = `http://127.0.0.1:${port}`;
   const found = await probeListener(address);
-  if (found === undefined) return taken("Another program", another);
-  const way = await findStopInstructions(found, address);
-  if (way.isLost && way.runFile === runFile) {
-    const who = `An emulator whose files were removed (state: ${state})`;
-    return taken(who, `Commands cannot reach it. ${way.words}. ${another}`);
+  if (found === undefined) return createTakenError("Another program", choosePortHint);
+  const stopInstructions = await findStopInstructions(found, address);
+  if (stopInstructions.isUnreachable && stopInstructions.runFile === runFile) {
+    const occupant = `An emulator whose files were removed (state: ${state})`;
+    return createTakenError(occupant, `Commands cannot reach it. ${stopInstructions.words}. ${choosePortHint}`);
   }
-  const how = isAt(host.env.SVC_EMULATOR_URL, address)
+  const stopHint = isAt(host.env.SVC_EMULATOR_URL, address)
     ? "The variables of this shell point to it. To stop it, run svc emulator stop."
-    : `${way.words}.`;
-  return taken("An emulator with another state", `${how} ${another}`);
+    : `${stopInstructions.words}.`;
+  return createTakenError("An emulator with another state", `${stopHint} ${choosePortHint}`);
 }
 
 const isAt = (url: string | undefined, address: string): boolean =>

@@ -9,15 +9,15 @@ import { hostForms, isHostPattern, suggestHostPattern } from "../../../base/urls
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { optionalWebhookSchemeNames } from "../../../schemes/webhook-schemes.ts";
 import { resolveSnapshotFile } from "../../connection/emulator/snapshot-names.ts";
-import { controlTokenSetting } from "../../connection/resolve-settings.ts";
+import { readControlTokenSetting } from "../../connection/resolve-settings.ts";
 import { readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
-/** How an emulator is started: the flags of `start` and of `exec`. A test compares defaults with the emulator's own. */
-export const emulatorFlags = (defaultPort: number) =>
+/** The flags that `start` and `exec` share. A test compares their defaults with those of the emulator. */
+export const createEmulatorFlags = (defaultPort: number) =>
   [
     {
       flag: "file",
@@ -161,31 +161,41 @@ export const emulatorFlags = (defaultPort: number) =>
     },
   ] as const satisfies readonly FlagSpec[];
 
-type EmulatorFlags = ReturnType<typeof emulatorFlags>;
+type EmulatorFlags = ReturnType<typeof createEmulatorFlags>;
 
-/** The options of these flags, and rare ones of the environment. Paths are relative to the folder of the run. */
-export async function emulatorOptions({ flags }: CommandInputOf<EmulatorFlags>, host: Host): Promise<EmulatorOptions> {
+/**
+ * Converts the flags, and rarely used variables of the environment, into options. Paths are relative to the working
+ * folder.
+ */
+export async function readEmulatorOptions(
+  { flags }: CommandInputOf<EmulatorFlags>,
+  host: Host,
+): Promise<EmulatorOptions> {
   const { SVC_WEBHOOK_TIMEOUT: timeout, SVC_TRUSTED_PROXIES: proxies } = host.env;
-  const clock = { mode: flags.clock, speed: speedOf(flags["clock-speed"]), start: clockStart(flags["clock-start"]) };
+  const clock = {
+    mode: flags.clock,
+    speed: parseSpeed(flags["clock-speed"]),
+    start: parseClockStart(flags["clock-start"]),
+  };
   const { file, from, observed, "webhook-headers": headers } = flags;
   const options = {
     port: flags.port ?? (from === undefined ? undefined : 0),
     host: flags.host,
     allowedHosts: flags["allowed-host"],
     trustedProxies: proxies ? proxies.split(",").map((proxy) => proxy.trim()) : undefined,
-    ...publicUrls(flags["public-url"] ?? []),
+    ...parsePublicUrls(flags["public-url"] ?? []),
     file: file === undefined ? undefined : resolve(host.cwd, file),
     observed: observed === undefined ? undefined : resolve(host.cwd, observed),
-    historyBytes: historyOf(host.env.SVC_HISTORY),
+    historyBytes: parseHistorySize(host.env.SVC_HISTORY),
     from: from === undefined ? undefined : await resolveSnapshotFile(from, host),
     ephemeral: isStateless(flags) || undefined,
-    seed: await seedOf(flags.seed ?? "demo", host),
-    clock: given(clock),
-    token: controlTokenSetting(host)?.value,
-    strict: strictOf(flags.strict),
+    seed: await resolveSeed(flags.seed ?? "demo", host),
+    clock: omitUndefined(clock),
+    token: readControlTokenSetting(host)?.value,
+    strict: parseStrict(flags.strict),
     deterministic: flags.deterministic,
-    rateLimit: rateLimitOf(host.env.SVC_RATE_LIMIT),
-    webhookAllow: allowedReceivers(flags["webhook-allow"]),
+    rateLimit: parseRateLimit(host.env.SVC_RATE_LIMIT),
+    webhookAllow: parseAllowedReceivers(flags["webhook-allow"]),
     retrySchedule: retryScheduleIn(flags["retry-schedule"]),
     webhookResponseTimeoutMs: timeout ? parseDurationFlag(timeout, "SVC_WEBHOOK_TIMEOUT") : undefined,
     webhookSchemes: headers && optionalWebhookSchemeNames.filter((name) => headers.includes(name)),
@@ -193,49 +203,49 @@ export async function emulatorOptions({ flags }: CommandInputOf<EmulatorFlags>, 
     webhookJson: flags["webhook-json"],
     autoSignMs: flags["auto-sign"] === undefined ? undefined : parseDurationFlag(flags["auto-sign"], "--auto-sign"),
   } satisfies { readonly [Name in keyof EmulatorOptions]: EmulatorOptions[Name] | undefined };
-  return given(options) as EmulatorOptions;
+  return omitUndefined(options) as EmulatorOptions;
 }
 
-/** `https://sandbox.example` is that of the router, `eu-1=https://eu-1.sandbox.example` that of a cluster. */
-function publicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
+/** `https://sandbox.example` is the router's address, `eu-1=https://eu-1.sandbox.example` a cluster's. */
+function parsePublicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
   const named = given.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
-  const ofRouter = named.filter(([, cluster]) => cluster === undefined);
-  if (ofRouter.length > 1)
+  const routerUrls = named.filter(([, cluster]) => cluster === undefined);
+  if (routerUrls.length > 1)
     throw new UsageError("--public-url must name the cluster of each further address (CLUSTER=URL)");
-  const [url] = ofRouter.map(([, , text = ""]) => parseBaseUrlFlag(text, "--public-url"));
-  const ofClusters = named.flatMap(([, cluster, text = ""]) =>
+  const [url] = routerUrls.map(([, , text = ""]) => parseBaseUrlFlag(text, "--public-url"));
+  const clusterUrls = named.flatMap(([, cluster, text = ""]) =>
     cluster === undefined ? [] : [[cluster, parseBaseUrlFlag(text, `--public-url ${cluster}`)] as const],
   );
   return {
     ...(url !== undefined && { publicUrl: url }),
-    ...(ofClusters.length > 0 && { clusterUrls: Object.fromEntries(ofClusters) }),
+    ...(clusterUrls.length > 0 && { clusterUrls: Object.fromEntries(clusterUrls) }),
   };
 }
 
-function historyOf(size: string | undefined): number | undefined {
+function parseHistorySize(size: string | undefined): number | undefined {
   if (!size) return undefined;
   return size === "0" ? 0 : parseSizeFlag(size, "SVC_HISTORY");
 }
 
-function rateLimitOf(limit: string | undefined): number | undefined {
+function parseRateLimit(limit: string | undefined): number | undefined {
   if (!limit) return undefined;
   if (/^\d+$/.test(limit)) return Number(limit);
   throw new UsageError(`SVC_RATE_LIMIT must be a number at least 0, got "${limit}"`);
 }
 
-/** A copy has no state of its own to continue with: it is kept where a new file is named for it. */
+/** A copy has no state to continue with, so it is stored only if a new file is named for it. */
 export const isStateless = ({ ephemeral, from, file }: Partial<CommandInputOf<EmulatorFlags>["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
 
-const given = (options: Record<string, unknown>): Record<string, unknown> =>
+const omitUndefined = (options: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
-async function seedOf(name: string, host: Host): Promise<EmulatorOptions["seed"]> {
+async function resolveSeed(name: string, host: Host): Promise<EmulatorOptions["seed"]> {
   if (name === "demo" || name === "empty") return name;
   return (await readDocument(host, name, "--seed")) as object;
 }
 
-function strictOf(value: string | true | undefined): readonly string[] | undefined {
+function parseStrict(value: string | true | undefined): readonly string[] | undefined {
   if (value === undefined) return undefined;
   if (value === true || value === "") return strictChecks;
   const names = value.split(",");
@@ -246,11 +256,11 @@ function strictOf(value: string | true | undefined): readonly string[] | undefin
   return names;
 }
 
-function allowedReceivers(hosts: readonly string[] | undefined): readonly string[] | undefined {
+function parseAllowedReceivers(hosts: readonly string[] | undefined): readonly string[] | undefined {
   const wrong = hosts?.find((one) => !isHostPattern(one));
   if (wrong === undefined) return hosts;
-  const likely = suggestHostPattern(wrong);
-  const hint = likely === undefined ? {} : { hint: `Did you mean ${likely}?` };
+  const suggestedHost = suggestHostPattern(wrong);
+  const hint = suggestedHost === undefined ? {} : { hint: `Did you mean ${suggestedHost}?` };
   throw new UsageError(`--webhook-allow must be ${hostForms}, got "${wrong}"`, hint);
 }
 
@@ -264,14 +274,14 @@ function retryScheduleIn(list: string | undefined): readonly string[] | undefine
   return delays;
 }
 
-function speedOf(given: number | undefined): number | undefined {
+function parseSpeed(given: number | undefined): number | undefined {
   if (given === undefined || given > 0) return given;
   throw new UsageError(`--clock-speed must be a number above 0, got "${given}"`, {
     hint: "For example, 60 runs an hour in a minute. To stop the clock, use --clock manual.",
   });
 }
 
-function clockStart(text: string | undefined): string | undefined {
+function parseClockStart(text: string | undefined): string | undefined {
   if (text !== undefined && Number.isNaN(Date.parse(text)))
     throw new UsageError(`--clock-start must be a time (2031-01-02T03:04:05Z), got "${text}"`);
   return text;

@@ -34,7 +34,7 @@ export const emulatorRequests = defineCommand({
   positionals: [],
   flags: [
     followFlag,
-    // The default depends on the others here.
+    // The default depends on the other flags.
     {
       flag: "reads",
       type: "boolean",
@@ -45,21 +45,21 @@ export const emulatorRequests = defineCommand({
   async run(input, context, spec) {
     if (!input.flags.follow) return list(spec!, input, context);
     const query = {
-      ...withoutReads(input),
+      ...excludesReads(input),
       ...pickGiven(input.flags, ["service", "operation", "status", "since", "reads"]),
     };
-    return followStream(context, watchRequests, { query }, input.flags.file, line);
+    return followStream(context, watchRequests, { query }, input.flags.file, formatLine);
   },
 });
 
-/** Omitted unless it is named. */
-const withoutReads = ({
+/** Excluded unless requested. */
+const excludesReads = ({
   flags: { reads, service, operation, id },
 }: Pick<CommandInput, "flags">): { readonly reads?: boolean } =>
   [reads, service, operation, id].every((given) => given === undefined) ? { reads: false } : {};
 
 async function list(spec: CommandSpec, input: CommandInput, context: Context): Promise<undefined> {
-  const { reads } = withoutReads(input);
+  const { reads } = excludesReads(input);
   const prepared = await prepareCall(spec, input, context, reads === undefined ? {} : { query: { reads } });
   if (prepared === "dry-run") return undefined;
   const { reads_left_out: count } = toFields((await prepared.send()).value);
@@ -83,7 +83,7 @@ export const emulatorDeliveries = defineCommand({
   },
 });
 
-function line({
+function formatLine({
   at,
   listener,
   method,
@@ -92,16 +92,16 @@ function line({
   operation,
   failure,
   findings,
-  duration_ms: took,
+  duration_ms: durationMs,
 }: Event): string {
   const about = failure ?? operation ?? "not declared";
   const noted = findings.length === 0 ? "" : ` (${findings.map(({ code }) => code).join(", ")})`;
-  return `${at} ${listener} ${method} ${target} ${status} ${took} ms ${about}${noted}`;
+  return `${at} ${listener} ${method} ${target} ${status} ${durationMs} ms ${about}${noted}`;
 }
 
 type ResendResult = ResultOf<typeof resendDelivery>;
 
-/** Reports by its exit code whether all got through, as `webhooks trigger` and `webhooks replay` do. */
+/** The exit code reports whether all deliveries succeeded, as in `webhooks trigger` and `webhooks replay`. */
 const deliveriesResend = defineCommand({
   words: ["emulator", "deliveries", "resend"],
   summary: "Resend deliveries now, and show the results",
@@ -122,16 +122,16 @@ const deliveriesResend = defineCommand({
     let hasFailed = false;
     try {
       for (const id of ids) {
-        // As the parser converts a single number; others are rejected in the usual words.
+        // Converts values as the parser does for a single number, with the same error message.
         const one = {
           ...input,
           positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },
         } as unknown as CommandInput;
         const prepared = await prepareCall<ResendResult>(spec!, one, context, { reads: true });
         if (prepared === "dry-run") continue;
-        const value = ids.length === 1 ? (await prepared.send()).value : await silently(prepared, context);
+        const value = ids.length === 1 ? (await prepared.send()).value : await resendSilently(prepared, context);
         made.push(value);
-        const failure = failureOf(value);
+        const failure = findFailure(value);
         if (failure === undefined) continue;
         hasFailed = true;
         await context.output.note(`Delivery ${value.id} ${failure}`);
@@ -143,8 +143,8 @@ const deliveriesResend = defineCommand({
   },
 });
 
-/** Why a delivery that was sent again has not arrived; undefined: it has. */
-function failureOf({ attempts }: { readonly attempts: readonly Attempt[] }): string | undefined {
+/** Explains why a resent delivery did not arrive. Returns undefined if it did. */
+function findFailure({ attempts }: { readonly attempts: readonly Attempt[] }): string | undefined {
   const last = attempts.at(-1);
   if (!last?.resend) return "was not sent: its address is not allowed";
   if (hasSucceeded(last)) return undefined;
@@ -153,11 +153,14 @@ function failureOf({ attempts }: { readonly attempts: readonly Attempt[] }): str
 
 const columns = ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"] as const;
 
-async function silently({ call: one, client }: PreparedCall<ResendResult>, { signal }: Context): Promise<ResendResult> {
+async function resendSilently(
+  { call: one, client }: PreparedCall<ResendResult>,
+  { signal }: Context,
+): Promise<ResendResult> {
   return requireValidValue(await client.send(one, { signal })) as ResendResult;
 }
 
-/** Reports by its exit code whether nothing is left that has not arrived. */
+/** The exit code reports whether all deliveries have arrived. */
 const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],
   summary: "Resend the undelivered deliveries of a webhook",
@@ -172,13 +175,15 @@ const webhooksResend = defineCommand({
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();
     const { items, left } = value;
-    const failed = items.find((one) => failureOf(one) !== undefined);
+    const failed = items.find((one) => findFailure(one) !== undefined);
     const arrived = items.length - (failed ? 1 : 0);
     if (left === 0) {
       await context.output.note(items.length === 0 ? "No undelivered deliveries." : `All ${arrived} arrived.`);
       return undefined;
     }
-    const next = failed ? `: delivery ${failed.id} ${failureOf(failed)}` : ". To continue, run the same command again";
+    const next = failed
+      ? `: delivery ${failed.id} ${findFailure(failed)}`
+      : ". To continue, run the same command again";
     await context.output.note(`${arrived} arrived, ${left} ${left === 1 ? "has" : "have"} not${next}`);
     return "failed";
   },

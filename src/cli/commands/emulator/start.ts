@@ -4,7 +4,7 @@ import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets } from "../../connection/emulator/emulator-variables.ts";
 import { toEndedError } from "../../connection/emulator/ended-emulator.ts";
-import { defaultPort, noteStateAbove, resolveRunFile, stateFile } from "../../connection/emulator/run-file.ts";
+import { defaultPort, noteStateAbove, resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { resolveStore } from "../../connection/store-url.ts";
 import { checkOutputFile } from "../../output/file.ts";
 import { defaultColumns } from "../../output/line-wrapping.ts";
@@ -13,16 +13,16 @@ import { isSwitchedOn } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
-import { emulatorFlags, emulatorOptions, isStateless } from "./options.ts";
-import { activityLine } from "./start/activity-lines.ts";
+import { createEmulatorFlags, isStateless, readEmulatorOptions } from "./options.ts";
+import { formatActivityLine } from "./start/activity-lines.ts";
 import {
+  createJsonLog,
+  createReadyEvent,
   createStandbyEvent,
   formatBanner,
   type JsonLog,
-  jsonLog,
   type LeaderInfo,
   leadershipRegainedLines,
-  readyEvent,
 } from "./start/banner.ts";
 import { requireTrust, type StartReport, showStartReport, startDetached } from "./start/detach.ts";
 import { isFileStream, prepareReadyFile, withResilientOutput } from "./start/ready-file.ts";
@@ -34,7 +34,7 @@ export const emulatorStart = defineCommand({
     "Prints a line for each request, delivery attempt and clock advance, unless --quiet is given. With --json the first line is printed when the emulator is ready, and each further line is an event. With --detach the lines go to a log next to the state (.svc/emulator.json.log), or to .svc/ephemeral.log. Each start overwrites it.",
   positionals: [],
   flags: [
-    ...emulatorFlags(defaultPort),
+    ...createEmulatorFlags(defaultPort),
     {
       flag: "store",
       section: "State",
@@ -89,18 +89,18 @@ export const emulatorStart = defineCommand({
     const inDatabase = resolveStore(input.flags, host);
     const ephemeral = inDatabase === undefined && isStateless(input.flags);
     const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
-    if (isFound) await requireTrust(stateFile(host, undefined), input.flags["trust-state"] === true, context);
-    const untilInputEnds = isSwitchedOn(host.env[inputVariable]);
-    if (untilInputEnds && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
-    if (untilInputEnds && input.flags.seed === "-")
+    if (isFound) await requireTrust(resolveStateFile(host, undefined), input.flags["trust-state"] === true, context);
+    const stopsWithInput = isSwitchedOn(host.env[inputVariable]);
+    if (stopsWithInput && input.flags.detach) throw new UsageError(`${inputVariable} cannot be used with --detach`);
+    if (stopsWithInput && input.flags.seed === "-")
       throw new UsageError(`${inputVariable} cannot be used with --seed -`);
     if (input.flags.detach && host.starter === undefined) return startDetached({ ...input.flags, ephemeral }, context);
-    keepHeapSmall();
-    const inputEnded = untilInputEnds ? endOfInput(context) : endless;
+    limitHeapGrowth();
+    const inputEnded = stopsWithInput ? waitForInputEnd(context) : never;
     const { "ready-file": readyPath } = input.flags;
     const graceMs = host.env.SVC_GRACE ? parseDurationFlag(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
     const given = {
-      ...(await emulatorOptions(input, host)),
+      ...(await readEmulatorOptions(input, host)),
       ...(host.env.SVC_RUN_FILE && { runFile: await checkOutputFile(host, host.env.SVC_RUN_FILE, "SVC_RUN_FILE") }),
       ...(graceMs !== undefined && { graceMs }),
     };
@@ -108,113 +108,114 @@ export const emulatorStart = defineCommand({
     if (graceMs !== undefined) context.allowToEnd(graceMs);
     const lasting = withResilientOutput(context, input.flags.log === "json");
     const { output } = lasting;
-    const log = input.flags.log === "json" ? jsonLog(lasting, systemWallClock) : undefined;
-    const state = stateFile(host, options.file ?? undefined);
+    const log = input.flags.log === "json" ? createJsonLog(lasting, systemWallClock) : undefined;
+    const state = resolveStateFile(host, options.file ?? undefined);
     const file = options.ephemeral || inDatabase ? undefined : state;
-    // A state in a database, or in memory without a terminal, has no other path: its run file is where the state would
-    // be.
-    const tells = (inDatabase || host.starter) && options.runFile === undefined;
-    let toldAt = file ?? (tells ? state : undefined);
-    const runFile = file === undefined && toldAt !== undefined ? await resolveRunFile(toldAt) : options.runFile;
+    // A state in a database, or in memory without a terminal, has no path. Its run file is at the default path.
+    const hasDefaultRunFile = (inDatabase || host.starter) && options.runFile === undefined;
+    let runFileState = file ?? (hasDefaultRunFile ? state : undefined);
+    const runFile =
+      file === undefined && runFileState !== undefined ? await resolveRunFile(runFileState) : options.runFile;
     const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
     if (file !== undefined) await noteStateAbove(host, output, file, options.file);
-    /** Whether a process that waits for this one in the foreground was told to exit. */
-    let isTold = false;
-    const tell = async (started: StartReport) => {
-      await (isTold
+    /** Whether a process that waits in the foreground received the signal to exit. */
+    let isReported = false;
+    const report = async (started: StartReport) => {
+      await (isReported
         ? showStartReport(started, context)
         : (host.starter?.tell(started) ?? showStartReport(started, context)));
-      isTold = true;
+      isReported = true;
     };
-    const onLeaderChange = (at: LeaderInfo) => void tell(createStandbyEvent(at)).catch(() => {});
+    const onLeaderChange = (at: LeaderInfo) => void report(createStandbyEvent(at)).catch(() => {});
     let announceLeadership = () => {};
     const shared = { onLeaderChange, onLeadershipRegained: () => announceLeadership() };
     const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, ...shared }, context, {
       readyFile: readyFile?.path,
-      toldAt,
-      toldBeside: (other) => {
-        toldAt = other;
+      runFileState,
+      onRunFileState: (other) => {
+        runFileState = other;
       },
-      log: (line) => void (log ? log.message("warn", line) : output.warn(stamped(line, host))),
+      log: (line) => void (log ? log.logMessage("warn", line) : output.warn(addTimestamp(line, host))),
     });
-    const ready = readyEvent(emulator, host);
+    const ready = createReadyEvent(emulator, host);
     if (readyFile) {
-      context.atEnd(() => readyFile.remove());
-      // Standard output may be a log: only the file, which is its owner's alone, holds the token.
+      context.onEnd(() => readyFile.remove());
+      // Standard output may be a log. Only the ready file, readable by its owner, contains the token.
       await readyFile.tell({ ...ready, instance_id: emulator.instanceId, token: emulator.token });
     }
     const started: StartReport = {
       ready,
-      banner: formatBanner(emulator, toldAt, host),
+      banner: formatBanner(emulator, runFileState, host),
       secrets: collectSecrets(emulator),
     };
-    await tell(started);
-    announceLeadership = () => void tell({ ...started, banner: leadershipRegainedLines }).catch(() => {});
-    await log?.lifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
+    await report(started);
+    announceLeadership = () => void report({ ...started, banner: leadershipRegainedLines }).catch(() => {});
+    await log?.logLifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log ? logActivity(emulator, log) : await showActivity(emulator, lasting);
 
-    await Promise.race([emulator.closed, aborted(signal), inputEnded]).catch((error) => {
+    await Promise.race([emulator.closed, waitUntilAborted(signal), inputEnded]).catch((error) => {
       throw toEndedError(error);
     });
-    await log?.lifecycle("stopping");
+    await log?.logLifecycle("stopping");
     if (signal.aborted && !log) await output.note("Stopping; press Ctrl-C again to stop immediately");
     await emulator.close({ signal: cut });
     await unwatch();
-    await log?.lifecycle("stopped");
+    await log?.logLifecycle("stopped");
     signal.throwIfAborted();
     return undefined;
   },
 });
 
 /**
- * Lets garbage double the heap before it is collected, not quadruple it: an emulator runs all day next to other
- * programs, and garbage of busy requests would be most of its memory. Half as much would save ten megabytes, and cost a
- * fifth of the CPU time when a million rows come in.
+ * Limits heap growth to a factor of two instead of four between collections: an emulator runs all day next to other
+ * programs, and garbage would use most of its memory. A smaller limit would save ten megabytes and add a fifth to the
+ * CPU time of a million rows.
  */
-const keepHeapSmall = (): void => setFlagsFromString("--heap-growing-percent=100");
+const limitHeapGrowth = (): void => setFlagsFromString("--heap-growing-percent=100");
 
 /**
- * A line for each request, attempt and clock advance; under --json and ndjson a document each. Nothing under --quiet.
+ * Prints one line per request, attempt and clock advance, or one document under --json and ndjson. Prints nothing under
+ * --quiet.
  */
 async function showActivity(emulator: Emulator, { globals, host, output }: Context): Promise<() => Promise<void>> {
   if (globals.quiet) return async () => {};
   return emulator.watch(async (events) => {
     if (output.format === "table") {
       const columns = host.stdout.isTTY ? host.stdout.columns || defaultColumns : undefined;
-      return output.print(...events.filter(isNews).map((event) => activityLine(event, columns)));
+      return output.print(...events.filter(isNews).map((event) => formatActivityLine(event, columns)));
     }
-    for (const event of events) await output.document(event);
+    for (const event of events) await output.printDocument(event);
   });
 }
 
-/** In a file the time is read later. Activities have the emulator's time, errors the machine's. */
-const stamped = (line: string, { stderr, wall }: Host): string =>
+/** A log file is read later, so lines get a time. Activities have virtual time, errors wall-clock time. */
+const addTimestamp = (line: string, { stderr, wall }: Host): string =>
   isFileStream(stderr) ? `${toIsoMillis(wall.now())} (wall)  ${line}` : line;
 
 const logActivity = (emulator: Emulator, log: JsonLog): (() => Promise<void>) =>
   emulator.watch(async (events) => {
-    for (const event of events) await log.event(event);
+    for (const event of events) await log.logEvent(event);
   });
 
-/** Commands look for the emulator, and at it, all the time: of the control plane people see what changes something, or fails. */
+/** Commands poll the emulator all the time. Of the control plane, only changes and failures are shown. */
 const isNews = (event: EmulatorEvent): boolean =>
   event.event !== "request" || event.service !== "emulator" || event.method !== "GET" || event.status >= 400;
 
-/** A program that starts an emulator sets it and holds the other end of a pipe: it leaves none behind, however it ends. */
+/** A parent program sets this variable and holds the other end of the pipe, so that no emulator outlives it. */
 const inputVariable = "SVC_UNTIL_STDIN_ENDS";
 
-const endless = new Promise<void>(() => {});
+const never = new Promise<void>(() => {});
 
 /** Input is discarded; a terminal ends with Ctrl-D. */
-function endOfInput({ host: { stdin }, atEnd }: Context): Promise<void> {
-  atEnd(async () => void stdin.pause());
+function waitForInputEnd({ host: { stdin }, onEnd }: Context): Promise<void> {
+  onEnd(async () => void stdin.pause());
   return new Promise((done) => {
     for (const name of ["end", "close", "error"]) stdin.once(name, () => done());
     stdin.resume();
   });
 }
 
-const aborted = (signal: AbortSignal): Promise<void> =>
+const waitUntilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((done) => {
     if (signal.aborted) done();
     signal.addEventListener("abort", () => done(), { once: true });

@@ -5,13 +5,13 @@ import { lookupTable } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { toFlagTerms } from "../../connection/emulator/ended-emulator.ts";
-import { stateFile } from "../../connection/emulator/run-file.ts";
+import { resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { requireFile } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
-/** Not derived: the document is for a file and never a table, however it is printed. */
+/** This command is not derived: its document is written to a file and never formatted as a table. */
 const emulatorStateExport = defineCommand({
   words: ["emulator", "state", "export"],
   prints: "content",
@@ -31,16 +31,16 @@ const emulatorStateExport = defineCommand({
   examples: [{ title: "To a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
     const file = flags.output;
-    const toFile = file !== undefined && file !== "-";
-    const inputs = [stateFile(context.host, flags.file)];
-    if (toFile) await checkOutputFile(context.host, file, "--output", { inputs });
+    const isFile = file !== undefined && file !== "-";
+    const inputs = [resolveStateFile(context.host, flags.file)];
+    if (isFile) await checkOutputFile(context.host, file, "--output", { inputs });
     const client = await context.client("emulator", { file: flags.file });
     const state = await client.call(exportState, {}, { signal: context.signal });
-    if (!toFile) {
-      await context.output.document(state, 2);
+    if (!isFile) {
+      await context.output.printDocument(state, 2);
       return undefined;
     }
-    // It holds the keys and secrets of all workspaces.
+    // The document holds the keys and secrets of all workspaces.
     await writeOutput(context.host, file, [Buffer.from(`${JSON.stringify(state, null, 2)}\n`)], 0o600);
     await context.output.note(`Wrote ${file}`);
     return undefined;
@@ -87,16 +87,16 @@ const emulatorRepair = defineCommand({
       return undefined;
     }
     const { rows, mappings, transactions } = repair.kept;
-    const kept = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
+    const counts = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
     if (!repair.repaired) {
-      await output.print(`No damage found: ${kept}`);
+      await output.print(`No damage found: ${counts}`);
       return undefined;
     }
     await output.print(
       ...repair.damage.map((line) => `damaged: ${line}`),
       ...repair.dropped.map((file) => `dropped, because it follows the damage: ${file}`),
       ...repair.aside.map((file) => `renamed: ${file}`),
-      `kept: ${kept}`,
+      `kept: ${counts}`,
     );
     return undefined;
   },
@@ -104,7 +104,7 @@ const emulatorRepair = defineCommand({
 
 type Item = ResultOf<typeof diffSnapshot>["items"][number];
 
-/** Like diff, it can report differences by its exit code. */
+/** The exit code can report differences, as with diff. */
 const snapshotDiff = defineCommand({
   words: ["emulator", "snapshot", "diff"],
   summary: "Compare a snapshot with the current state or another one",
@@ -140,7 +140,7 @@ const snapshotDiff = defineCommand({
     const query = { most: flags.most, ...(other !== undefined && { to: other }) };
     const diff = await client.call(diffSnapshot, { params: { name }, query }, { signal });
     if (output.format === "table") {
-      await output.print(...diff.items.flatMap((item) => linesOf(item, flags.brief === true)));
+      await output.print(...diff.items.flatMap((item) => formatItem(item, flags.brief === true)));
       if (diff.same) await output.note("No differences");
       const more = diff.total - diff.items.length;
       if (more > 0) await output.note(`${more} more: --most ${Math.min(diff.total, 100_000)}`);
@@ -151,12 +151,12 @@ const snapshotDiff = defineCommand({
   },
 });
 
-const linesOf = ({ what, fields }: Item, brief: boolean): string[] => [
+const formatItem = ({ what, fields }: Item, brief: boolean): string[] => [
   what,
-  ...(brief ? [] : fields.map(({ field, from, to }) => `    ${field}: ${change(from, to)}`)),
+  ...(brief ? [] : fields.map(({ field, from, to }) => `    ${field}: ${formatChange(from, to)}`)),
 ];
 
-const change = (from: unknown, to: unknown): string =>
+const formatChange = (from: unknown, to: unknown): string =>
   [from, to]
     .filter((value) => value !== undefined)
     .map((value) => (typeof value === "string" ? value : JSON.stringify(value)))
@@ -172,7 +172,7 @@ const emulatorSeedSchema = defineCommand({
   examples: [{ title: "For an editor", argv: ["emulator", "seed-schema"] }],
   async run(_, { output }) {
     const { seedSchema } = await import("../../../../emulator/index.ts");
-    await output.document(seedSchema(), 2);
+    await output.printDocument(seedSchema(), 2);
     return undefined;
   },
 });

@@ -4,7 +4,7 @@ import { NetworkError } from "../../../client/errors.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { isStaleRunFile } from "../../connection/emulator/emulator-access.ts";
 import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
-import { readRunFile, resolveRunFile, stateFile } from "../../connection/emulator/run-file.ts";
+import { readRunFile, resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -37,8 +37,8 @@ const emulatorStatus = defineCommand({
       });
       return undefined;
     } catch (error) {
-      const isNone = error instanceof CommandFailedError && error.code === "no_emulator";
-      if (!isNone && !isGone(error)) throw error;
+      const isNotRunning = error instanceof CommandFailedError && error.code === "no_emulator";
+      if (!isNotRunning && !isGone(error)) throw error;
       if (output.format === "table") await output.print("not running");
       else await output.show({ running: false });
       return "not-found";
@@ -46,20 +46,17 @@ const emulatorStatus = defineCommand({
   },
 });
 
-/** It lets deliveries that are due run for some seconds before it ends (emulator/index.ts). */
-const patienceMs = 20_000;
+/** Before it ends, the emulator completes due deliveries for some seconds (emulator/index.ts). */
+const stopTimeoutMs = 20_000;
 
-/**
- * Whether it still has its state, if that is on this machine: it writes the state whole once it no longer accepts
- * requests.
- */
+/** Whether the emulator still owns its state on this machine. It writes the state after it stops accepting requests. */
 async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
-  const running = await readRunFile(await resolveRunFile(stateFile(host, file)));
+  const running = await readRunFile(await resolveRunFile(resolveStateFile(host, file)));
   return running?.instanceId === instanceId && !(await isStaleRunFile(running));
 }
 
-/** Other commands are led to one that starts; who wants none has none already. */
-function leaveOutStart(error: unknown): never {
+/** Other commands suggest starting one. For stop, no running emulator is the desired result. */
+function removeStartHint(error: unknown): never {
   if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
   const { kind, code, message, hint } = error;
   throw new CommandFailedError(kind, code, message, { hint, cause: error });
@@ -73,8 +70,8 @@ const emulatorStop = defineCommand({
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
   examples: [{ title: "The emulator of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
-    const file = await resolveEndedState(input.flags.file, context, { ends: true });
-    const client = await context.client("emulator", { file }).catch(leaveOutStart);
+    const file = await resolveEndedState(input.flags.file, context, { isStopping: true });
+    const client = await context.client("emulator", { file }).catch(removeStartHint);
     const { signal } = context;
     const stopped = await client
       .call(checkReadiness, {}, { signal })
@@ -89,13 +86,13 @@ const emulatorStop = defineCommand({
           cause: error,
         });
       });
-    await pollUntil(context, patienceMs, "the emulator to stop", async () => {
-      const isUp = await client.call(checkReadiness, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
+    await pollUntil(context, stopTimeoutMs, "the emulator to stop", async () => {
+      const isReady = await client.call(checkReadiness, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
         () => true,
-        // Cut off while it ends: nothing listens there a moment later.
+        // The connection was cut during shutdown. Nothing listens there a moment later.
         (error: unknown) => !isGone(error),
       );
-      return isUp || (await hasState(context.host, file, stopped.instance)) ? undefined : true;
+      return isReady || (await hasState(context.host, file, stopped.instance)) ? undefined : true;
     });
     if (!stopped.couldWrite) {
       await context.output.warn("warning: the emulator could not save its state; recent changes are lost");
@@ -106,10 +103,13 @@ const emulatorStop = defineCommand({
   },
 });
 
-/** Whether nothing listens at a former address of an emulator. One that hangs or hangs up exists, with an error. */
+/**
+ * Whether nothing listens at a former address of an emulator. An emulator that hangs, or drops the connection, still
+ * exists.
+ */
 const isGone = (error: unknown): boolean => error instanceof NetworkError && error.code === "ECONNREFUSED";
 
-/** Under the verb, too, by which other groups show one thing. */
+/** Also available under the verb that other groups use to show one object. */
 const emulatorClockShow = defineCommand({
   words: ["emulator", "clock", "show"],
   summary: "Show virtual time and what is due next",

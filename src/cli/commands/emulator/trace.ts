@@ -39,16 +39,16 @@ const emulatorTrace = defineCommand({
   },
 });
 
-/** In addition to the formats of all commands it has two of its own. */
-const formatOf = ({ output }: Context): string => output.format;
+/** The command has two formats of its own in addition to the common ones. */
+const getFormat = ({ output }: Context): string => output.format;
 
 async function show(ref: string, file: string | undefined, context: Context) {
   const client = await context.client("emulator", { file });
   const { output, signal } = context;
-  const format = formatOf(context);
+  const format = getFormat(context);
   const trace = await client.call(showTrace, { params: { ref } }, { signal });
   if (format === "otlp") {
-    await output.document(
+    await output.printDocument(
       buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, { name: "svc", version: svcVersion }),
       2,
     );
@@ -63,7 +63,7 @@ async function show(ref: string, file: string | undefined, context: Context) {
 }
 
 async function follow(ref: string, file: string | undefined, context: Context) {
-  const format = formatOf(context);
+  const format = getFormat(context);
   if (format === "otlp" || format === "mermaid")
     throw new UsageError(`--format ${format} cannot be used with --follow`);
   return followEvents(context, watchTrace, { params: { ref } }, file, (event: Event) => formatNode(event));

@@ -17,10 +17,10 @@ import { withSpinner } from "../../prompt/spinner.ts";
 import { findDisabledWebhooks } from "../trace/webhook-reading.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
-type Met = ResultOf<typeof wait>;
+type MatchedEvents = ResultOf<typeof wait>;
 type Webhook = Awaited<ReturnType<typeof findDisabledWebhooks>>[number];
 
-/** Limit of one long poll: proxies and clients end silent calls. */
+/** Limit of one long poll, because proxies and clients end silent requests. */
 const maxPollMs = 20_000;
 
 const flags = [
@@ -77,33 +77,37 @@ const emulatorWaitFor = defineCommand({
     },
   ],
   async run(input, context) {
-    const base = queryOf(input);
-    const within = duration(input.flags.within, "--within");
-    const timeoutMs = duration(input.flags["wait-timeout"], "--wait-timeout") ?? 30_000;
+    const base = parseQuery(input);
+    const within = parseDuration(input.flags.within, "--within");
+    const timeoutMs = parseDuration(input.flags["wait-timeout"], "--wait-timeout") ?? 30_000;
     const { signal, output } = context;
     const client = await context.client("emulator", { file: input.flags.file });
     const { now } = await client.call(showClock, {}, { signal });
     const query = input.flags.new ? { ...base, since: now } : base;
     const waiting = { client, query, context, deadline: context.host.wall.monotonicNow() + timeoutMs };
     const end = within === undefined ? undefined : Date.parse(now) + within;
-    const met = await withSpinner(
+    const matched = await withSpinner(
       context,
-      `Waiting for ${awaited(query)}${within === undefined ? "" : `, at most ${describeDuration(within)} of virtual time`}`,
-      () => (end === undefined ? wallWait(waiting) : virtualWait(waiting, end)),
+      `Waiting for ${describeQuery(query)}${within === undefined ? "" : `, at most ${describeDuration(within)} of virtual time`}`,
+      () => (end === undefined ? waitInWallTime(waiting) : waitInVirtualTime(waiting, end)),
       { tellsTime: true },
     );
-    if (!met.reached) {
-      const isPast = end !== undefined && Date.parse(met.now) >= end;
-      const waited = isPast ? `${describeDuration(within!)} of virtual time` : describeDuration(timeoutMs);
-      const disabled = query.outcome === undefined ? [] : await disabledOf(waiting, met);
-      throw notReached(query, met, { waited, disabled, isVain: end !== undefined && isFailureOfOne(query) });
+    if (!matched.reached) {
+      const isTimedOut = end !== undefined && Date.parse(matched.now) >= end;
+      const waited = isTimedOut ? `${describeDuration(within!)} of virtual time` : describeDuration(timeoutMs);
+      const disabled = query.outcome === undefined ? [] : await listDisabledWebhooks(waiting, matched);
+      throw createNotReachedError(query, matched, {
+        waited,
+        disabled,
+        isUnreachable: end !== undefined && isFailureOfOne(query),
+      });
     }
-    await output.show(met.contract ?? (query.outcome ? met.deliveries : met.activities));
+    await output.show(matched.contract ?? (query.outcome ? matched.deliveries : matched.activities));
     return undefined;
   },
 });
 
-interface Waiting {
+interface WaitState {
   readonly client: Client;
   readonly query: Query;
   readonly context: Context;
@@ -111,7 +115,7 @@ interface Waiting {
   readonly deadline: number;
 }
 
-const ask = async ({ client, query, context }: Waiting, timeoutMs: number): Promise<Met> => {
+const ask = async ({ client, query, context }: WaitState, timeoutMs: number): Promise<MatchedEvents> => {
   return client.call(
     wait,
     { query: { ...query, timeout_ms: timeoutMs } },
@@ -119,16 +123,16 @@ const ask = async ({ client, query, context }: Waiting, timeoutMs: number): Prom
   );
 };
 
-async function wallWait(waiting: Waiting): Promise<Met> {
+async function waitInWallTime(waiting: WaitState): Promise<MatchedEvents> {
   for (;;) {
     const left = Math.max(0, waiting.deadline - waiting.context.host.wall.monotonicNow());
-    const met = await ask(waiting, Math.min(left, maxPollMs));
-    if (met.reached || left <= maxPollMs) return met;
+    const matched = await ask(waiting, Math.min(left, maxPollMs));
+    if (matched.reached || left <= maxPollMs) return matched;
   }
 }
 
-/** From one due entry of the schedule to the next, at most to `end`. */
-async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
+/** Advances from one due entry to the next, at most to `end`. */
+async function waitInVirtualTime(waiting: WaitState, end: number): Promise<MatchedEvents> {
   const { client, context, deadline } = waiting;
   const { signal, host } = context;
   let movedTo: string | undefined;
@@ -136,25 +140,29 @@ async function virtualWait(waiting: Waiting, end: number): Promise<Met> {
     throw movedTo === undefined ? error : new PartialFailureError(error, [`Virtual time was advanced to ${movedTo}`]);
   };
   for (;;) {
-    const met = await ask(waiting, 0).catch(rethrow);
+    const matched = await ask(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(rethrow);
-    if (met.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return met;
-    if (isFailureOfOne(waiting.query) && (await disabledOf(waiting, met).catch(rethrow)).length > 0) return met;
-    const isNear = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
-    const body = { to: isNear ? due : new Date(end).toISOString() };
+    if (matched.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matched;
+    if (isFailureOfOne(waiting.query) && (await listDisabledWebhooks(waiting, matched).catch(rethrow)).length > 0)
+      return matched;
+    const isInReach = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
+    const body = { to: isInReach ? due : new Date(end).toISOString() };
     const { to } = await client.call(advanceClock, { body }, { signal }).catch(rethrow);
     movedTo = to;
   }
 }
 
-async function disabledOf({ client, context }: Waiting, { deliveries }: Met): Promise<readonly Webhook[]> {
+async function listDisabledWebhooks(
+  { client, context }: WaitState,
+  { deliveries }: MatchedEvents,
+): Promise<readonly Webhook[]> {
   return findDisabledWebhooks(client, deliveries, context.signal);
 }
 
-/** The last retry alone makes a delivery failed, and none is sent while its webhook is disabled. */
+/** Only the last retry makes a delivery fail, and retries are skipped while the webhook is disabled. */
 const isFailureOfOne = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;
 
-function queryOf({ flags: given }: CommandInputOf<typeof flags>): Query {
+function parseQuery({ flags: given }: CommandInputOf<typeof flags>): Query {
   const { activity, outcome, contract, webhook, count } = given;
   const status = given.status?.toUpperCase().replaceAll("-", "_");
   if (status !== undefined && !isOneOf(contractStatuses, status)) {
@@ -174,50 +182,57 @@ function queryOf({ flags: given }: CommandInputOf<typeof flags>): Query {
   return pickGiven(query, ["activity", "outcome", "contract_status", "contract", "webhook", "count"]);
 }
 
-const duration = (text: string | undefined, flag: string): number | undefined =>
+const parseDuration = (text: string | undefined, flag: string): number | undefined =>
   text === undefined ? undefined : parseDurationFlag(text, flag);
 
-/** The awaited event: `3 times CONTRACT_SIGNED of T-1`. */
-function awaited({ activity, outcome, contract_status, contract, count }: Query): string {
-  const many = count === undefined || count === 1 ? "" : `${count} times `;
+/** Formats the awaited event: `3 times CONTRACT_SIGNED of T-1`. */
+function describeQuery({ activity, outcome, contract_status, contract, count }: Query): string {
+  const countText = count === undefined || count === 1 ? "" : `${count} times `;
   const what = contract_status ?? ([activity, outcome].filter(Boolean).join(" ") || undefined);
-  return `${many}${what}${contract === undefined ? "" : ` of ${contract}`}`;
+  return `${countText}${what}${contract === undefined ? "" : ` of ${contract}`}`;
 }
 
-interface Unmet {
+interface UnmetReason {
   readonly waited: string;
   readonly disabled: readonly Webhook[];
-  readonly isVain: boolean;
+  readonly isUnreachable: boolean;
 }
 
-/** Reports the awaited events, and near matches. */
-function notReached(query: Query, met: Met, { waited, disabled, isVain }: Unmet): CommandFailedError {
+/** Reports the awaited events and the closest matches. */
+function createNotReachedError(
+  query: Query,
+  matched: MatchedEvents,
+  { waited, disabled, isUnreachable }: UnmetReason,
+): CommandFailedError {
   const status =
-    met.contract && `${met.contract.composite_id} is ${met.contract.contract_status}, not ${query.contract_status}`;
-  const near = [
-    ...met.activities.map((one) => `${one.activity}${of(one)} at ${one.at}`),
-    ...met.deliveries.map((one) => `delivery ${one.id} ${one.activity}${of(one)}: ${one.outcome}`),
+    matched.contract &&
+    `${matched.contract.composite_id} is ${matched.contract.contract_status}, not ${query.contract_status}`;
+  const closest = [
+    ...matched.activities.map((one) => `${one.activity}${formatContract(one)} at ${one.at}`),
+    ...matched.deliveries.map((one) => `delivery ${one.id} ${one.activity}${formatContract(one)}: ${one.outcome}`),
   ];
-  const nearest = near.length === 0 ? "" : `Seen: ${near.slice(0, 5).join("; ")}.`;
+  const nearest = closest.length === 0 ? "" : `Seen: ${closest.slice(0, 5).join("; ")}.`;
   const [first] = disabled;
   const message =
-    isVain && first
-      ? `Cannot reach ${awaited(query)}: webhook ${first.id} is disabled (${first.status}).`
+    isUnreachable && first
+      ? `Cannot reach ${describeQuery(query)}: webhook ${first.id} is disabled (${first.status}).`
       : status == null
-        ? `Timed out after ${waited} waiting for ${awaited(query)} (virtual time: ${met.now}).`
+        ? `Timed out after ${waited} waiting for ${describeQuery(query)} (virtual time: ${matched.now}).`
         : `Timed out after ${waited}: ${status}.`;
-  const hint = [nearest, ...disabled.slice(0, 1).map(insteadOf)].filter(Boolean).join(" ") || undefined;
-  // For contracts sent before an emulator was started with --auto-sign, signatories do not sign by themselves.
-  const unsigned = query.contract_status === "EXECUTED" && met.contract?.contract_status === "SIGN";
-  const next = unsigned ? ["emulator", "sign", met.contract!.composite_id] : undefined;
+  const hint = [nearest, ...disabled.slice(0, 1).map(suggestAlternative)].filter(Boolean).join(" ") || undefined;
+  // Signatories of contracts sent before --auto-sign do not sign automatically.
+  const unsigned = query.contract_status === "EXECUTED" && matched.contract?.contract_status === "SIGN";
+  const next = unsigned ? ["emulator", "sign", matched.contract!.composite_id] : undefined;
   return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
 
-/** A better event to wait for: due attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
-const insteadOf = ({ id }: Webhook): string =>
+/** Suggests another event to wait for, because attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
+const suggestAlternative = ({ id }: Webhook): string =>
   `Webhook ${id} is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${id}`;
 
-const of = ({ composite_id: contract }: Met["activities"][number] | Met["deliveries"][number]): string =>
+const formatContract = ({
+  composite_id: contract,
+}: MatchedEvents["activities"][number] | MatchedEvents["deliveries"][number]): string =>
   contract === null ? "" : ` of ${contract}`;
 
 export const commands: readonly Command[] = [emulatorWaitFor];

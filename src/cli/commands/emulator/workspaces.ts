@@ -1,7 +1,7 @@
 import { type Command, defineCommand } from "../../command.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
-/** A table is looked at over shoulders and in recordings: it says where the secrets are, and holds none. */
+/** Tables may appear on shared screens, so this one shows where the secrets are and not the secrets. */
 const emulatorWorkspaces = defineCommand({
   words: ["emulator", "workspaces"],
   summary: "List workspaces with their keys",
@@ -20,8 +20,8 @@ const emulatorWorkspaces = defineCommand({
   },
 });
 
-/** A derived command that shows new secrets: a runner masks them, as it does those of `env`. */
-const masked = (words: readonly string[], summary: string, secrets: readonly string[]) =>
+/** Creates a derived command that shows new secrets. Runners mask them, as they mask those of `env`. */
+const createMaskedCommand = (words: readonly string[], summary: string, secrets: readonly string[]) =>
   defineCommand({
     words,
     summary,
@@ -32,9 +32,11 @@ const masked = (words: readonly string[], summary: string, secrets: readonly str
     run: (input, context, spec) => runDerivedCommand(spec!, input, context, { secrets }),
   });
 
-const tokensCreate = masked(["emulator", "tokens", "create"], "Create a token for the control plane", ["token"]);
+const tokensCreate = createMaskedCommand(["emulator", "tokens", "create"], "Create a token for the control plane", [
+  "token",
+]);
 
-const workspacesCreate = masked(
+const workspacesCreate = createMaskedCommand(
   ["emulator", "workspaces", "create"],
   "Create a workspace with its own keys and templates",
   ["client_secret", "hmac_key"],

@@ -1,6 +1,6 @@
 import { UsageError } from "../../process/failure.ts";
 
-/** Fields of a command in `svc help --json` that are used. */
+/** Fields of `svc help --json` used here. */
 export interface ListedCommand {
   readonly command: string;
   readonly summary: string;
@@ -22,8 +22,8 @@ export interface ListedCommand {
 
 type Commands = readonly ListedCommand[];
 
-/** Groups that sign people in, or speak for connected apps: not an agent's. */
-const personal: ReadonlySet<string> = new Set([
+/** Groups that sign users in, or act for connected apps. They are not available to agents. */
+const personalGroups: ReadonlySet<string> = new Set([
   "auth",
   "oidc",
   "trial",
@@ -34,35 +34,39 @@ const personal: ReadonlySet<string> = new Set([
   "crm-b",
 ]);
 
-/** Operations whose responses are secrets as a whole, or arbitrary data of senders. */
+/** Operations whose responses are entirely secret, or contain arbitrary data of senders. */
 const withheldOperations: ReadonlySet<string> = new Set(["state.export", "clusters.inbox", "emails.blackhole"]);
 
-/** The command of that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
-export function namedCommand(commands: Commands, name: string): ListedCommand {
-  const wanted = name.trim().replace(/^svc /, "");
+/** Finds the command with that name: `contracts status` or `contracts.status`. Throws UsageError if there is none. */
+export function findCommand(commands: Commands, name: string): ListedCommand {
+  const normalizedName = name.trim().replace(/^svc /, "");
   const found =
-    commands.find(({ command }) => command === wanted) ?? commands.find(({ operation }) => operation === wanted);
+    commands.find(({ command }) => command === normalizedName) ??
+    commands.find(({ operation }) => operation === normalizedName);
   if (!found) throw new UsageError(`Operation "${name}" not found`, { hint: "Look for it with the tool find." });
   return found;
 }
 
 const maxFound = 12;
 
-/** The commands of operations that have to do with all words, or with most of them. */
+/** Finds commands of operations that match all words, or most of them. */
 export function findCommands(commands: Commands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
-  const scored = commands
+  const matches = commands
     .filter(({ operation }) => operation !== undefined)
-    .map((one) => ({ one, score: scoreOf(one, words) }))
+    .map((one) => ({ one, score: scoreCommand(one, words) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
-  return scored
+  return matches
     .slice(0, maxFound)
     .map(({ one: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
 }
 
-/** A word of the command counts most; its plural and its beginning count as the word. */
-function scoreOf({ command, summary, description = "", path = "" }: ListedCommand, words: readonly string[]): number {
+/** Words of the command count most. Plurals and prefixes count, too. */
+function scoreCommand(
+  { command, summary, description = "", path = "" }: ListedCommand,
+  words: readonly string[],
+): number {
   const places = [
     [command, 4],
     [summary.toLowerCase(), 2],
@@ -83,37 +87,39 @@ export interface CallInput {
   readonly body?: unknown;
 }
 
-/** The command line of one call, and its standard input. Throws UsageError if an agent may not run it. */
-export function callLine(commands: Commands, input: CallInput, allowWrites: boolean) {
-  const listed = namedCommand(commands, input.operation);
+/** Creates the command line and standard input of one call. Throws UsageError if an agent may not run it. */
+export function createCallLine(commands: Commands, input: CallInput, allowWrites: boolean) {
+  const listed = findCommand(commands, input.operation);
   requireCallable(listed, allowWrites);
   const { params = {}, query = {}, body } = input;
   const argv = [
     ...listed.command.split(" "),
-    ...positionalsOf(listed, params),
-    ...Object.entries(query).flatMap(([name, value]) => flagOf(listed, name, value)),
+    ...readPositionals(listed, params),
+    ...Object.entries(query).flatMap(([name, value]) => formatFlag(listed, name, value)),
     ...(body === undefined ? [] : ["--data", "-"]),
     ...(listed.confirm === undefined ? [] : ["--yes"]),
   ];
   return { argv, stdin: body === undefined ? undefined : JSON.stringify(body) };
 }
 
-/** Why only a person may run a command, not an agent or a scenario file; undefined where they may. */
+/** Explains why only a user may run a command, not an agent or a scenario file. Returns undefined if they may. */
 export function explainPersonal({ command, operation }: Pick<ListedCommand, "command" | "operation">) {
   if (operation === undefined) return "It calls no operation. Run it in a shell.";
-  return personal.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
+  return personalGroups.has(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
 }
 
 function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
   const { command, operation, response, method, confirm, body } = listed;
-  const byHand = (hint: string) => new UsageError(`svc ${command} cannot be called by an agent`, { hint });
+  const createManualOnlyError = (hint: string) =>
+    new UsageError(`svc ${command} cannot be called by an agent`, { hint });
   const personalReason = explainPersonal(listed);
-  if (personalReason !== undefined) throw byHand(personalReason);
-  if (operation !== undefined && withheldOperations.has(operation)) throw byHand("Its response holds secrets.");
+  if (personalReason !== undefined) throw createManualOnlyError(personalReason);
+  if (operation !== undefined && withheldOperations.has(operation))
+    throw createManualOnlyError("Its response holds secrets.");
   if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream") {
-    throw byHand("It sends or returns something else than JSON. Run it in a shell.");
+    throw createManualOnlyError("It sends or returns something else than JSON. Run it in a shell.");
   }
-  if (confirm === "name") throw byHand("A person has to confirm it by name.");
+  if (confirm === "name") throw createManualOnlyError("A person has to confirm it by name.");
   if (method !== "GET" && !allowWrites) {
     throw new UsageError(`svc ${command} changes something, and this server only reads`, {
       hint: "A person may start it with svc mcp --allow-writes.",
@@ -121,7 +127,7 @@ function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
   }
 }
 
-function positionalsOf({ positionals }: ListedCommand, params: NonNullable<CallInput["params"]>): string[] {
+function readPositionals({ positionals }: ListedCommand, params: NonNullable<CallInput["params"]>): string[] {
   const left = new Map(Object.entries(params).map(([name, value]) => [name.replaceAll("-", "_"), String(value)]));
   const given = positionals.flatMap(({ name, optional }) => {
     const value = left.get(name.replaceAll("-", "_"));
@@ -136,10 +142,10 @@ function positionalsOf({ positionals }: ListedCommand, params: NonNullable<CallI
   return given;
 }
 
-/** Only flags of the request: other flags choose services, files and formats. */
-function flagOf({ flags }: ListedCommand, name: string, value: unknown): string[] {
-  const spelt = name.replaceAll("_", "-");
-  const found = flags.find(({ flag, in: place }) => flag === spelt && (place === "query" || place === "headers"));
+/** Only flags of the request are allowed: other flags select services, files and formats. */
+function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
+  const normalized = name.replaceAll("_", "-");
+  const found = flags.find(({ flag, in: place }) => flag === normalized && (place === "query" || place === "headers"));
   if (!found || found.isBase64) throw new UsageError(`query has no field "${name}"`);
   const { flag, type } = found;
   const values = Array.isArray(value) ? value : [value];

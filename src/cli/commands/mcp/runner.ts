@@ -2,17 +2,17 @@ import { redactText, redactUrl } from "../../../api/secrets.ts";
 import { restoreExactNumbers, stringifyExact } from "../../../base/json.ts";
 import { parseJson } from "../../../client/body.ts";
 import type { CapturedRun, Context } from "../../command.ts";
-import { explainError, explanationJson, withoutSecrets } from "../../process/exit.ts";
+import { explainError, redactExplanation, toExplanationJson } from "../../process/exit.ts";
 import { isSecretField } from "../../process/redact.ts";
 import type { ListedCommand } from "./operations.ts";
 
-/** The result of a tool: the text that the command line prints, without secrets. */
+/** The result of a tool: the output of the command line, without secrets. */
 export interface Answer {
   readonly text: string;
   readonly isError: boolean;
 }
 
-/** Runs command lines for tools: at the services of the server's own command line, with --json, one after the other. */
+/** Runs command lines for tools one after another, with the services of the server's own command line and --json. */
 export class Runner {
   readonly #context: Context;
   #last: Promise<unknown> = Promise.resolve();
@@ -22,13 +22,13 @@ export class Runner {
     this.#context = context;
   }
 
-  /** Every command, as `svc help --json` lists it. */
-  commands(): Promise<readonly ListedCommand[]> {
+  /** Lists all commands of `svc help --json`. */
+  listCommands(): Promise<readonly ListedCommand[]> {
     this.#commands ??= this.#context.svc(["help", "--json"]).then(({ out }) => JSON.parse(out).commands);
     return this.#commands;
   }
 
-  /** The command line's standard output; if it is empty, its error. */
+  /** The standard output of the command line, or its error if that is empty. */
   async run(argv: readonly string[], stdin?: string): Promise<Answer> {
     const { host, globals, svc } = this.#context;
     const { profile, baseUrl, emulator } = globals;
@@ -38,60 +38,63 @@ export class Runner {
       ...(emulator ? ["--emulator"] : []),
     ];
     const line = [...argv, "--json", "--quiet", "--no-input", ...service];
-    // In their order: of two that change something, the second may build on the first.
-    const ran = this.#last.then(() => svc(line, stdin === undefined ? {} : { stdin }));
-    this.#last = ran.catch(() => {});
-    return answerOf(await ran, secretsIn(host.env));
+    // Command lines run in order, because the second of two changes may depend on the first.
+    const run = this.#last.then(() => svc(line, stdin === undefined ? {} : { stdin }));
+    this.#last = run.catch(() => {});
+    return toAnswer(await run, collectSecrets(host.env));
   }
 
   /** Resolves once no command line runs. */
-  async idle(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     await this.#last;
   }
 }
 
-function answerOf({ exit, out, err }: CapturedRun, secrets: readonly string[]): Answer {
+function toAnswer({ exit, out, err }: CapturedRun, secrets: readonly string[]): Answer {
   if (out.trim() !== "" || exit === 0) return { text: hideSecrets(out, secrets), isError: false };
-  // Warnings may be before it.
+  // Warnings may precede it.
   const error = err.slice(Math.max(0, err.lastIndexOf('{"error":')));
   return { text: hideSecrets(error, secrets), isError: true };
 }
 
-/** The command line's message about it. */
-export const errorAnswer = (error: unknown): Answer => ({
-  text: `${JSON.stringify(explanationJson(withoutSecrets(explainError(error))))}\n`,
+/** The error message of the command line. */
+export const toErrorAnswer = (error: unknown): Answer => ({
+  text: `${JSON.stringify(toExplanationJson(redactExplanation(explainError(error))))}\n`,
   isError: true,
 });
 
-export const dataAnswer = (value: unknown): Answer => ({ text: `${JSON.stringify(value, null, 2)}\n`, isError: false });
+export const toDataAnswer = (value: unknown): Answer => ({
+  text: `${JSON.stringify(value, null, 2)}\n`,
+  isError: false,
+});
 
-/** As the control plane hides secrets: hidden values stay as they are. */
+/** As in the control plane, hidden values stay unchanged. */
 const mask = "[redacted]";
 
-/** Fields of answers that are called like secrets and hold none: of errors and of two states that differ. */
+/** Fields that are named like secrets but contain none: fields of errors and of differing states. */
 const harmless: ReadonlySet<string> = new Set(["code", "key", "concurrency_key"]);
 
-/** Links that act as a person. */
+/** Links that act as a user. */
 const isLink = (name: string): boolean => /^(?:link|authorization_url|redirect_url|user_code)$/.test(name);
 
 const isSecret = (name: string): boolean => isLink(name) || (isSecretField(name) && !harmless.has(name));
 
-/** Variables whose values never are in a response, whatever repeats them. */
+/** Variables whose values never appear in a response. */
 const secretVariables =
   /^(?:SVC_(?:CLIENT_SECRET|CLUSTER_KEY|TOKEN|BASIC_AUTH|WEBHOOK_HMAC_KEY|EMULATOR_TOKEN|STORE)|SVC_\w+_(?:SECRET|TOKEN|PASSWORD)|PGPASSWORD|OTEL_EXPORTER_OTLP_\w*HEADERS)$/;
-/** Shorter ones are part of ordinary words. */
+/** Shorter values are part of ordinary words. */
 const shortestSecret = 6;
 
-/** The secrets of an environment; those of each cluster are in a document. */
-function secretsIn(env: Readonly<Record<string, string | undefined>>): string[] {
+/** Collects the secrets of an environment, including those of clusters in a document. */
+function collectSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
   const own = Object.entries(env).flatMap(([name, value]) =>
     secretVariables.test(name) && value !== undefined ? [value] : [],
   );
-  const ofClusters = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
-  return [...own, ...ofClusters.map(([, value]) => value!)].filter((one) => one.length >= shortestSecret);
+  const clusterSecrets = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
+  return [...own, ...clusterSecrets.map(([, value]) => value!)].filter((one) => one.length >= shortestSecret);
 }
 
-/** A command's output without secrets: by the names of fields, in URLs, and these. */
+/** Removes secrets from a command's output: by field name, in URLs, and these values. */
 function hideSecrets(text: string, secrets: readonly string[]): string {
   const shown = hidden(text);
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), shown);

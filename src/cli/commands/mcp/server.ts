@@ -3,22 +3,22 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprot
 import { z } from "zod";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
-import { type Answer, errorAnswer, Runner } from "./runner.ts";
-import { type Tool, toolsFor } from "./tools.ts";
-import { LineTransport, problemsOf } from "./transport.ts";
+import { type Answer, Runner, toErrorAnswer } from "./runner.ts";
+import { listTools, type Tool } from "./tools.ts";
+import { formatIssues, LineTransport } from "./transport.ts";
 
 /** Serves the tools on the streams of the host, until standard input ends or the run is stopped. */
 export async function serve(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
   const { host, signal } = context;
   const runner = new Runner(context);
-  const tools = toolsFor(allowWrites);
+  const tools = listTools(allowWrites);
   const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listTool) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }) => {
     const tool = tools.find((one) => one.name === name);
     const { text, isError } = tool
-      ? await answerOf(tool, given, runner)
-      : errorAnswer(new UsageError(`Unknown tool "${name}".`));
+      ? await callTool(tool, given, runner)
+      : toErrorAnswer(new UsageError(`Unknown tool "${name}".`));
     return { content: [{ type: "text", text }], isError };
   });
   const ended = new Promise<void>((resolve) => {
@@ -30,13 +30,13 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
   const transport = new LineTransport(host.stdin, host.stdout);
   await server.connect(transport);
   await ended;
-  await transport.answered();
-  await runner.idle();
+  await transport.waitForAnswers();
+  await runner.waitUntilIdle();
   await server.close();
   signal.throwIfAborted();
 }
 
-/** The announced form. Parts that every schema would repeat are omitted: agents pay for each byte. */
+/** The announced schema. Parts that every schema would repeat are omitted, because agents pay for each byte. */
 function listTool({ name, description, input, readOnly }: Tool) {
   const { $schema: _, additionalProperties: __, ...schema } = z.toJSONSchema(input, { io: "input" });
   return {
@@ -47,12 +47,12 @@ function listTool({ name, description, input, readOnly }: Tool) {
   };
 }
 
-async function answerOf(tool: Tool, given: unknown, runner: Runner): Promise<Answer> {
+async function callTool(tool: Tool, given: unknown, runner: Runner): Promise<Answer> {
   const read = tool.input.safeParse(given ?? {});
-  if (!read.success) return errorAnswer(new UsageError(problemsOf(read.error)));
+  if (!read.success) return toErrorAnswer(new UsageError(formatIssues(read.error)));
   try {
     return await tool.run(read.data, runner);
   } catch (error) {
-    return errorAnswer(error);
+    return toErrorAnswer(error);
   }
 }

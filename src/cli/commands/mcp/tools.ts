@@ -1,21 +1,21 @@
 import { z } from "zod";
 import { dictionary } from "../../../api/shapes.ts";
 import { UsageError } from "../../process/failure.ts";
-import { callLine, findCommands, namedCommand } from "./operations.ts";
-import { type Answer, dataAnswer, type Runner } from "./runner.ts";
+import { createCallLine, findCommand, findCommands } from "./operations.ts";
+import { type Answer, type Runner, toDataAnswer } from "./runner.ts";
 
-/** One tool of the server. Its input is checked before it runs. */
+/** One tool of the server. Its input is validated before it runs. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodObject;
-  /** Whether it changes nothing, as this server offers it. */
+  /** Whether it changes nothing on this server. */
   readonly readOnly: boolean;
   run(input: Readonly<Record<string, unknown>>, runner: Runner): Promise<Answer>;
 }
 
-/** The tool as it is; its code gets the types of its input. */
-const tool = <Shape extends z.ZodRawShape>(
+/** Returns the tool with the types of its input. */
+const defineTool = <Shape extends z.ZodRawShape>(
   name: string,
   description: string,
   shape: Shape,
@@ -26,20 +26,20 @@ const tool = <Shape extends z.ZodRawShape>(
 const text = z.string();
 const optional = z.string().optional();
 
-const find = tool("find", "Find operations by words", { query: text }, true, async ({ query }, runner) =>
-  dataAnswer(findCommands(await runner.commands(), query)),
+const find = defineTool("find", "Find operations by words", { query: text }, true, async ({ query }, runner) =>
+  toDataAnswer(findCommands(await runner.listCommands(), query)),
 );
 
-const describe = tool(
+const describe = defineTool(
   "describe",
   "Show fields, examples and path of an operation (id or command)",
   { operation: text },
   true,
-  async ({ operation }, runner) => dataAnswer(namedCommand(await runner.commands(), operation)),
+  async ({ operation }, runner) => toDataAnswer(findCommand(await runner.listCommands(), operation)),
 );
 
 const call = (allowWrites: boolean) =>
-  tool(
+  defineTool(
     "call",
     allowWrites ? "Call an operation" : "Call an operation that reads",
     {
@@ -50,32 +50,32 @@ const call = (allowWrites: boolean) =>
     },
     !allowWrites,
     async (input, runner) => {
-      const { argv, stdin } = callLine(await runner.commands(), input, allowWrites);
+      const { argv, stdin } = createCallLine(await runner.listCommands(), input, allowWrites);
       return runner.run(argv, stdin);
     },
   );
 
-const contractStatus = tool(
+const contractStatus = defineTool(
   "contract",
   "Show the status of a contract",
   { id: text.describe("T-1") },
   true,
-  async ({ id }, runner) => runner.run(["contracts", "status", word(id, "id")]),
+  async ({ id }, runner) => runner.run(["contracts", "status", requireWord(id, "id")]),
 );
 
-/** The steps to that status from creation; the last response is that of its status. */
-const contractJourney = tool(
+/** The steps to that status from creation; the last response has that status. */
+const contractJourney = defineTool(
   "contract",
   "Lead a contract to a status, or create a sample; answers its status",
   { id: optional.describe("T-1; omit to create"), to: z.enum(["DRAFT", "SIGN", "EXECUTED"]).optional() },
   false,
   async ({ id: given, to }, runner) => {
-    const id = given === undefined ? await createSample(runner) : word(given, "id");
+    const id = given === undefined ? await createSample(runner) : requireWord(given, "id");
     if (typeof id !== "string") return id;
     for (let steps = 0; to !== undefined && steps < maxSteps; steps += 1) {
       const answer = await runner.run(["contracts", "status", id]);
       if (answer.isError) return answer;
-      const next = nextStep(JSON.parse(answer.text).contract_status, to, id);
+      const next = findNextStep(JSON.parse(answer.text).contract_status, to, id);
       if (next === undefined) return answer;
       const moved = await runner.run(next);
       if (moved.isError) return moved;
@@ -87,8 +87,8 @@ const contractJourney = tool(
 /** More signatories than any contract of the emulator has. */
 const maxSteps = 20;
 
-/** Undefined if it is there, or no step leads there. */
-function nextStep(status: string, to: string, id: string): string[] | undefined {
+/** Undefined if the contract has the status, or no step leads to it. */
+function findNextStep(status: string, to: string, id: string): string[] | undefined {
   if (status === to || to === "DRAFT") return undefined;
   if (status === "DRAFT") return ["contracts", "send", id];
   return status === "SIGN" ? ["emulator", "sign", id] : undefined;
@@ -100,11 +100,11 @@ async function createSample(runner: Runner): Promise<string | Answer> {
   return created.isError ? created : String(JSON.parse(created.text).id);
 }
 
-const clockShown = tool("clock", "Show virtual time and what is due next", {}, true, async (_, runner) =>
+const clockShown = defineTool("clock", "Show virtual time and what is due next", {}, true, async (_, runner) =>
   runner.run(["emulator", "clock"]),
 );
 
-const clockMoved = tool(
+const clockMoved = defineTool(
   "clock",
   "Show virtual time, or advance it: what becomes due runs",
   { by: optional.describe("PT2H35M"), to: optional.describe("ISO 8601"), until_idle: z.boolean().optional() },
@@ -119,28 +119,28 @@ const clockMoved = tool(
   },
 );
 
-const trace = tool(
+const trace = defineTool(
   "trace",
   "Show what caused something and what followed",
   { ref: text.describe("T-1, request:12, delivery:3") },
   true,
-  async ({ ref }, runner) => runner.run(["emulator", "trace", word(ref, "ref")]),
+  async ({ ref }, runner) => runner.run(["emulator", "trace", requireWord(ref, "ref")]),
 );
 
-const why = tool(
+const why = defineTool(
   "why",
   "Diagnose webhooks that fail",
   { webhook: optional.describe("ID, URL or title") },
   true,
   async ({ webhook }, runner) =>
-    runner.run(["webhooks", "why", ...(webhook === undefined ? [] : [word(webhook, "webhook")])]),
+    runner.run(["webhooks", "why", ...(webhook === undefined ? [] : [requireWord(webhook, "webhook")])]),
 );
 
-const snapshots = tool("snapshot", "List snapshots of the emulator", {}, true, async (_, runner) =>
+const snapshots = defineTool("snapshot", "List snapshots of the emulator", {}, true, async (_, runner) =>
   runner.run(["emulator", "snapshot", "list"]),
 );
 
-const snapshot = tool(
+const snapshot = defineTool(
   "snapshot",
   "List, save, restore or compare snapshots of the emulator",
   { action: z.enum(["list", "save", "restore", "diff"]), name: optional },
@@ -149,11 +149,11 @@ const snapshot = tool(
     if (action === "list") return runner.run(["emulator", "snapshot", "list"]);
     if (name === undefined) throw new UsageError("name is required");
     const replace = action === "save" ? ["--replace"] : [];
-    return runner.run(["emulator", "snapshot", action, word(name, "name"), ...replace]);
+    return runner.run(["emulator", "snapshot", action, requireWord(name, "name"), ...replace]);
   },
 );
 
-const requests = tool(
+const requests = defineTool(
   "requests",
   "List requests that the emulator received, newest first",
   { status: z.number().int().optional(), operation: optional, limit: z.number().int().optional() },
@@ -168,8 +168,8 @@ const requests = tool(
     ]),
 );
 
-/** Sends to the receiver whatever it has to reject. */
-const certify = tool(
+/** Sends invalid deliveries to the receiver. */
+const certify = defineTool(
   "certify",
   "Grade a webhook receiver: sends it good and bad deliveries",
   { to: text.describe("URL"), hmac_key_file: text },
@@ -179,13 +179,13 @@ const certify = tool(
 );
 
 /** An agent's word is a value, never a flag. */
-function word(value: string, name: string): string {
+function requireWord(value: string, name: string): string {
   if (value === "" || value.startsWith("-")) throw new UsageError(`${name} must be a name, got "${value}"`);
   return value;
 }
 
-/** The tools of a server that only reads, or of one that may change something. */
-export const toolsFor = (allowWrites: boolean): readonly Tool[] =>
+/** The tools of a server with or without write access. */
+export const listTools = (allowWrites: boolean): readonly Tool[] =>
   allowWrites
     ? [find, describe, call(true), contractJourney, clockMoved, trace, why, snapshot, requests, certify]
     : [find, describe, call(false), contractStatus, clockShown, trace, why, snapshots, requests];

@@ -20,12 +20,12 @@ import type { z } from "zod";
 const maxBytes = 10 * 1024 * 1024;
 const newline = 0x0a;
 
-/** What the server handles; the SDK answers parameters that do not fit as an internal error. */
+/** Requests that the server handles. The SDK answers invalid parameters with an internal error. */
 const requestSchemas = [InitializeRequestSchema, ListToolsRequestSchema, CallToolRequestSchema];
 
 /**
- * One message a line, as the stdio transport of the SDK, which gives no answer to a line that it cannot read, and ends at
- * one that is too long.
+ * Reads one message per line. The SDK's stdio transport does not answer an unreadable line, and ends at one that is too
+ * long.
  */
 export class LineTransport implements Transport {
   readonly #input: Readable;
@@ -47,8 +47,8 @@ export class LineTransport implements Transport {
     this.#input.on("data", this.#read).on("end", this.#endLine).on("error", this.#fail);
   }
 
-  /** Resolves once each request that was not cancelled has its answer. */
-  async answered(): Promise<void> {
+  /** Resolves once every request that was not cancelled has its response. */
+  async waitForAnswers(): Promise<void> {
     if (this.#open.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#onAnswered = resolve;
@@ -56,7 +56,7 @@ export class LineTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) this.#settle(message.id);
+    if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) this.#settleRequest(message.id);
     await this.#write(serializeMessage(message));
   }
 
@@ -78,7 +78,7 @@ export class LineTransport implements Transport {
     this.#add(rest);
   };
 
-  /** Of a line that is too long nothing is held. */
+  /** Nothing of a line that is too long is stored. */
   #add(piece: Buffer): void {
     this.#size += piece.length;
     if (this.#size > maxBytes) this.#pieces = [];
@@ -103,11 +103,11 @@ export class LineTransport implements Transport {
     }
     if (isJSONRPCRequest(read)) this.#open.add(read.id);
     const cancelled = CancelledNotificationSchema.safeParse(read);
-    if (cancelled.success) this.#settle(cancelled.data.params.requestId);
+    if (cancelled.success) this.#settleRequest(cancelled.data.params.requestId);
     this.onmessage?.(read);
   };
 
-  #settle(id: RequestId | undefined): void {
+  #settleRequest(id: RequestId | undefined): void {
     if (id !== undefined) this.#open.delete(id);
     if (this.#open.size === 0) this.#onAnswered?.();
   }
@@ -117,7 +117,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** A message that the server does not get, and what is answered to it: with its ID, if it has one. */
+/** Answers a message that does not reach the server, with its ID if it has one. */
 class InvalidMessageError extends Error {
   readonly code: ErrorCode;
   readonly id: RequestId | null;
@@ -146,10 +146,10 @@ function readMessage(line: string): JSONRPCMessage {
   }
   if (!isJSONRPCRequest(data)) return data;
   const problem = requestSchemas.find(({ shape }) => shape.method.value === data.method)?.safeParse(data).error;
-  if (problem) throw new InvalidMessageError(ErrorCode.InvalidParams, problemsOf(problem), data);
+  if (problem) throw new InvalidMessageError(ErrorCode.InvalidParams, formatIssues(problem), data);
   return data;
 }
 
-/** The problems of an input, in one line. */
-export const problemsOf = ({ issues }: z.ZodError): string =>
+/** Formats the problems of an input on one line. */
+export const formatIssues = ({ issues }: z.ZodError): string =>
   issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`)).join("; ");

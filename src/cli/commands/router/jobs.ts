@@ -8,7 +8,7 @@ import { resolveConcurrency } from "./bulk/flags.ts";
 import {
   type DamagedJob,
   type FoundJob,
-  jobsFolder,
+  getJobsFolder,
   listJobs,
   readJob,
   removeJob,
@@ -29,11 +29,11 @@ type JobInput = CommandInputOf<readonly [typeof last], readonly [typeof id]>;
 
 const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
 
-/** The job that is named, or the newest one; of those that are wanted, if there is one. */
-async function jobOf(
+/** Finds the named job, or the newest with a matching status. */
+async function findJob(
   { positionals, flags }: JobInput,
   { host }: Context,
-  wanted: (job: FoundJob) => boolean = () => true,
+  isMatching: (job: FoundJob) => boolean = () => true,
 ): Promise<StoredJob> {
   const name = positionals.job;
   const isLast = flags.last === true;
@@ -41,22 +41,22 @@ async function jobOf(
   if (name !== undefined && isLast) throw new UsageError("<job> cannot be used with --last");
   const isName = name !== undefined && isJobId(name);
   const all = isLast ? await listJobs(host) : [];
-  const job = isLast ? (all.find(wanted) ?? all[0]) : isName ? await readJob(name, host) : undefined;
-  if (job?.status === "damaged") throw damagedJob(job);
+  const job = isLast ? (all.find(isMatching) ?? all[0]) : isName ? await readJob(name, host) : undefined;
+  if (job?.status === "damaged") throw createDamagedJobError(job);
   if (job) return job;
   throw new CommandFailedError("not-found", "no_such_job", isLast ? "No jobs found." : `Job ${name} not found.`, {
-    hint: `Jobs are stored in ${jobsFolder(host)}.`,
+    hint: `Jobs are stored in ${getJobsFolder(host)}.`,
     next: ["router", "jobs", "list"],
   });
 }
 
-const damagedJob = ({ id, reason, folder }: DamagedJob) =>
+const createDamagedJobError = ({ id, reason, folder }: DamagedJob) =>
   new CommandFailedError("failed", "job_damaged", `Cannot read ${id}: ${reason}. Nothing was changed.`, {
     hint: `Run the command of the job again: rows that are sent twice change nothing. Then remove ${folder}.`,
     next: ["router", "jobs", "list"],
   });
 
-const shownDamaged = ({ id, status, reason }: DamagedJob) => ({
+const toShownDamaged = ({ id, status, reason }: DamagedJob) => ({
   ...Object.fromEntries(fields.map((field) => [field, null])),
   id,
   status,
@@ -109,8 +109,8 @@ const jobsList = defineCommand({
   async run(_input, { host, output }) {
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
-    const rows = jobs.map((job) => (job.status === "damaged" ? shownDamaged(job) : toJobRow(job)));
-    await output.show(rows, { fields, columns, none: "No jobs. To start one: svc router map-emails FILE" });
+    const rows = jobs.map((job) => (job.status === "damaged" ? toShownDamaged(job) : toJobRow(job)));
+    await output.show(rows, { fields, columns, emptyMessage: "No jobs. To start one: svc router map-emails FILE" });
     for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
     return undefined;
   },
@@ -124,7 +124,7 @@ const jobsShow = defineCommand({
   flags: [last],
   examples: [{ title: "The newest job", argv: ["router", "jobs", "show", "--last"] }],
   async run(input, context) {
-    const job = await jobOf(input, context);
+    const job = await findJob(input, context);
     await context.output.show(toJobRow(job), { fields });
     if (job.status === "interrupted")
       await context.output.note(`Resume it with: ${formatCommandLine(job.record.resume)}`);
@@ -165,16 +165,16 @@ const jobsResume = defineCommand({
     { title: "A job that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
   ],
   async run(input, context) {
-    const { record, folder, status } = await jobOf(withoutFile(input), context, (job) => !isFinished(job));
+    const { record, folder, status } = await findJob(omitFile(input), context, (job) => !isFinished(job));
     if (isFinished({ status })) {
-      const which = input.flags.last
+      const explanation = input.flags.last
         ? `All jobs are finished; the newest is ${record.id}`
         : `${record.id} is already finished`;
-      await context.output.note(which);
+      await context.output.note(explanation);
       return status === "partial" ? "partial" : undefined;
     }
     return resumeJob(folder, record, {
-      input: fileOf(input),
+      input: getFile(input),
       concurrency: resolveConcurrency(input.flags, record.concurrency),
       skipInvalid: input.flags["skip-invalid"] === true,
       maxErrors: input.flags["max-errors"],
@@ -192,7 +192,7 @@ const jobsUndo = defineCommand({
   flags: [last, { flag: "concurrency", type: "integer", least: 1, description: "Concurrent requests", default: 6 }],
   examples: [{ title: "The newest job", argv: ["router", "jobs", "undo", "--last"] }],
   async run(input, context) {
-    const { record, folder } = await jobOf(input, context);
+    const { record, folder } = await findJob(input, context);
     return undoJob(folder, record, resolveConcurrency(input.flags), context);
   },
 });
@@ -204,14 +204,14 @@ type ResumeInput = CommandInputOf<
   readonly [typeof id, { readonly name: "file"; readonly optional: true }]
 >;
 
-/** In `resume --last FILE` no id is before the file. */
+/** In `resume --last FILE`, the first argument is the file. */
 const isFileAlone = ({ positionals: { job }, flags }: JobInput): boolean =>
   job === "-" || (flags.last === true && job !== undefined && !isJobId(job));
 
-const withoutFile = (input: JobInput): JobInput =>
+const omitFile = (input: JobInput): JobInput =>
   isFileAlone(input) ? { ...input, positionals: { job: undefined } } : input;
 
-const fileOf = (input: ResumeInput): string | undefined =>
+const getFile = (input: ResumeInput): string | undefined =>
   isFileAlone(input) ? input.positionals.job : input.positionals.file;
 
 const jobsResults = defineCommand({
@@ -232,7 +232,7 @@ const jobsResults = defineCommand({
   ],
   examples: [{ title: "As CSV", argv: ["router", "jobs", "results", "--last", "--format", "csv"] }],
   async run(input, context) {
-    const { folder } = await jobOf(input, context);
+    const { folder } = await findJob(input, context);
     await showResults(folder, input.flags.status, context);
     return undefined;
   },
@@ -269,8 +269,8 @@ const jobsPrune = defineCommand({
     const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");
     const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
     const ended = new Set(flags.partial ? ["done", "partial"] : ["done"]);
-    const stored = (await listJobs(host)).filter((job) => job.status !== "damaged");
-    const old = stored.filter((job) => ended.has(job.status) && isOld(job));
+    const readable = (await listJobs(host)).filter((job) => job.status !== "damaged");
+    const old = readable.filter((job) => ended.has(job.status) && isOld(job));
     const isDry = flags["dry-run"] === true;
     if (!isDry) for (const { folder } of old) await removeJob(folder);
     const rows = old.map(({ record, status, at, rows: done }) => ({
@@ -281,7 +281,7 @@ const jobsPrune = defineCommand({
       finished_at: at,
     }));
     const fields = ["id", "command", "status", "rows", "finished_at"];
-    await output.show(rows, { fields, columns: fields, none: "No jobs to remove" });
+    await output.show(rows, { fields, columns: fields, emptyMessage: "No jobs to remove" });
     if (rows.length > 0) await output.note(isDry ? `${rows.length} would be removed` : `Removed ${rows.length}`);
     return undefined;
   },

@@ -9,16 +9,16 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 import { type CallChanges, runDerivedCommand } from "../../runtime/derived-command.ts";
-import { beginJob } from "./bulk/begin.ts";
-import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "./bulk/flags.ts";
+import { beginJob } from "./bulk/begin-job.ts";
+import { askAboutMoves } from "./bulk/confirm-moves.ts";
+import { findWork } from "./bulk/find-work.ts";
+import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { toIdentifier } from "./bulk/input/identifiers.ts";
 import { type MappingJob, mappingTables } from "./bulk/mapping-work.ts";
-import { askAboutMoves } from "./bulk/moves.ts";
 import { readPlannedRequest } from "./bulk/plan.ts";
 import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
-import { findWork } from "./bulk/works.ts";
 
-/** Identifiers in one call: the cost of a call matters less; larger ones need memory on both sides. */
+/** Identifiers per request. Larger requests are hardly cheaper and need memory on both sides. */
 export const batchSize = 4_000;
 
 const mappingFlags = [
@@ -28,7 +28,7 @@ const mappingFlags = [
     placeholder: "NAME|N",
     description: "Column of a CSV or TSV file, or field of NDJSON (default: the first)",
   },
-  ...bulkFlags(batchSize),
+  ...createBulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];
 
 const inputFile = {
@@ -37,21 +37,21 @@ const inputFile = {
   optional: true,
 } as const satisfies PositionalSpec;
 
-/** `integration-type` is one of the derived commands of external integrations. */
+/** `integration-type` is a flag of the derived commands of external integrations. */
 const derivedFlags = [
   { flag: "cluster", type: "text" },
   { flag: "integration-type", type: "text" },
   { flag: "dry-run", type: "switch" },
 ] as const satisfies readonly TypedFlag[];
 
-/** `confirm` is a flag of those that remove. */
+/** `confirm` is a flag of commands that remove. */
 type MappingInput = CommandInputOf<
   readonly [...typeof mappingFlags, typeof removalFlag, typeof hashFlag, ...typeof derivedFlags],
   readonly [typeof inputFile]
 >;
 
-/** `map-<table>` or `unmap-<table>`: a whole file as a job, or the derived flags for a few identifiers. */
-function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
+/** Creates `map-<table>` or `unmap-<table>`: a whole file as a job, or derived flags for a few identifiers. */
+function createMappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
   const { name, noun } = table;
   const words = ["router", `${action}-${name}`];
   const file = `${name}.csv`;
@@ -88,39 +88,39 @@ function mappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
       },
     ],
     async run(input, context, spec) {
-      const { file: path, isJob } = inputOf(input);
+      const { file: path, isJob } = parseInput(input);
       if (!isJob) return runFew(spec!, table, action, input, context);
       return runMapping(`${action}-${name}`, flags, path, input, context).catch((error: unknown) => {
         throw input.flags.apply === undefined && isAbsent(error, path, context)
-          ? error.withHint(fewInstead(spec!, table))
+          ? error.withHint(suggestFewIdentifiers(spec!, table))
           : error;
       });
     },
   });
 }
 
-function inputOf({ positionals, flags }: MappingInput): { file: string | undefined; isJob: boolean } {
+function parseInput({ positionals, flags }: MappingInput): { file: string | undefined; isJob: boolean } {
   const { file } = positionals;
   return { file, isJob: file !== undefined || flags.apply !== undefined };
 }
 
-/** Whether it is about this file, which does not exist. */
+/** Whether the error is about this file, which does not exist. */
 function isAbsent(error: unknown, file: string | undefined, { host }: Context): error is UsageError {
   const { code, path } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
   return error instanceof UsageError && code === "ENOENT" && file !== undefined && path === resolve(host.cwd, file);
 }
 
-/** For whom an identifier stood where a file belongs. */
-const fewInstead = (spec: CommandSpec, { noun, listField }: MappingJob): string =>
+/** Suggests the flag if an identifier was given instead of a file. */
+const suggestFewIdentifiers = (spec: CommandSpec, { noun, listField }: MappingJob): string =>
   `To pass a few ${noun}s as options, use --${listFlag(spec, listField)}.`;
 
 const listFlag = ({ flags }: CommandSpec, listField: string): string =>
   flags.find(({ target }) => target?.name === listField)!.flag;
 
-/** Identifiers that are on the command line: one call. */
+/** Sends the identifiers of the command line in one request. */
 async function runFew(
   spec: CommandSpec,
-  { name, noun, kind, listField }: MappingJob,
+  { name, noun, getKind, listField }: MappingJob,
   action: "map" | "unmap",
   input: MappingInput,
   context: Context,
@@ -131,7 +131,7 @@ async function runFew(
     const file = "<file> is required";
     throw new InputRequiredError("file", `${file}; or --${flag}`);
   }
-  const mappedIn = ({ args }: CheckedCall) => {
+  const getMapped = ({ args }: CheckedCall) => {
     const { cluster_id, [listField]: list } = toFields(args.body);
     const identifiers = [list].flat();
     return { cluster: String(cluster_id), rows: identifiers.length, distinct: new Set(identifiers).size };
@@ -139,19 +139,19 @@ async function runFew(
   const changes: CallChanges = {
     sign: (asked) => {
       const body = toFields(asked.args.body);
-      const of = kind(input.flags.hash ?? "sha256");
+      const of = getKind(input.flags.hash ?? "sha256");
       const sent = [body[listField]].flat().map((identifier) => toIdentifier(of, String(identifier)));
       return asked.with({ body: { ...body, [listField]: sent } });
     },
-    check: ({ value }, sent) => requireConfirmed(value, { action, noun, ...mappedIn(sent) }),
-    outcome: (sent) => formatOutcome({ action, noun, ...mappedIn(sent) }),
+    check: ({ value }, sent) => requireConfirmed(value, { action, noun, ...getMapped(sent) }),
+    formatOutcome: (sent) => formatOutcome({ action, noun, ...getMapped(sent) }),
   };
-  const confirm = async (asked: CheckedCall) => {
-    if (action === "unmap") return confirmRemoval({ noun, ...mappedIn(asked) }, input.flags.confirm, context);
+  const confirmCall = async (asked: CheckedCall) => {
+    if (action === "unmap") return confirmRemoval({ noun, ...getMapped(asked) }, input.flags.confirm, context);
     const values = [toFields(asked.args.body)[listField]].flat().map(String);
-    return askAboutMoves(findWork(`map-${name}`)!, mappedIn(asked).cluster, values, context);
+    return askAboutMoves(findWork(`map-${name}`)!, getMapped(asked).cluster, values, context);
   };
-  return runDerivedCommand(spec, input, context, { ...changes, confirm });
+  return runDerivedCommand(spec, input, context, { ...changes, confirm: confirmCall });
 }
 
 async function runMapping(
@@ -174,7 +174,7 @@ async function runMapping(
   }
   return beginJob(
     {
-      ...bulkOptions(input, file!, batchSize, column),
+      ...readBulkOptions(input, file!, batchSize, column),
       work,
       path: file!,
       columns: column === undefined ? [] : [column],
@@ -184,7 +184,7 @@ async function runMapping(
       },
       planFile: undefined,
       planned: undefined,
-      async confirm(rows) {
+      async confirmRows(rows) {
         if (work.action === "unmap") await confirmRemoval({ noun: work.noun, cluster, rows }, confirm, context);
       },
     },
@@ -202,7 +202,7 @@ const removalFlag = {
   description: `Confirm the cluster ID, to remove more than ${manyRows / 1_000},000 rows or rows of a pipe`,
 } as const satisfies FlagSpec;
 
-/** Asks before identifiers are removed. The number of rows of a pipe is unknown: it counts as many. */
+/** Asks before identifiers are removed. The number of rows of a pipe is unknown and counts as large. */
 async function confirmRemoval(
   of: { readonly noun: string; readonly cluster: string; readonly rows: number | undefined },
   given: string | undefined,
@@ -211,12 +211,12 @@ async function confirmRemoval(
   const { noun, cluster, rows } = of;
   const what = rows === undefined ? `all piped ${noun}s` : pluralize(rows, noun);
   const action = `Remove ${what} from ${cluster}`;
-  const isMany = rows === undefined || rows > manyRows;
-  if (isMany || given !== undefined) return confirmName(action, cluster, given, context);
+  const needsName = rows === undefined || rows > manyRows;
+  if (needsName || given !== undefined) return confirmName(action, cluster, given, context);
   return confirmYes(action, context);
 }
 
 export const commands: readonly Command[] = mappingTables.flatMap((table) => [
-  mappingCommand(table, "map"),
-  mappingCommand(table, "unmap"),
+  createMappingCommand(table, "map"),
+  createMappingCommand(table, "unmap"),
 ]);

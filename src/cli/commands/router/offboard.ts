@@ -9,15 +9,15 @@ import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
-import { beginJob } from "./bulk/begin.ts";
-import { bulkFlags, bulkOptions, hashFlag, rejectFlagsWithApply } from "./bulk/flags.ts";
+import { beginJob } from "./bulk/begin-job.ts";
+import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { type EmailHashing, toIdentifier } from "./bulk/input/identifiers.ts";
 import { requireLookup } from "./bulk/lookup.ts";
 import { offboardKinds, offboardWork } from "./bulk/offboard-work.ts";
 import { readPlannedRequest } from "./bulk/plan.ts";
 import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
 
-/** A workspace fits in one call, and so in one transaction, unless it is huge. */
+/** A workspace fits in one request, and so in one transaction, unless it is huge. */
 const batchSize = 10_000;
 
 const flags = [
@@ -35,12 +35,14 @@ const flags = [
   },
   { flag: "confirm", type: "text", placeholder: "NAME", description: "Confirm the cluster ID" },
   hashFlag,
-  ...bulkFlags(batchSize),
+  ...createBulkFlags(batchSize),
 ] as const satisfies readonly FlagSpec[];
 
-const besideWorkspace: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
+const workspaceFlags: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
 
-/** `router offboard`: all that is left of a workspace, from a file as a job or from the derived flags as one call. */
+/**
+ * Creates `router offboard`: all identifiers of a workspace, from a file as a job or from derived flags as one request.
+ */
 const routerOffboard = defineCommand({
   words: ["router", "offboard"],
   summary: "Delete all routing data of one workspace",
@@ -71,19 +73,24 @@ const routerOffboard = defineCommand({
     const cluster = input.positionals.cluster_id;
     const { confirm: given, from, apply, workspace } = input.flags;
     if (workspace !== undefined) {
-      const other = flags.find(({ flag }) => !besideWorkspace.has(flag) && input.flags[flag] !== undefined);
+      const other = flags.find(({ flag }) => !workspaceFlags.has(flag) && input.flags[flag] !== undefined);
       if (other) throw new UsageError(`--workspace cannot be used with --${other.flag}`);
       const { verify = false, "dry-run": dryRun = false } = input.flags;
       return offboardWorkspace({ workspaceId: workspace, cluster, confirm: given, verify, dryRun }, context);
     }
     if (cluster === undefined) throw new InputRequiredError("cluster_id", "<cluster-id> is required");
     if (from === undefined && apply === undefined) {
-      const counts = ({ args }: CheckedCall) => ({ ...offboardWork, cluster, ...countsOf(toFields(args.body)) });
+      const getCounts = ({ args }: CheckedCall) => ({
+        ...offboardWork,
+        cluster,
+        ...countIdentifiers(toFields(args.body)),
+      });
       return runDerivedCommand(spec!, input, context, {
-        sign: (asked) => asked.with({ body: identified(toFields(asked.args.body), input.flags.hash ?? "sha256") }),
+        sign: (asked) =>
+          asked.with({ body: toIdentifiedBody(toFields(asked.args.body), input.flags.hash ?? "sha256") }),
         confirm: () => confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, given, context),
-        check: ({ value }, sent) => requireConfirmed(value, counts(sent)),
-        outcome: (sent) => formatOutcome(counts(sent)),
+        check: ({ value }, sent) => requireConfirmed(value, getCounts(sent)),
+        formatOutcome: (sent) => formatOutcome(getCounts(sent)),
       });
     }
     if (apply !== undefined) {
@@ -96,14 +103,14 @@ const routerOffboard = defineCommand({
     }
     return beginJob(
       {
-        ...bulkOptions(input, from!, batchSize),
+        ...readBulkOptions(input, from!, batchSize),
         work: offboardWork,
         path: from!,
         columns: offboardWork.columns!,
         scope: { cluster_id: cluster },
         planFile: undefined,
         planned: undefined,
-        confirm: (rows) =>
+        confirmRows: (rows) =>
           confirmName(
             `Delete ${rows === undefined ? "all identifiers" : pluralize(rows, "identifier")} of a workspace from ${cluster}`,
             cluster,
@@ -116,11 +123,11 @@ const routerOffboard = defineCommand({
   },
 });
 
-/** The body with the value for each identifier, as for the rows of a file. */
-function identified(body: Readonly<Record<string, unknown>>, hash: EmailHashing): Record<string, unknown> {
+/** Returns the body with the request form of each identifier, as for the rows of a file. */
+function toIdentifiedBody(body: Readonly<Record<string, unknown>>, hash: EmailHashing): Record<string, unknown> {
   const sent: Record<string, unknown> = { ...body };
-  for (const { field, kind } of Object.values(offboardKinds)) {
-    const list = (given: unknown) => [given].flat().map((one) => toIdentifier(kind(hash), String(one)));
+  for (const { field, getKind } of Object.values(offboardKinds)) {
+    const list = (given: unknown) => [given].flat().map((one) => toIdentifier(getKind(hash), String(one)));
     if (field === "external_integrations" && Array.isArray(body[field])) {
       sent[field] = body[field].map((one) => ({ ...one, external_id_list: list(toFields(one).external_id_list) }));
     } else if (body[field] !== undefined) sent[field] = list(body[field]);
@@ -128,13 +135,16 @@ function identified(body: Readonly<Record<string, unknown>>, hash: EmailHashing)
   return sent;
 }
 
-function countsOf(body: Readonly<Record<string, unknown>>): { readonly rows: number; readonly distinct: number } {
+function countIdentifiers(body: Readonly<Record<string, unknown>>): {
+  readonly rows: number;
+  readonly distinct: number;
+} {
   const lists = Object.values(offboardKinds).map(({ field }) => [body[field] ?? []].flat());
   const identifiers = lists.map((list) => list.flatMap((one) => toFields(one).external_id_list ?? one));
-  const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+  const addUp = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
   return {
-    rows: sum(identifiers.map((list) => list.length)),
-    distinct: sum(identifiers.map((list) => new Set(list).size)),
+    rows: addUp(identifiers.map((list) => list.length)),
+    distinct: addUp(identifiers.map((list) => new Set(list).size)),
   };
 }
 
@@ -142,14 +152,14 @@ export const commands: readonly Command[] = [routerOffboard];
 
 interface Options {
   readonly workspaceId: number;
-  /** If it is named. */
+  /** If a workspace is named. */
   readonly cluster: string | undefined;
   readonly confirm: string | undefined;
   readonly dryRun: boolean;
   readonly verify: boolean;
 }
 
-/** Removes the routing data that an emulator knows of a workspace: shows it first, and asks. */
+/** Shows the routing data of a workspace in an emulator, asks, and removes it. */
 async function offboardWorkspace(options: Options, context: Context): Promise<FailureKind | undefined> {
   const { workspaceId, dryRun, verify } = options;
   const { output } = context;
@@ -168,30 +178,30 @@ async function offboardWorkspace(options: Options, context: Context): Promise<Fa
     throw new UsageError(`Workspace ${workspaceId} belongs to cluster ${cluster}, not to ${options.cluster}`);
   }
   const reading = { hash: "none", scope: { cluster_id: cluster } } as const;
-  const kind = offboardWork.kind(reading);
+  const kind = offboardWork.getKind(reading);
   const rows = Object.entries(offboardKinds).flatMap(([name, { table }]) =>
     routing[table as "cluster_emails"].map((key) => `${name} ${key}`),
   );
   const shown = rows.map((row) => {
-    const [name = "", identifier = ""] = kind.shown(row).split(" ");
+    const [name = "", identifier = ""] = kind.toShown(row).split(" ");
     return { kind: name, identifier };
   });
   const fields = ["kind", "identifier"];
-  const none = `Nothing is mapped to workspace ${workspaceId}`;
+  const emptyMessage = `Nothing is mapped to workspace ${workspaceId}`;
   if (dryRun || rows.length === 0 || output.format === "table")
-    await output.show(shown, { fields, columns: fields, none });
+    await output.show(shown, { fields, columns: fields, emptyMessage });
   if (dryRun) await output.note("Dry run: nothing was sent");
   if (dryRun || rows.length === 0) return undefined;
   const lookup = verify ? await requireLookup(offboardWork, context) : undefined;
   const what = pluralize(rows.length, "identifier");
   await confirmName(`Delete ${what} of ${routing.name} from ${cluster}`, cluster, options.confirm, context);
-  const values = rows.map(kind.value);
+  const values = rows.map(kind.toValue);
   const router = await context.client("router");
-  const { params, body } = offboardWork.call(values, reading.scope);
+  const { params, body } = offboardWork.toArguments(values, reading.scope);
   const answer: unknown = await router.call(deleteWorkspaceData, { params, body } as never, { signal: context.signal });
   const outcome = { ...offboardWork, cluster, rows: rows.length };
   requireConfirmed(answer, outcome);
-  const clusters = await lookup?.clustersOf(values);
+  const clusters = await lookup?.findClusters(values);
   const left = values.filter((value) => clusters?.get(value) === cluster).length;
   if (output.format === "table") await output.print(formatOutcome(outcome));
   else {

@@ -8,7 +8,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { hashFlag } from "./bulk/flags.ts";
-import { type EmailHashing, emailKind, toIdentifier } from "./bulk/input/identifiers.ts";
+import { type EmailHashing, getEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
 
 /** One way in which a cluster owns the identifier. */
 interface Owner {
@@ -36,14 +36,14 @@ const routerResolve = defineCommand({
   async run(input, context) {
     const given = input.positionals.identifier.trim();
     const identifier = isEmailHash(given) ? given.toLowerCase() : given;
-    const ofEmulator = await emulatorOwners(context, identifier, input.flags.file);
-    const found = unique([
-      ...(await namedClusters(context, identifier)),
-      ...(ofEmulator ?? (await lookedUp(context, identifier, input.flags.hash ?? "sha256"))),
+    const emulatorOwners = await findEmulatorOwners(context, identifier, input.flags.file);
+    const found = removeDuplicates([
+      ...(await findNamedClusters(context, identifier)),
+      ...(emulatorOwners ?? (await lookUpOwners(context, identifier, input.flags.hash ?? "sha256"))),
     ]);
     if (found.length === 0) {
       throw new CommandFailedError("not-found", "no_owner", `No cluster owns ${identifier}.`, {
-        hint: ofEmulator
+        hint: emulatorOwners
           ? undefined
           : "Only e-mail addresses, client IDs and tokens that name their cluster can be looked up.",
       });
@@ -53,22 +53,24 @@ const routerResolve = defineCommand({
   },
 });
 
-/** Results of the two public look-ups. */
-async function lookedUp(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
+/** Finds owners by the two public look-ups. */
+async function lookUpOwners(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
   const client = await context.client("router");
   const options = { signal: context.signal };
   const isEmail = hashing === "none" || isEmailHash(identifier) || identifier.includes("@");
   if (isEmail) {
-    const key = toIdentifier(emailKind(hashing), identifier);
-    const email = await unless404(() => client.call(showClusterEmail, { params: { email_hash: key } }, options));
+    const key = toIdentifier(getEmailKind(hashing), identifier);
+    const email = await ignoreNotFound(() => client.call(showClusterEmail, { params: { email_hash: key } }, options));
     if (email || hashing !== "none")
       return email ? [{ table: "cluster_emails", key, cluster_id: email.cluster_id }] : [];
   }
-  const owner = await unless404(() => client.call(showClusterClient, { params: { client_id: identifier } }, options));
+  const owner = await ignoreNotFound(() =>
+    client.call(showClusterClient, { params: { client_id: identifier } }, options),
+  );
   return owner ? [{ table: "cluster_clients", key: identifier, cluster_id: owner.cluster_id }] : [];
 }
 
-async function unless404<T>(ask: () => Promise<T>): Promise<T | undefined> {
+async function ignoreNotFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
   } catch (error) {
@@ -77,8 +79,8 @@ async function unless404<T>(ask: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** A cluster's own id, a token that begins with one, or a JWT that claims one. */
-async function namedClusters(context: Context, identifier: string): Promise<Owner[]> {
+/** Finds a cluster by its ID, by a token that begins with one, or by a JWT with such a claim. */
+async function findNamedClusters(context: Context, identifier: string): Promise<Owner[]> {
   const client = await context.client("router");
   const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);
   const claimed = readClusterClaim(identifier);
@@ -90,14 +92,14 @@ async function namedClusters(context: Context, identifier: string): Promise<Owne
   ];
 }
 
-/** Results of the control plane, if the router is an emulator; undefined if it is not. */
-async function emulatorOwners(context: Context, identifier: string, file: string | undefined) {
+/** Finds owners through the control plane. Returns undefined if the router is not an emulator. */
+async function findEmulatorOwners(context: Context, identifier: string, file: string | undefined) {
   if (!(await isEmulator(context, file))) return undefined;
   const client = await context.client("emulator", { file });
   return client.call(listOwners, { query: { identifier } }, { signal: context.signal });
 }
 
-const unique = (owners: readonly Owner[]): Owner[] => [
+const removeDuplicates = (owners: readonly Owner[]): Owner[] => [
   ...new Map(owners.map((owner) => [fields.map((name) => owner[name as keyof Owner]).join("\0"), owner])).values(),
 ];
 

@@ -5,7 +5,7 @@ import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { hashFlag } from "./bulk/flags.ts";
 import { createHashedEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
 
-/** The look-up accepts any string: an address that is not hashed would match nothing. */
+/** The look-up accepts any string, so an unhashed address would match nothing. */
 const showEmail = defineCommand({
   words: ["router", "show-email"],
   summary: "Show which cluster an e-mail address or hash is mapped to",
@@ -22,7 +22,7 @@ const showEmail = defineCommand({
   },
 });
 
-// Not by Node's own module, as rows of files are: loading that takes a tenth of the whole look-up.
+// Rows of files use Node's own module, but loading it takes a tenth of the whole look-up.
 const email = createHashedEmailKind((address) =>
   Buffer.from(sha256(Buffer.from(toAddressKey(address)))).toString("hex"),
 );

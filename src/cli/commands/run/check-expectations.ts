@@ -1,6 +1,6 @@
 import { isObject } from "../../../base/object.ts";
-import { listSeenActivities, listSeenDeliveries, listSeenWebhooks, type SeenDelivery } from "./observed.ts";
-import { resolveReferences, valueAt } from "./references.ts";
+import { listSeenActivities, listSeenDeliveries, listSeenWebhooks, type SeenDelivery } from "./observations.ts";
+import { getValueAt, resolveReferences } from "./references.ts";
 import type { Expectations } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 import type { Observation } from "./steps.ts";
@@ -12,46 +12,51 @@ export async function checkExpectations(
   stage: Stage,
 ): Promise<readonly Difference[]> {
   const expected = resolveReferences(given, stage.known);
-  const looksAround = ["activities", "deliveries", "webhooks"].some((name) => name in expected);
-  if (looksAround) await stage.settle();
+  const expectsState = ["activities", "deliveries", "webhooks"].some((name) => name in expected);
+  if (expectsState) await stage.settle();
   const differences: Difference[] = [];
-  const check = <T>(name: keyof Expectations, seen: T, holds: (wanted: never) => boolean, got = textOf(seen)) => {
-    const wanted = expected[name];
-    if (wanted === undefined || (wanted !== null && holds(wanted as never))) return;
-    const what = wanted === null ? "a value" : textOf(wanted);
-    differences.push({ path: [name], message: `${name}: expected ${what}, got ${got}`, seen });
+  const check = <T>(
+    name: keyof Expectations,
+    seen: T,
+    holds: (expectedValue: never) => boolean,
+    shown = formatValue(seen),
+  ) => {
+    const expectedValue = expected[name];
+    if (expectedValue === undefined || (expectedValue !== null && holds(expectedValue as never))) return;
+    const what = expectedValue === null ? "a value" : formatValue(expectedValue);
+    differences.push({ path: [name], message: `${name}: expected ${what}, got ${shown}`, seen });
   };
-  check("status", done.status, (wanted) => wanted === done.status);
-  check("failure", done.failures?.[0], (wanted) => done.failures?.includes(wanted) === true);
+  check("status", done.status, (expectedValue) => expectedValue === done.status);
+  check("failure", done.failures?.[0], (expectedValue) => done.failures?.includes(expectedValue) === true);
   const why = done.error === undefined ? "" : ` (${done.error})`;
-  check("exit", done.exit, (wanted) => wanted === done.exit, `${textOf(done.exit)}${why}`);
+  check("exit", done.exit, (expectedValue) => expectedValue === done.exit, `${formatValue(done.exit)}${why}`);
   const text = done.output?.trim() ?? "";
-  check("text", text, (wanted) => [wanted].flat().every((part) => text.includes(part)));
+  check("text", text, (expectedValue) => [expectedValue].flat().every((part) => text.includes(part)));
   if (expected.json === null) {
-    differences.push({ path: ["json"], message: "json: expected a value", seen: steadyFields(done.value) });
+    differences.push({ path: ["json"], message: "json: expected a value", seen: getSteadyFields(done.value) });
   } else if (expected.json !== undefined) {
-    differences.push(...below("json", compareSubset(expected.json, done.value)));
+    differences.push(...prefixPaths("json", compareSubset(expected.json, done.value)));
   }
   if (expected.activities !== undefined) {
-    differences.push(...activityDifferences(expected.activities, await listSeenActivities(stage)));
+    differences.push(...compareActivities(expected.activities, await listSeenActivities(stage)));
   }
   if (expected.deliveries !== undefined) {
-    differences.push(...deliveryDifferences(expected.deliveries, await listSeenDeliveries(stage)));
+    differences.push(...compareDeliveries(expected.deliveries, await listSeenDeliveries(stage)));
   }
   if (expected.webhooks !== undefined) {
     const seen = await listSeenWebhooks(stage);
     if (expected.webhooks === null)
       differences.push({ path: ["webhooks"], message: "webhooks: expected a value", seen });
-    else differences.push(...below("webhooks", compareSubset(expected.webhooks, seen)));
+    else differences.push(...prefixPaths("webhooks", compareSubset(expected.webhooks, seen)));
   }
   return differences;
 }
 
-const below = (name: string, differences: readonly Difference[]): readonly Difference[] =>
+const prefixPaths = (name: string, differences: readonly Difference[]): readonly Difference[] =>
   differences.map(({ path, message, seen }) => ({ path: [name, ...path], message: `${name}.${message}`, seen }));
 
-/** The plain fields of a result that are the same in every run: no times, no addresses, nothing long. */
-function steadyFields(value: unknown): Readonly<Record<string, unknown>> {
+/** Selects the plain fields of a result that are equal in every run: no times, no addresses, and no long values. */
+function getSteadyFields(value: unknown): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries((value ?? {}) as object).filter(
       ([, one]) =>
@@ -62,94 +67,92 @@ function steadyFields(value: unknown): Readonly<Record<string, unknown>> {
   );
 }
 
-function activityDifferences(expected: readonly string[] | null, seen: readonly string[]): Difference[] {
+function compareActivities(expected: readonly string[] | null, seen: readonly string[]): Difference[] {
   const missing = expected === null ? 0 : findMissing(expected, seen, (one, other) => one === other);
   if (missing === undefined) return [];
   const name = expected?.[missing] ?? "activities";
-  const after = missing === 0 ? "" : ` after ${expected![missing - 1]}`;
+  const position = missing === 0 ? "" : ` after ${expected![missing - 1]}`;
   const all = seen.length === 0 ? "none" : seen.join(", ");
-  const message = `activities.${missing}: ${name} did not happen${after}; seen: ${all}`;
-  return [{ path: ["activities"], message, seen: expected === null ? seen : known(expected, seen) }];
+  const message = `activities.${missing}: ${name} did not happen${position}; seen: ${all}`;
+  return [{ path: ["activities"], message, seen: expected === null ? seen : filterExpected(expected, seen) }];
 }
 
-/** Observations of the activities in an expectation. */
-function known(expected: readonly string[], seen: readonly string[]): readonly string[] {
+/** Selects the activities of an expectation that were observed. */
+function filterExpected(expected: readonly string[], seen: readonly string[]): readonly string[] {
   const own = seen.filter((one) => expected.includes(one));
   return own.length > 0 ? own : seen;
 }
 
 type ExpectedDelivery = NonNullable<Expectations["deliveries"]>[number];
 
-const fits = (wanted: ExpectedDelivery, seen: SeenDelivery): boolean => compareSubset(wanted, seen).length === 0;
+const isMatching = (expectedValue: ExpectedDelivery, seen: SeenDelivery): boolean =>
+  compareSubset(expectedValue, seen).length === 0;
 
-function deliveryDifferences(
+function compareDeliveries(
   expected: readonly ExpectedDelivery[] | null,
   seen: readonly SeenDelivery[],
 ): readonly Difference[] {
-  const missing = expected === null ? 0 : findMissing(expected, seen, fits);
+  const missing = expected === null ? 0 : findMissing(expected, seen, isMatching);
   if (missing === undefined) return [];
-  const wanted = expected?.[missing];
-  const all = seen.length === 0 ? "none" : seen.map(lineOf).join("; ");
-  const after = missing === 0 ? "" : ` after the one before`;
-  const message = `deliveries.${missing}: no delivery${after} with ${textOf(wanted ?? {})}; seen: ${all}`;
+  const expectedValue = expected?.[missing];
+  const all = seen.length === 0 ? "none" : seen.map(formatDelivery).join("; ");
+  const position = missing === 0 ? "" : ` after the one before`;
+  const message = `deliveries.${missing}: no delivery${position} with ${formatValue(expectedValue ?? {})}; seen: ${all}`;
   const keys = expected === null ? ["to", "activity", "outcome"] : [...new Set(expected.flatMap(Object.keys))];
   const shown = seen.map((one) => Object.fromEntries(Object.entries(one).filter(([key]) => keys.includes(key))));
   return [{ path: ["deliveries"], message, seen: shown }];
 }
 
-const lineOf = ({ to, activity, contract, outcome, attempts, answers }: SeenDelivery): string =>
+const formatDelivery = ({ to, activity, contract, outcome, attempts, answers }: SeenDelivery): string =>
   `${activity} ${contract ?? ""} to ${to} ${outcome} after ${attempts} (${answers.join(", ")})`.replace("  ", " ");
 
-/** Something that is expected, and is otherwise. */
+/** An expectation and the differing observation. */
 interface Difference {
-  /** Below the expectation. */
+  /** Path below the expectation. */
   readonly path: readonly (string | number)[];
   readonly message: string;
   readonly seen: unknown;
 }
 
-/** Where a value does not have the fields that are expected of it. Fields that nothing is said of may be there. */
+/** Compares a value with the expected fields. Other fields are allowed. */
 function compareSubset(
   expected: unknown,
   seen: unknown,
   path: readonly (string | number)[] = [],
 ): readonly Difference[] {
   if (Array.isArray(expected)) {
-    if (!Array.isArray(seen)) return [differs(path, "a list", seen)];
+    if (!Array.isArray(seen)) return [createDifference(path, "a list", seen)];
     const lengths =
       expected.length === seen.length
         ? []
-        : [{ path, message: `${named(path)}expected ${expected.length} items, got ${seen.length}`, seen }];
+        : [{ path, message: `${formatPath(path)}expected ${expected.length} items, got ${seen.length}`, seen }];
     return lengths.length > 0 ? lengths : expected.flatMap((one, i) => compareSubset(one, seen[i], [...path, i]));
   }
   if (isObject(expected)) {
-    if (typeof seen !== "object" || seen === null) return [differs(path, "a map", seen)];
-    return Object.entries(expected).flatMap(([key, one]) => compareSubset(one, valueAt(seen, key), [...path, key]));
+    if (typeof seen !== "object" || seen === null) return [createDifference(path, "a map", seen)];
+    return Object.entries(expected).flatMap(([key, one]) => compareSubset(one, getValueAt(seen, key), [...path, key]));
   }
   const isSame = Object.is(expected, seen) || (expected === null && seen === undefined);
-  return isSame ? [] : [differs(path, textOf(expected), seen)];
+  return isSame ? [] : [createDifference(path, formatValue(expected), seen)];
 }
 
-const differs = (path: Difference["path"], expected: string, seen: unknown): Difference => ({
+const createDifference = (path: Difference["path"], expected: string, seen: unknown): Difference => ({
   path,
-  message: `${named(path)}expected ${expected}, got ${seen === undefined ? "nothing" : textOf(seen)}`,
+  message: `${formatPath(path)}expected ${expected}, got ${seen === undefined ? "nothing" : formatValue(seen)}`,
   seen,
 });
 
-const named = (path: Difference["path"]): string => (path.length === 0 ? "" : `${path.join(".")}: `);
+const formatPath = (path: Difference["path"]): string => (path.length === 0 ? "" : `${path.join(".")}: `);
 
 const maxLength = 120;
 
-/** A value in a sentence. */
-function textOf(value: unknown): string {
+/** Formats a value for a sentence. */
+function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
-/**
- * Whether the expected ones are among those that were seen, in this order: undefined, or the position of the first one
- * that is not.
- */
+/** Finds the first expected item that was not observed in this order. Returns undefined if all were. */
 function findMissing<Expected, Seen>(
   expected: readonly Expected[],
   seen: readonly Seen[],

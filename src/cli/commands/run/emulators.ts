@@ -5,13 +5,13 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import { isObject } from "../../../base/object.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { folderOf } from "./load.ts";
+import { getFolder } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
 import { Stage } from "./stage.ts";
 
 type Surroundings = Pick<Context, "host" | "svc" | "read" | "signal" | "cut">;
 
-/** The emulators that scenarios begin with: one for each seed, of which every scenario gets a fork. */
+/** Initial emulators of scenarios: one per seed, which every scenario forks. */
 export class ScenarioEmulators {
   readonly #context: Surroundings;
   readonly #bases = new Map<string, Promise<Emulator>>();
@@ -20,9 +20,9 @@ export class ScenarioEmulators {
     this.#context = context;
   }
 
-  /** Does the work on a stage of its own for this scenario; nothing of it is left afterwards. */
+  /** Performs work on a separate stage for this scenario, and removes it afterwards. */
   async withStage<T>(parsed: ParsedScenario, work: (stage: Stage) => Promise<T>): Promise<T> {
-    const base = await this.baseOf(parsed);
+    const base = await this.getBase(parsed);
     const emulator = await base.fork();
     const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
     try {
@@ -34,7 +34,7 @@ export class ScenarioEmulators {
         await stage.close();
       }
     } finally {
-      // Due entries are not needed any more.
+      // Due entries are no longer needed.
       await emulator.close({ signal: AbortSignal.abort() });
       await rm(folder, { recursive: true, force: true });
     }
@@ -47,23 +47,23 @@ export class ScenarioEmulators {
       await base.then((emulator) => emulator.close({ signal: this.#context.cut })).catch(() => {});
   }
 
-  /** The emulator that a scenario begins with. */
-  async baseOf(parsed: ParsedScenario): Promise<Emulator> {
+  /** Returns the initial emulator of a scenario. */
+  async getBase(parsed: ParsedScenario): Promise<Emulator> {
     const { start, seed = "demo" } = parsed.scenario;
     const folder =
-      typeof seed === "string" && seed !== "demo" && seed !== "empty" ? folderOf(parsed, this.#context.host) : "";
+      typeof seed === "string" && seed !== "demo" && seed !== "empty" ? getFolder(parsed, this.#context.host) : "";
     const key = JSON.stringify([seed, start, folder]);
     let base = this.#bases.get(key);
     if (!base) {
-      base = startBase(parsed, this.#context);
+      base = startBaseEmulator(parsed, this.#context);
       this.#bases.set(key, base);
     }
     return base;
   }
 }
 
-/** In memory, with standing time: the same file gives the same ids and times each time. */
-async function startBase(parsed: ParsedScenario, { host }: Surroundings): Promise<Emulator> {
+/** The state is in memory and its clock stands still, so that a file produces the same IDs and times in each run. */
+async function startBaseEmulator(parsed: ParsedScenario, { host }: Surroundings): Promise<Emulator> {
   const { seed = "demo", start } = parsed.scenario;
   const { startEmulator, InvalidOptionsError } = await import("../../../../emulator/index.ts");
   try {
@@ -74,23 +74,23 @@ async function startBase(parsed: ParsedScenario, { host }: Surroundings): Promis
     } as Parameters<typeof startEmulator>[0]);
   } catch (error) {
     if (!(error instanceof InvalidOptionsError)) throw error;
-    const { line, column } = parsed.positions.of(["seed"]);
+    const { line, column } = parsed.positions.locate(["seed"]);
     throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed: ${error.message}`);
   }
 }
 
 async function readSeed(parsed: ParsedScenario, seed: string, host: Context["host"]): Promise<object> {
-  const { line, column } = parsed.positions.of(["seed"]);
+  const { line, column } = parsed.positions.locate(["seed"]);
   const fail = (why: string): never => {
     throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed ${seed} ${why}.`);
   };
-  const unreadable = () => fail("cannot be read: it must be demo, empty, or a file next to the scenario");
-  const folder = folderOf(parsed, host);
-  // A link of a cloned repository may lead to any file of the user.
-  const [path, within] = await Promise.all([realpath(resolve(folder, seed)), realpath(folder)]).catch(unreadable);
+  const failUnreadable = () => fail("cannot be read: it must be demo, empty, or a file next to the scenario");
+  const folder = getFolder(parsed, host);
+  // A link in a cloned repository may point to any file of the user.
+  const [path, within] = await Promise.all([realpath(resolve(folder, seed)), realpath(folder)]).catch(failUnreadable);
   if (!path.startsWith(join(within, "/"))) fail("is outside the folder of the scenario");
   if (!(await stat(path)).isFile()) fail("is not a regular file");
-  const text = await readFile(path, "utf8").catch(unreadable);
+  const text = await readFile(path, "utf8").catch(failUnreadable);
   try {
     return JSON.parse(text) as object;
   } catch {
@@ -98,12 +98,12 @@ async function readSeed(parsed: ParsedScenario, seed: string, host: Context["hos
   }
 }
 
-/** Writes what a scenario puts into the folder of its command lines. */
+/** Writes the files of a scenario into the folder of its command lines. */
 export async function writeFiles(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
-  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), contentOf(content));
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), formatContent(content));
 }
 
-function contentOf(content: unknown): string | Buffer {
+function formatContent(content: unknown): string | Buffer {
   if (typeof content === "string") return content;
   if (isObject(content) && Object.keys(content).length === 1 && typeof content.base64 === "string") {
     return Buffer.from(content.base64, "base64");

@@ -15,8 +15,8 @@ pre { overflow-x: auto; font-size: 13px; }
 p.failed { margin: .2rem 0; }
 `;
 
-/** A page that shows what came of scenarios, with what they printed and their traces. It loads nothing. */
-export function htmlReport(results: readonly ScenarioResult[], seconds: number): string {
+/** Formats a page with the results of scenarios, their output and their traces. It loads no resources. */
+export function formatHtmlReport(results: readonly ScenarioResult[], seconds: number): string {
   const failed = results.filter(({ ok }) => !ok).length;
   const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
   return `<!doctype html>
@@ -31,19 +31,29 @@ export function htmlReport(results: readonly ScenarioResult[], seconds: number):
 <body>
 <h1>svc run</h1>
 <p class="${failed === 0 ? "ok" : "failed"}">${escapeHtml(counts)}, ${seconds.toFixed(1)} s</p>
-${results.map(section).join("\n")}
+${results.map(formatSection).join("\n")}
 </body>
 </html>
 `;
 }
 
-const section = ({ file, name, ok, seconds, steps, skipped, hint, traced, trace }: ScenarioResult): string => `<section>
-<h2><span class="${verdict(ok)}">${verdict(ok)}</span> ${escapeHtml(name || file)}</h2>
+const formatSection = ({
+  file,
+  name,
+  ok,
+  seconds,
+  steps,
+  skipped,
+  hint,
+  traced,
+  trace,
+}: ScenarioResult): string => `<section>
+<h2><span class="${formatVerdict(ok)}">${formatVerdict(ok)}</span> ${escapeHtml(name || file)}</h2>
 <p><code>${escapeHtml(file)}</code>, ${seconds.toFixed(2)} s</p>
 <table>
 <thead><tr><th>Step</th><th>Verdict</th><th>What</th><th>Virtual time</th></tr></thead>
 <tbody>
-${steps.map(row).join("\n")}
+${steps.map(formatRow).join("\n")}
 </tbody>
 </table>
 ${hint === undefined ? "" : `<p>${escapeHtml(hint)}</p>`}
@@ -51,19 +61,19 @@ ${skipped > 0 ? `<p>${pluralize(skipped, "step was", "steps were")} not run.</p>
 ${traced === undefined ? "" : `<details${ok ? "" : " open"}><summary>Trace of ${escapeHtml(traced)}</summary><pre>${escapeHtml(trace.join("\n"))}</pre></details>`}
 </section>`;
 
-const row = ({ number, title, outcome, ok, problems, at, line, output, notes }: StepResult): string => `<tr>
+const formatRow = ({ number, title, outcome, ok, problems, at, line, output, notes }: StepResult): string => `<tr>
 <td>${escapeHtml(number)}</td>
-<td class="${verdict(ok)}">${verdict(ok)}</td>
+<td class="${formatVerdict(ok)}">${formatVerdict(ok)}</td>
 <td>${escapeHtml(title)} <small>${escapeHtml(outcome)}</small>
 ${problems.map(({ message }) => `<p class="failed">${escapeHtml(message)}</p>`).join("")}
-${printed(`${output}${notes}`)}<small>line ${line}</small></td>
+${formatOutput(`${output}${notes}`)}<small>line ${line}</small></td>
 <td>${escapeHtml(at)}</td>
 </tr>`;
 
-const printed = (text: string): string =>
+const formatOutput = (text: string): string =>
   text.trim() === "" ? "" : `<details><summary>Output</summary><pre>${escapeHtml(text.trim())}</pre></details>`;
 
-const verdict = (ok: boolean): string => (ok ? "ok" : "failed");
+const formatVerdict = (ok: boolean): string => (ok ? "ok" : "failed");
 
 const entities = lookupTable({
   "&": "&amp;",
@@ -73,5 +83,5 @@ const entities = lookupTable({
   "'": "&#39;",
 });
 
-/** Foreign text in a page: characters that affect readers or browsers are shown as they are written. */
+/** Escapes untrusted text in a page: characters that affect readers or browsers become visible escapes. */
 const escapeHtml = (text: string): string => escapeMultilineText(text).replace(/[&<>"']/g, (char) => entities[char]!);

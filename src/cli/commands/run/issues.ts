@@ -1,64 +1,65 @@
 import type * as z from "zod";
 import { lookupTable } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
-import { notSaved } from "./schema.ts";
+import { savedValueRule } from "./schema.ts";
 
 type Issue = z.core.$ZodIssue;
 
 interface Problem {
-  /** Where it is. */
+  /** Position of the problem. */
   readonly at: readonly PropertyKey[];
-  /** A name in the map there that is the problem. */
+  /** The key of the map that causes the problem. */
   readonly key?: string;
   readonly sentence: string;
 }
 
 /**
- * The first thing that does not fit a schema, in a sentence; undefined if all fits. `keys`: those of the map itself.
+ * Describes the first schema violation in a sentence. Returns undefined for a valid value. `keys` are those of the map
+ * itself.
  */
-export function problemOf(schema: z.ZodType, value: unknown, keys: readonly string[]): Problem | undefined {
+export function findProblem(schema: z.ZodType, value: unknown, keys: readonly string[]): Problem | undefined {
   const { error } = schema.safeParse(value, { reportInput: true });
   if (!error) return undefined;
-  const issue = [...error.issues].sort((one, other) => weight(one) - weight(other))[0]!;
-  return problemIn(issue, keys, schema);
+  const issue = [...error.issues].sort((one, other) => getWeight(one) - getWeight(other))[0]!;
+  return describeIssue(issue, keys, schema);
 }
 
-/** A misspelt key explains what is missing next to it. */
-const weight = ({ code }: Issue): number => (code === "unrecognized_keys" ? 0 : 1);
+/** A misspelled key explains a missing one next to it. */
+const getWeight = ({ code }: Issue): number => (code === "unrecognized_keys" ? 0 : 1);
 
-function problemIn(issue: Issue, keys: readonly string[], schema: z.ZodType): Problem {
+function describeIssue(issue: Issue, keys: readonly string[], schema: z.ZodType): Problem {
   const name = issue.path.map(String).join(".") || "The step";
   switch (issue.code) {
     case "unrecognized_keys": {
       const [key = ""] = issue.keys;
-      const declared = issue.path.length === 0 ? keys : keysAt(schema, issue.path);
+      const declared = issue.path.length === 0 ? keys : findKeys(schema, issue.path);
       const near = findNearest(key, declared);
       const hint =
         near !== undefined ? ` Did you mean ${near}?` : declared.length > 0 ? ` Known: ${declared.join(", ")}.` : "";
-      const where = issue.path.length === 0 ? "" : ` in ${name}`;
-      return { at: issue.path, key, sentence: `Unknown key "${key}"${where}.${hint}` };
+      const position = issue.path.length === 0 ? "" : ` in ${name}`;
+      return { at: issue.path, key, sentence: `Unknown key "${key}"${position}.${hint}` };
     }
     case "invalid_union": {
-      const best = bestBranch(issue.errors);
+      const best = findBestBranch(issue.errors);
       const inner = best && { ...best, path: [...issue.path, ...best.path], input: best.input ?? issue.input };
-      if (inner) return problemIn(inner as Issue, keys, schema);
-      const kinds = [...new Set(issue.errors.flatMap((branch) => branch.map(kindOf)))].filter(Boolean);
-      return { at: issue.path, sentence: `${name} must be ${kinds.join(" or ")}, got ${shown(issue.input)}.` };
+      if (inner) return describeIssue(inner as Issue, keys, schema);
+      const kinds = [...new Set(issue.errors.flatMap((branch) => branch.map(describeKind)))].filter(Boolean);
+      return { at: issue.path, sentence: `${name} must be ${kinds.join(" or ")}, got ${describeValue(issue.input)}.` };
     }
     case "invalid_type":
       if (issue.input === undefined) return { at: issue.path, sentence: `${name} is required.` };
-      return { at: issue.path, sentence: `${name} must be ${kindOf(issue)}, got ${shown(issue.input)}.` };
+      return { at: issue.path, sentence: `${name} must be ${describeKind(issue)}, got ${describeValue(issue.input)}.` };
     case "invalid_value": {
       const values = issue.values.map(String);
       const near = findNearest(String(issue.input), values);
       const known = values.length > 12 ? "" : ` Known: ${values.join(", ")}.`;
       const hint = near === undefined ? known : ` Did you mean ${near}?`;
-      return { at: issue.path, sentence: `${name} cannot be ${shown(issue.input)}.${hint}` };
+      return { at: issue.path, sentence: `${name} cannot be ${describeValue(issue.input)}.${hint}` };
     }
     case "too_small":
-      return { at: issue.path, sentence: `${name} must ${sizeOf(issue.origin, "least", issue.minimum)}.` };
+      return { at: issue.path, sentence: `${name} must ${describeSize(issue.origin, "least", issue.minimum)}.` };
     case "too_big":
-      return { at: issue.path, sentence: `${name} must ${sizeOf(issue.origin, "most", issue.maximum)}.` };
+      return { at: issue.path, sentence: `${name} must ${describeSize(issue.origin, "most", issue.maximum)}.` };
     default: {
       if (issue.code === "custom" && issue.params?.isName === true) {
         const key = String(issue.path.at(-1));
@@ -66,30 +67,30 @@ function problemIn(issue: Issue, keys: readonly string[], schema: z.ZodType): Pr
       }
       const message = issue.message.startsWith("must ") ? issue.message : `is wrong: ${issue.message}`;
       const isText = typeof issue.input === "string" || typeof issue.input === "number";
-      return { at: issue.path, sentence: `${name} ${message}${isText ? `, got ${shown(issue.input)}` : ""}.` };
+      return { at: issue.path, sentence: `${name} ${message}${isText ? `, got ${describeValue(issue.input)}` : ""}.` };
     }
   }
 }
 
-const sizeOf = (origin: string, way: string, size: number | bigint): string =>
+const describeSize = (origin: string, way: string, size: number | bigint): string =>
   origin === "array" || origin === "string"
     ? `have at ${way} ${size} ${origin === "array" ? "items" : "characters"}`
     : `be at ${way} ${size}`;
 
-/** Of the alternatives that do not fit, the one that was meant: its error is deep inside. */
-function bestBranch(errors: readonly (readonly Issue[])[]): Issue | undefined {
-  const firsts = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
-  const deep = firsts.filter(
+/** Of several alternatives, the intended one has the deepest error. */
+function findBestBranch(errors: readonly (readonly Issue[])[]): Issue | undefined {
+  const firstIssues = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
+  const specific = firstIssues.filter(
     (issue) => issue.path.length > 0 || !["invalid_type", "invalid_value"].includes(issue.code),
   );
-  if (deep.length > 0) return deep.sort((one, other) => other.path.length - one.path.length)[0];
-  return firsts.length === 1 ? firsts[0] : undefined;
+  if (specific.length > 0) return specific.sort((one, other) => other.path.length - one.path.length)[0];
+  return firstIssues.length === 1 ? firstIssues[0] : undefined;
 }
 
-/** Nearly every field may be a saved value instead, which is seldom what was meant. */
-const isReference = (issue: Issue): boolean => issue.message === notSaved;
+/** Nearly every field accepts a saved value, which is seldom intended. */
+const isReference = (issue: Issue): boolean => issue.message === savedValueRule;
 
-function kindOf(issue: Issue): string {
+function describeKind(issue: Issue): string {
   if (issue.code === "invalid_value") return issue.values.map(String).join(" or ");
   if (issue.code !== "invalid_type") return "";
   const { expected } = issue;
@@ -105,18 +106,18 @@ function kindOf(issue: Issue): string {
   return names[expected] ?? expected;
 }
 
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "a map";
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** The names that the map at a path may have. */
-function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
+/** Finds the allowed keys of the map at a path. */
+function findKeys(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
   let at: unknown = schema;
   for (const step of path) at = getSchemaAt(at, step);
-  return shapesOf(at).flatMap((shape) => Object.keys(shape));
+  return listShapes(at).flatMap((shape) => Object.keys(shape));
 }
 
 type Definition = {
@@ -129,19 +130,19 @@ type Definition = {
   readonly shape?: Readonly<Record<string, unknown>>;
 };
 
-/** The schemas behind optional, nullable and unions. */
-function alternatives(schema: unknown): readonly Definition[] {
+/** Lists the schemas behind optional, nullable and union types. */
+function listAlternatives(schema: unknown): readonly Definition[] {
   const { def } = (schema ?? {}) as Definition;
-  if (def?.innerType !== undefined) return alternatives(def.innerType);
-  if (def?.options !== undefined) return def.options.flatMap(alternatives);
+  if (def?.innerType !== undefined) return listAlternatives(def.innerType);
+  if (def?.options !== undefined) return def.options.flatMap(listAlternatives);
   return schema === undefined ? [] : [schema as Definition];
 }
 
-const shapesOf = (schema: unknown): readonly object[] =>
-  alternatives(schema).flatMap(({ shape }) => (shape === undefined ? [] : [shape]));
+const listShapes = (schema: unknown): readonly object[] =>
+  listAlternatives(schema).flatMap(({ shape }) => (shape === undefined ? [] : [shape]));
 
 function getSchemaAt(schema: unknown, step: PropertyKey): unknown {
-  for (const one of alternatives(schema)) {
+  for (const one of listAlternatives(schema)) {
     if (one.shape && Object.hasOwn(one.shape, step)) return one.shape[String(step)];
     if (typeof step === "number" && one.def?.element !== undefined) return one.def.element;
     if (one.def?.valueType !== undefined) return one.def.valueType;

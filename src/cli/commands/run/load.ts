@@ -9,9 +9,9 @@ import { type Path, ScenarioError } from "./problem.ts";
 import { fillReferences } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 import type { Step } from "./schema.ts";
-import { wordsOf } from "./steps.ts";
+import { getWords } from "./steps.ts";
 
-/** Reads and checks scenario files. Throws UsageError, with a sentence for each file that is wrong. */
+/** Reads and checks scenario files. Throws UsageError with a sentence for each invalid file. */
 export async function loadScenarios(
   files: readonly string[],
   { host, read }: Pick<Context, "host" | "read">,
@@ -47,13 +47,14 @@ async function checkLines(
     const at = [...path, i];
     if ("for each" in step) await checkLines(step.steps, [...at, "steps"], parsed, read);
     if (!("svc" in step)) continue;
-    const line = await read(wordsOf(step.svc).map(fillReferences));
+    const line = await read(getWords(step.svc).map(fillReferences));
     const rejection = line && explainRejection(line);
-    if (rejection !== undefined) throw new ScenarioError(parsed.file, parsed.positions.of([...at, "svc"]), rejection);
+    if (rejection !== undefined)
+      throw new ScenarioError(parsed.file, parsed.positions.locate([...at, "svc"]), rejection);
   }
 }
 
-/** To read a pipe or a device is to wait for its writer. */
+/** Reading a pipe or a device waits for its writer. */
 async function readRegularFile(host: Host, path: string, place: string): Promise<Buffer> {
   if (path !== "-" && !(await stat(await requireFile(host, path, place))).isFile())
     throw new UsageError(`${place}: ${path} is not a regular file`);
@@ -74,6 +75,6 @@ export class WrongScenarios extends UsageError {
   }
 }
 
-/** The folder of a scenario file, from which its seed is found. */
-export const folderOf = ({ file }: Pick<ParsedScenario, "file">, host: Host): string =>
+/** Returns the folder of a scenario file, which contains its seed. */
+export const getFolder = ({ file }: Pick<ParsedScenario, "file">, host: Host): string =>
   dirname(resolve(host.cwd, file));

@@ -3,17 +3,17 @@ import type { Operation } from "../../../api/operation.ts";
 import { isObject } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
 import { stripByteOrderMark } from "../../parse/body.ts";
-import { problemOf } from "./issues.ts";
+import { findProblem } from "./issues.ts";
 import { type Path, type Position, Positions, ScenarioError } from "./problem.ts";
-import { referencesIn, splitWords } from "./references.ts";
+import { findReferences, splitWords } from "./references.ts";
 import { Scenario, type StepKind, stepKinds } from "./schema.ts";
 
-/** A scenario with the file that it is from. */
+/** A scenario and its source file. */
 export interface ParsedScenario {
-  /** As it was named. */
+  /** Path as given. */
   readonly file: string;
   readonly scenario: Scenario;
-  /** Without its byte order mark. */
+  /** Content without its byte order mark. */
   readonly text: string;
   /** The byte order mark of the file; empty if it has none. */
   readonly mark: string;
@@ -21,10 +21,10 @@ export interface ParsedScenario {
   readonly positions: Positions;
 }
 
-/** More is not a story. */
+/** A longer file is not a story. */
 const maxCharacters = 1_000_000;
 
-/** @throws ScenarioError for the first thing that is wrong. */
+/** @throws ScenarioError for the first problem. */
 export function parseScenario(file: string, content: string, operations: readonly Operation[]): ParsedScenario {
   const text = stripByteOrderMark(content);
   const mark = content.slice(0, content.length - text.length);
@@ -37,23 +37,23 @@ export function parseScenario(file: string, content: string, operations: readonl
   const [wrong = document.warnings[0]] = document.errors;
   if (wrong) {
     const { line, col } = lines.linePos(Math.min(wrong.pos[0], text.length));
-    fail({ line: Math.max(line, 1), column: Math.max(col, 1) }, `The file is not YAML: ${sentence(wrong.message)}`);
+    fail({ line: Math.max(line, 1), column: Math.max(col, 1) }, `The file is not YAML: ${toSentence(wrong.message)}`);
   }
   const positions = new Positions(document, lines);
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    return fail(unresolvedAlias(document, lines), `The file is not YAML: ${sentence((error as Error).message)}`);
+    return fail(findUnresolvedAlias(document, lines), `The file is not YAML: ${toSentence((error as Error).message)}`);
   }
-  if (!isObject(value)) return fail(positions.of([]), "A scenario must be a map with steps.");
+  if (!isObject(value)) return fail(positions.locate([]), "A scenario must be a map with steps.");
   const checker = new Checker(file, positions, operations);
   checker.checkScenario(value);
   return { file, scenario: value as unknown as Scenario, text, mark, document, positions };
 }
 
 /** Position of the first alias without an anchor; the beginning of the file if there is none. */
-function unresolvedAlias(document: Document, lines: LineCounter): Position {
+function findUnresolvedAlias(document: Document, lines: LineCounter): Position {
   let found: Position = { line: 1, column: 1 };
   visit(document, {
     Alias(_, alias) {
@@ -66,13 +66,13 @@ function unresolvedAlias(document: Document, lines: LineCounter): Position {
   return found;
 }
 
-const sentence = (text: string): string =>
+const toSentence = (text: string): string =>
   text
     .split("\n")[0]!
     .trim()
     .replace(/[.:]?$/, ".");
 
-/** Values that a story has from the beginning. */
+/** Values that are available from the beginning. */
 const known = ["cluster_id", "router_url", "contracts_url", "client_id"] as const;
 
 class Checker {
@@ -91,22 +91,22 @@ class Checker {
   checkScenario(value: Record<string, unknown>): void {
     const { steps, ...rest } = value;
     this.#check(Scenario.omit({ steps: true }), rest, [], Object.keys(Scenario.shape));
-    if (steps === undefined) this.#fail(this.#positions.of([]), "steps is required.");
+    if (steps === undefined) this.#fail(this.#positions.locate([]), "steps is required.");
     this.#checkSteps(steps, ["steps"]);
   }
 
   #checkSteps(steps: unknown, path: Path): void {
     if (!Array.isArray(steps) || steps.length === 0) {
-      this.#fail(this.#positions.of(path), "steps must be a list with at least one step.");
+      this.#fail(this.#positions.locate(path), "steps must be a list with at least one step.");
     }
     for (const [i, step] of (steps as unknown[]).entries()) this.#checkStep(step, [...path, i]);
   }
 
   #checkStep(step: unknown, path: Path): void {
-    const at = this.#positions.of(path);
+    const at = this.#positions.locate(path);
     if (!isObject(step)) this.#fail(at, `A step must be a map with one of ${Object.keys(stepKinds).join(", ")}.`);
     const fields = step as Record<string, unknown>;
-    const kind = this.#kindOf(fields, path);
+    const kind = this.#getKind(fields, path);
     if (kind === "for each") {
       const { steps, ...rest } = fields;
       this.#check(stepKinds[kind].omit({ steps: true }), rest, path, Object.keys(stepKinds[kind].shape));
@@ -116,27 +116,29 @@ class Checker {
     this.#check(stepKinds[kind], fields, path, Object.keys(stepKinds[kind].shape));
     if (kind === "call") this.#checkCall(fields, path);
     if (kind === "svc" && typeof fields.svc === "string" && splitWords(fields.svc) === undefined) {
-      this.#fail(this.#positions.of([...path, "svc"]), "svc has a quote that is not closed.");
+      this.#fail(this.#positions.locate([...path, "svc"]), "svc has a quote that is not closed.");
     }
     this.#checkReferences(fields, path, kind);
     this.#checkReceivers(fields.expect, [...path, "expect"]);
-    this.#learn(fields);
+    this.#recordNames(fields);
   }
 
-  #kindOf(step: Record<string, unknown>, path: Path): StepKind {
+  #getKind(step: Record<string, unknown>, path: Path): StepKind {
     const kinds = Object.keys(stepKinds) as StepKind[];
     const found = Object.keys(step).filter((key) => kinds.includes(key as StepKind)) as StepKind[];
     const [kind, other] = found.length > 1 ? found.filter((one) => one !== "expect") : found;
     if (kind === undefined) {
       const keys = Object.keys(step);
-      const like = keys.map((key) => [key, findNearest(key, kinds)] as const).find(([, near]) => near !== undefined);
-      const key = like?.[0] ?? keys[0];
-      if (key === undefined) this.#fail(this.#positions.of(path), `A step must have one of ${kinds.join(", ")}.`);
-      const hint = like ? `Did you mean ${like[1]}?` : `A step has one of ${kinds.join(", ")}.`;
-      this.#fail(this.#positions.ofKey(path, key!), `Unknown key "${key}" of a step. ${hint}`);
+      const suggestion = keys
+        .map((key) => [key, findNearest(key, kinds)] as const)
+        .find(([, near]) => near !== undefined);
+      const key = suggestion?.[0] ?? keys[0];
+      if (key === undefined) this.#fail(this.#positions.locate(path), `A step must have one of ${kinds.join(", ")}.`);
+      const hint = suggestion ? `Did you mean ${suggestion[1]}?` : `A step has one of ${kinds.join(", ")}.`;
+      this.#fail(this.#positions.locateKey(path, key!), `Unknown key "${key}" of a step. ${hint}`);
     }
     if (other !== undefined) {
-      this.#fail(this.#positions.ofKey(path, other), `${kind} cannot be used with ${other} in one step.`);
+      this.#fail(this.#positions.locateKey(path, other), `${kind} cannot be used with ${other} in one step.`);
     }
     return kind!;
   }
@@ -144,7 +146,7 @@ class Checker {
   #checkLoop(step: Record<string, unknown>, steps: unknown, path: Path): void {
     const loop = step["for each"] as Record<string, unknown>;
     this.#checkReferences(loop, [...path, "for each"], "for each");
-    if (steps === undefined) this.#fail(this.#positions.of(path), "steps is required in a step with for each.");
+    if (steps === undefined) this.#fail(this.#positions.locate(path), "steps is required in a step with for each.");
     const outer = new Set(this.#names);
     for (const name of Object.keys(loop)) this.#names.add(name);
     this.#checkSteps(steps, [...path, "steps"]);
@@ -159,7 +161,7 @@ class Checker {
         this.#operations.map(({ id }) => id),
       );
       const hint = near === undefined ? "svc openapi lists the operations." : `Did you mean ${near}?`;
-      this.#fail(this.#positions.of([...path, "call"]), `Unknown operation "${call}". ${hint}`);
+      this.#fail(this.#positions.locate([...path, "call"]), `Unknown operation "${call}". ${hint}`);
     }
     const { request } = operation!;
     for (const [part, given] of Object.entries({ params, query })) {
@@ -170,32 +172,33 @@ class Checker {
         const isOperator = part === "query" && key.includes("[");
         if (!declared.includes(key) && !isOperator) {
           this.#fail(
-            this.#positions.ofKey([...path, part], key),
+            this.#positions.locateKey([...path, part], key),
             `Unknown key "${key}" in ${part} of ${call}. ${suggestSimilar(key, declared)}`,
           );
         }
       }
       if (part === "params") {
-        const lacking = declared.find((key) => (params as Record<string, unknown> | undefined)?.[key] === undefined);
-        if (lacking !== undefined) this.#fail(this.#positions.of(path), `params.${lacking} is required by ${call}.`);
+        const missing = declared.find((key) => (params as Record<string, unknown> | undefined)?.[key] === undefined);
+        if (missing !== undefined)
+          this.#fail(this.#positions.locate(path), `params.${missing} is required by ${call}.`);
       }
     }
     if (body !== undefined && request.body === undefined) {
-      this.#fail(this.#positions.ofKey(path, "body"), `body cannot be used with ${call}.`);
+      this.#fail(this.#positions.locateKey(path, "body"), `body cannot be used with ${call}.`);
     }
   }
 
   #checkReferences(value: unknown, path: Path, kind: StepKind): void {
-    for (const { name, path: below } of referencesIn(value)) {
-      // Paths of results have no values in them, and what a step saves is there when it is checked.
+    for (const { name, path: below } of findReferences(value)) {
+      // Result paths contain no values, and saved values are available for checks.
       if (below[0] === "save" || this.#names.has(name)) continue;
       if (kind === "receiver" && below[0] === "expect") continue;
-      const position = this.#positions.of([...path, ...below]);
+      const position = this.#positions.locate([...path, ...below]);
       this.#fail(position, `$${name} is saved by no step before. ${suggestSimilar(name, [...this.#names])}`);
     }
   }
 
-  /** Receivers that expectations name. */
+  /** Receivers in expectations. */
   #checkReceivers(expect: unknown, path: Path): void {
     if (!isObject(expect)) return;
     const receivers = [...this.#receivers];
@@ -204,14 +207,14 @@ class Checker {
       this.#fail(position, `No step before opens the receiver "${name}". ${suggestSimilar(name, receivers)}`);
     };
     for (const [i, one] of (Array.isArray(expect.deliveries) ? expect.deliveries : []).entries()) {
-      if (one.to !== undefined) check(one.to, this.#positions.of([...path, "deliveries", i, "to"]));
+      if (one.to !== undefined) check(one.to, this.#positions.locate([...path, "deliveries", i, "to"]));
     }
     for (const name of Object.keys(expect.webhooks ?? {})) {
-      check(name, this.#positions.ofKey([...path, "webhooks"], name));
+      check(name, this.#positions.locateKey([...path, "webhooks"], name));
     }
   }
 
-  #learn({ save, receiver }: Record<string, unknown>): void {
+  #recordNames({ save, receiver }: Record<string, unknown>): void {
     if (typeof save === "string") this.#names.add(save);
     else for (const name of Object.keys((save ?? {}) as object)) this.#names.add(name);
     if (receiver === undefined) return;
@@ -219,12 +222,15 @@ class Checker {
     this.#receivers.add(String(receiver));
   }
 
-  #check(schema: Parameters<typeof problemOf>[0], value: unknown, path: Path, keys: readonly string[]): void {
-    const problem = problemOf(schema, value, keys);
+  #check(schema: Parameters<typeof findProblem>[0], value: unknown, path: Path, keys: readonly string[]): void {
+    const problem = findProblem(schema, value, keys);
     if (!problem) return;
     const { at, key, sentence } = problem;
-    const where = [...path, ...at];
-    this.#fail(key === undefined ? this.#positions.of(where) : this.#positions.ofKey(where, key), sentence);
+    const position = [...path, ...at];
+    this.#fail(
+      key === undefined ? this.#positions.locate(position) : this.#positions.locateKey(position, key),
+      sentence,
+    );
   }
 
   #fail(position: Position, sentence: string): never {

@@ -1,20 +1,20 @@
 import { type Document, isMap, isNode, isScalar, type LineCounter } from "yaml";
 
-/** The path to a part of a document: names and positions. */
+/** A path in a document: keys and indexes. */
 export type Path = readonly PropertyKey[];
 
-/** A place in a file, counted from 1. */
+/** A position in a file, counted from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** A scenario file is wrong: one sentence with its place. */
+/** A scenario file is invalid: one sentence with its position. */
 export class ScenarioError extends Error {
   override readonly name = "ScenarioError";
   readonly file: string;
   readonly position: Position;
-  /** The sentence alone. */
+  /** The sentence without the position. */
   readonly sentence: string;
 
   constructor(file: string, position: Position, sentence: string) {
@@ -25,7 +25,7 @@ export class ScenarioError extends Error {
   }
 }
 
-/** Where parts of a document are. */
+/** Positions of the parts of a document. */
 export class Positions {
   readonly #document: Document;
   readonly #lines: LineCounter;
@@ -35,24 +35,24 @@ export class Positions {
     this.#lines = lines;
   }
 
-  /** Of the value at a path; if there is none, of the nearest part that it would be in. */
-  of(path: Path): Position {
+  /** Locates the value at a path, or the nearest existing parent. */
+  locate(path: Path): Position {
     for (let length = path.length; length >= 0; length -= 1) {
       const node = length === 0 ? this.#document.contents : this.#document.getIn(path.slice(0, length), true);
-      if (isNode(node) && node.range) return this.#at(node.range[0]);
+      if (isNode(node) && node.range) return this.#toPosition(node.range[0]);
     }
     return { line: 1, column: 1 };
   }
 
-  /** Of a name in the map at a path. */
-  ofKey(path: Path, key: string): Position {
+  /** Locates a key of the map at a path. */
+  locateKey(path: Path, key: string): Position {
     const map = path.length === 0 ? this.#document.contents : this.#document.getIn(path, true);
     const pair = isMap(map) ? map.items.find((one) => isScalar(one.key) && String(one.key.value) === key) : undefined;
     const range = isScalar(pair?.key) ? pair.key.range : undefined;
-    return range ? this.#at(range[0]) : this.of(path);
+    return range ? this.#toPosition(range[0]) : this.locate(path);
   }
 
-  #at(offset: number): Position {
+  #toPosition(offset: number): Position {
     const { line, col } = this.#lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }

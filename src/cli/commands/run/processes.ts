@@ -6,15 +6,15 @@ import { CommandFailedError } from "../../process/failure.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { ScenarioResult } from "./result.ts";
 
-/** One process that runs some of the files, in their order. */
+/** One process that runs some of the files in order. */
 interface Worker {
   readonly child: ChildProcess;
   readonly lines: AsyncIterator<string>;
-  /** Its messages in addition to its results. */
-  readonly notes: () => string;
+  /** Messages in addition to its results. */
+  readonly getNotes: () => string;
 }
 
-/** Runs scenarios in several processes of this program, and yields what came of them in the order of the files. */
+/** Runs scenarios in several processes of this program, and yields the results in the order of the files. */
 export async function* runInProcesses(
   scenarios: readonly ParsedScenario[],
   jobs: number,
@@ -32,19 +32,19 @@ export async function* runInProcesses(
     for (const { child } of workers) child.kill(context.signal.reason ?? "SIGINT");
   };
   context.signal.addEventListener("abort", stop, { once: true });
-  context.atForcedEnd(() => {
+  context.onForcedEnd(() => {
     for (const { child } of workers) child.kill("SIGKILL");
   });
   try {
     for (const [i, { file }] of scenarios.entries()) {
-      const { lines, notes } = workers[i % jobs]!;
+      const { lines, getNotes } = workers[i % jobs]!;
       const { done, value } = await lines.next();
       context.signal.throwIfAborted();
       if (done)
         throw new CommandFailedError(
           "failed",
           "run_ended",
-          `The process that runs ${file} has ended: ${firstLine(notes())}`,
+          `The process that runs ${file} has ended: ${getFirstLine(getNotes())}`,
         );
       yield JSON.parse(value) as ScenarioResult;
     }
@@ -70,10 +70,10 @@ function startWorker(files: readonly string[], isUpdate: boolean, { host, global
   child.on("error", (error) => {
     notes += error.message;
   });
-  return { child, lines: createInterface({ input: child.stdout! })[Symbol.asyncIterator](), notes: () => notes };
+  return { child, lines: createInterface({ input: child.stdout! })[Symbol.asyncIterator](), getNotes: () => notes };
 }
 
-const firstLine = (text: string): string =>
+const getFirstLine = (text: string): string =>
   text
     .trim()
     .split("\n")[0]!

@@ -3,19 +3,19 @@ import { isObject } from "../../../base/object.ts";
 /** Saved values by name. */
 export type Values = ReadonlyMap<string, unknown>;
 
-/** `$$` is a dollar; `$name` and `${name.path}` are values; a dollar before anything else is itself. */
+/** `$$` is a dollar; `$name` and `${name.path}` are values; any other dollar is literal. */
 const pattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
 
-/** A string that is one value and nothing else. */
-const alone = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
+/** A string that consists of one value. */
+const singleReference = /^(?:\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60}))$/i;
 
-/** A name whose value is not there when a step runs. */
+/** A reference to a value that is not saved when a step runs. */
 export class UnsavedValueError extends Error {
   override readonly name = "UnsavedValueError";
 }
 
 /** The names that a value refers to, each with the path of its text. */
-export function* referencesIn(
+export function* findReferences(
   value: unknown,
   path: readonly (string | number)[] = [],
 ): Generator<{ readonly name: string; readonly path: readonly (string | number)[] }> {
@@ -25,13 +25,13 @@ export function* referencesIn(
       if (found !== undefined) yield { name: found.trim(), path };
     }
   } else if (Array.isArray(value)) {
-    for (const [i, one] of value.entries()) yield* referencesIn(one, [...path, i]);
+    for (const [i, one] of value.entries()) yield* findReferences(one, [...path, i]);
   } else if (isObject(value)) {
-    for (const [key, one] of Object.entries(value)) yield* referencesIn(one, [...path, key]);
+    for (const [key, one] of Object.entries(value)) yield* findReferences(one, [...path, key]);
   }
 }
 
-/** The same value with what it refers to. A string that is nothing but a reference becomes the value with its type. */
+/** Replaces the references in a value. A string that consists of one reference becomes the value with its type. */
 export function resolveReferences<T>(value: T, values: Values): T;
 export function resolveReferences(value: unknown, values: Values): unknown {
   if (typeof value === "string") return resolveText(value, values);
@@ -41,7 +41,7 @@ export function resolveReferences(value: unknown, values: Values): unknown {
 }
 
 /** A text before its values are known: each is replaced by a word. */
-export const fillReferences = (text: string): string => text.replace(pattern, (whole) => (whole === "$$" ? "$" : "x"));
+export const fillReferences = (text: string): string => text.replace(pattern, (match) => (match === "$$" ? "$" : "x"));
 
 /** The same value with every dollar escaped. */
 export function escapeReferences<T>(value: T): T;
@@ -52,7 +52,7 @@ export function escapeReferences(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, escapeReferences(one)]));
 }
 
-/** The same value with other leaves. */
+/** Maps the leaves of a value. */
 export function replaceLeaves(
   value: unknown,
   replace: (path: string, value: unknown) => unknown,
@@ -72,54 +72,58 @@ export function replaceLeaves(
 export function restoreReferences(value: unknown, written: unknown, values: Values): unknown {
   const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];
   replaceLeaves(written, (path, text) => {
-    if (typeof text === "string" && !referencesIn(text).next().done) {
-      references.push({ field: fieldOf(path), text, value: resolveText(text, values) });
+    if (typeof text === "string" && !findReferences(text).next().done) {
+      references.push({ field: getFieldPath(path), text, value: resolveText(text, values) });
     }
     return text;
   });
   return replaceLeaves(
     value,
     (path, leaf) =>
-      references.find((one) => one.field === fieldOf(path) && one.value === leaf)?.text ?? escapeReferences(leaf),
+      references.find((one) => one.field === getFieldPath(path) && one.value === leaf)?.text ?? escapeReferences(leaf),
   );
 }
 
-/** `to` for `0.to` and for `3.to`: observations may have other positions than expectations. */
-const fieldOf = (path: string): string =>
+/** Returns `to` for `0.to` and `3.to`, because observations and expectations may have different positions. */
+const getFieldPath = (path: string): string =>
   path
     .split(".")
     .filter((name) => !/^\d+$/.test(name))
     .join(".");
 
 function resolveText(text: string, values: Values): unknown {
-  const [, braced, plain] = alone.exec(text) ?? [];
+  const [, braced, plain] = singleReference.exec(text) ?? [];
   if ((braced ?? plain) !== undefined) return lookUp((braced ?? plain)!, values);
-  return text.replace(pattern, (whole, inBraces?: string, plainName?: string) => {
-    if (whole === "$$") return "$";
+  return text.replace(pattern, (match, inBraces?: string, plainName?: string) => {
+    if (match === "$$") return "$";
     const found = lookUp((inBraces ?? plainName)!, values);
-    return textOf(found);
+    return formatValue(found);
   });
 }
 
-/** A value within a text. */
-export const textOf = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+/** Formats a value within a text. */
+export const formatValue = (value: unknown): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value);
 
 function lookUp(written: string, values: Values): unknown {
   const [name = "", ...path] = written.trim().split(".");
   if (!values.has(name)) throw new UnsavedValueError(`$${name} has no value yet`);
-  const found = path.length === 0 ? values.get(name) : valueAt(values.get(name), path.join("."));
+  const found = path.length === 0 ? values.get(name) : getValueAt(values.get(name), path.join("."));
   if (found === undefined) throw new UnsavedValueError(`$${name} has no ${path.join(".")}`);
   return found;
 }
 
-/** A field by its path (`items.0.id`); a field whose name has dots is found as well. Undefined: it is not there. */
-export function valueAt(value: unknown, path: string): unknown {
+/**
+ * Finds a field by its path (`items.0.id`), including fields with dots in their names. Returns undefined if there is
+ * none.
+ */
+export function getValueAt(value: unknown, path: string): unknown {
   if (path === "") return value;
   if (typeof value !== "object" || value === null) return undefined;
   if (Object.hasOwn(value, path)) return (value as Record<string, unknown>)[path];
   const [first = "", ...rest] = path.split(".");
   if (rest.length === 0 || !Object.hasOwn(value, first)) return undefined;
-  return valueAt((value as Record<string, unknown>)[first], rest.join("."));
+  return getValueAt((value as Record<string, unknown>)[first], rest.join("."));
 }
 
 /**

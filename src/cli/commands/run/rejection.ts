@@ -1,7 +1,7 @@
 import { lookupTable } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import type { DeclaredCommand, ReadLine } from "../../parse/declaration.ts";
-import { underlyingOperationOf } from "../../parse/declaration.ts";
+import type { DeclaredCommand, InterpretedLine } from "../../parse/declaration.ts";
+import { getUnderlyingOperation } from "../../parse/declaration.ts";
 import { explainPersonal } from "../mcp/operations.ts";
 import { fileNamePattern } from "./schema.ts";
 
@@ -46,7 +46,7 @@ const rejectedFlags = lookupTable<string>({
  * Why a step does not run a command line; undefined if it does. A scenario may come with a cloned repository: it
  * reaches its own emulator and its own files, and nothing else of the user who runs it.
  */
-export function explainRejection({ declaration, input, globals }: ReadLine): string | undefined {
+export function explainRejection({ declaration, input, globals }: InterpretedLine): string | undefined {
   const command = declaration.words.join(" ");
   const why = explainCommand(command, declaration);
   if (why !== undefined) return `svc ${command} cannot be run by a scenario. ${why}`;
@@ -54,7 +54,7 @@ export function explainRejection({ declaration, input, globals }: ReadLine): str
     const spec = declaration.flags.find((one) => one.flag === flag);
     const reason = rejectedFlags[flag] ?? (spec && isStateFile(spec) ? ownEmulatorOnly : undefined);
     if (reason !== undefined) return `--${flag} cannot be used in a scenario. ${reason}`;
-    const outside = spec && filesOf(spec, value).find(isOutside);
+    const outside = spec && listFiles(spec, value).find(isOutside);
     if (outside !== undefined) return explainOutside(`--${flag}`, outside);
   }
   for (const [name, value] of Object.entries(input.positionals)) {
@@ -67,7 +67,7 @@ export function explainRejection({ declaration, input, globals }: ReadLine): str
 function explainCommand(command: string, declaration: DeclaredCommand): string | undefined {
   if (harmless.has(command)) return undefined;
   if ("operation" in declaration && declaration.output === "events") return "It never ends.";
-  const { operation } = underlyingOperationOf(declaration);
+  const { operation } = getUnderlyingOperation(declaration);
   return rejectedCommands[command] ?? explainPersonal({ command, operation });
 }
 
@@ -75,7 +75,7 @@ function explainCommand(command: string, declaration: DeclaredCommand): string |
 const isStateFile = ({ flag, placeholder }: FlagSpec): boolean => flag === "file" && placeholder === "FILE";
 
 /** The files that the value of a flag names. */
-function filesOf({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknown): readonly unknown[] {
+function listFiles({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknown): readonly unknown[] {
   if (isBase64) return [value].flat().flatMap((one) => (/^@/.test(String(one)) ? [String(one).slice(1)] : []));
   const isFile = /\b(?:FILE|DIR|FOLDER)\b/.test(placeholder) || flag === "file" || flag === "received";
   return isFile ? [value].flat() : [];

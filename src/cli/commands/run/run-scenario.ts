@@ -4,10 +4,10 @@ import { toIsoMillis, type WallClock } from "../../../base/clock.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../trace/tree-lines.ts";
 import { checkExpectations } from "./check-expectations.ts";
-import { listSeenDeliveries } from "./observed.ts";
+import { listSeenDeliveries } from "./observations.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { Path } from "./problem.ts";
-import { resolveReferences, restoreReferences, valueAt } from "./references.ts";
+import { getValueAt, resolveReferences, restoreReferences } from "./references.ts";
 import type { Mismatch, ScenarioResult, SeenValue, StepResult } from "./result.ts";
 import { type ForEach, type Step, type StepKind, stepKinds } from "./schema.ts";
 import type { Stage } from "./stage.ts";
@@ -20,11 +20,11 @@ interface Options {
   readonly onStep?: (step: StepResult) => Promise<void>;
   /** Whether observations replace the expectations. */
   readonly update?: boolean;
-  /** Whether a story that went well is traced as well. */
+  /** Whether a successful scenario is traced, too. */
   readonly traces?: boolean;
 }
 
-/** Runs the steps of a scenario until one is not as it should be. */
+/** Runs the steps of a scenario until one fails. */
 export async function runScenario(parsed: ParsedScenario, stage: Stage, options: Options): Promise<ScenarioResult> {
   const run = new ScenarioRun(parsed, stage, options);
   return run.run();
@@ -52,11 +52,11 @@ class ScenarioRun {
     const done = this.#steps.filter(({ number }) => !number.includes(".")).length;
     const trace = ok && !traces ? [] : await this.#traceLines();
     const hint = ok ? undefined : await this.#findHint();
-    return this.#stage.secrets.hideIn({
+    return this.#stage.secrets.maskValue({
       file,
       name: scenario.name ?? "",
       ok,
-      seconds: secondsSince(startedAt, wall),
+      seconds: getSecondsSince(startedAt, wall),
       steps: this.#steps,
       skipped: ok ? 0 : Math.max(0, scenario.steps.length - Math.max(done, 1)),
       ...(hint === undefined ? {} : { hint }),
@@ -82,7 +82,7 @@ class ScenarioRun {
     const { values } = this.#stage;
     const list = resolveReferences(given, values) as unknown;
     if (!Array.isArray(list)) {
-      const { line, column } = this.#parsed.positions.of([...path, "for each", name]);
+      const { line, column } = this.#parsed.positions.locate([...path, "for each", name]);
       const problems = [{ message: `${name}: expected a list to run over`, line, column }];
       await this.#add("for each", step, number, path, { title: `for each ${name}`, outcome: "" }, problems, 0);
       return false;
@@ -101,17 +101,17 @@ class ScenarioRun {
     const kind = (Object.keys(stepKinds) as StepKind[]).find((one) => one in step) as Exclude<StepKind, "for each">;
     const startedAt = this.#options.wall.monotonicNow();
     const done = await runStep(kind, step, this.#stage, this.#options.operations);
-    // A command line that was interrupted is not a failure of the story.
+    // An interrupted command line is not a failure of the story.
     this.#stage.signal.throwIfAborted();
-    this.#stage.secrets.learn(done.value);
+    this.#stage.secrets.recordSecrets(done.value);
     this.#follow(step, done);
-    const problems = await this.#problemsOf(step, path, kind, done, number.split(".").length > 1);
+    const problems = await this.#findProblems(step, path, kind, done, number.split(".").length > 1);
     if (problems.length === 0) problems.push(...this.#save(step, done, path));
-    await this.#add(kind, step, number, path, done, problems, secondsSince(startedAt, this.#options.wall));
+    await this.#add(kind, step, number, path, done, problems, getSecondsSince(startedAt, this.#options.wall));
     return problems.length === 0;
   }
 
-  async #problemsOf(
+  async #findProblems(
     step: Exclude<Step, ForEach>,
     path: Path,
     kind: StepKind,
@@ -124,25 +124,25 @@ class ScenarioRun {
       expect === null || (expect !== undefined && ("status" in expect || "failure" in expect || "exit" in expect));
     if (done.error !== undefined && !(isFailureExpected && (done.status ?? done.exit) !== undefined)) {
       const key = kind === "as" ? "as" : kind;
-      return [{ message: done.error, ...positions.ofKey(path, key) }];
+      return [{ message: done.error, ...positions.locateKey(path, key) }];
     }
-    if (this.#options.update && expect === null && !isInLoop) this.#seeAll(path, done);
+    if (this.#options.update && expect === null && !isInLoop) this.#compareAll(path, done);
     if (!expect) return [];
     const differences = await checkExpectations(expect, done, this.#stage);
-    const where = (below: Path) => [...path, "expect", ...below] as (string | number)[];
+    const getPath = (below: Path) => [...path, "expect", ...below] as (string | number)[];
     if (this.#options.update && !isInLoop) {
       for (const { path: below, seen } of differences) {
-        const written = valueAt(expect, below.join("."));
+        const written = getValueAt(expect, below.join("."));
         const value = restoreReferences(seen ?? null, written, this.#stage.known);
-        this.#seen.push({ path: where(below), value });
+        this.#seen.push({ path: getPath(below), value });
       }
       return [];
     }
-    return differences.map(({ path: below, message }) => ({ message, ...positions.of(where(below)) }));
+    return differences.map(({ path: below, message }) => ({ message, ...positions.locate(getPath(below)) }));
   }
 
-  /** An expectation without a word: writes how the step ended. */
-  #seeAll(path: Path, { status, failures, exit }: Observation): void {
+  /** For an empty expectation, records how the step ended. */
+  #compareAll(path: Path, { status, failures, exit }: Observation): void {
     const value = {
       ...(status === undefined ? {} : { status }),
       ...(failures?.[0] === undefined ? {} : { failure: failures[0] }),
@@ -157,18 +157,18 @@ class ScenarioRun {
     const { values, secrets } = this.#stage;
     const wanted = typeof save === "string" ? { [save]: "" } : save;
     return Object.entries(wanted).flatMap(([name, below]) => {
-      const value = valueAt(done.value, below);
+      const value = getValueAt(done.value, below);
       if (value === undefined) {
         const message = `${name} cannot be saved: the result has no ${below || "value"}`;
-        return [{ message, ...this.#parsed.positions.of([...path, "save", name]) }];
+        return [{ message, ...this.#parsed.positions.locate([...path, "save", name]) }];
       }
-      secrets.learn(value, name);
+      secrets.recordSecrets(value, name);
       values.set(name, value);
       return [];
     });
   }
 
-  /** Notes the contract that the story is about at present. */
+  /** Records the current contract of the story. */
   #follow(step: object, { value, title }: Observation): void {
     const made = (value ?? {}) as { readonly composite_id?: unknown; readonly id?: unknown };
     const texts = [made.composite_id, made.id, title, JSON.stringify(resolveLoosely(step, this.#stage))];
@@ -190,12 +190,12 @@ class ScenarioRun {
     seconds: number,
   ): Promise<void> {
     const { title, outcome, output = "", notes = "", command, exit } = done;
-    const result = this.#stage.secrets.hideIn<StepResult>({
+    const result = this.#stage.secrets.maskValue<StepResult>({
       number,
       kind,
       title: step.title ?? title,
       outcome,
-      line: this.#parsed.positions.of(path).line,
+      line: this.#parsed.positions.locate(path).line,
       ok: problems.length === 0,
       problems,
       at: toIsoMillis(this.#stage.emulator.clock.now()),
@@ -209,7 +209,7 @@ class ScenarioRun {
     await this.#options.onStep?.(result);
   }
 
-  /** A program that rejects all that it gets has another key: it was started before the emulator of the scenario. */
+  /** A program that rejects everything has another key, because it was started before the scenario's emulator. */
   async #findHint(): Promise<string | undefined> {
     const { receivers, signal } = this.#stage;
     try {
@@ -244,7 +244,7 @@ class ScenarioRun {
   }
 }
 
-/** A step with its saved values; unchanged if one is missing. */
+/** Returns a step with its saved values, or unchanged if one is missing. */
 function resolveLoosely(step: object, { known }: Stage): unknown {
   try {
     return resolveReferences(step, known);
@@ -253,5 +253,5 @@ function resolveLoosely(step: object, { known }: Stage): unknown {
   }
 }
 
-const secondsSince = (startedAt: number, wall: WallClock): number =>
+const getSecondsSince = (startedAt: number, wall: WallClock): number =>
   Math.round(wall.monotonicNow() - startedAt) / 1_000;

@@ -13,18 +13,18 @@ import type { ScenarioResult, StepResult } from "./result.ts";
 import { runScenario } from "./run-scenario.ts";
 
 export interface RunSettings {
-  /** Number of processes; undefined: as many as there are cores, and as are worth it. */
+  /** Number of processes (default: by cores and files). */
   readonly jobs: number | undefined;
   readonly report?: string | undefined;
   readonly html?: string | undefined;
-  /** Write what was seen into the files. */
+  /** Whether to write observations into the files. */
   readonly update: boolean;
 }
 
-/** Files that a further process is worth: it takes as long to start as some of them to run. */
+/** Number of files that justify another process, whose start takes as long as some of them. */
 const filesPerProcess = 12;
 
-/** Runs scenario files and reports on them, in the order of the files. Resolves with whether all went well. */
+/** Runs scenario files and reports the results in the order of the files. Resolves with whether all succeeded. */
 export async function runFiles(files: readonly string[], settings: RunSettings, context: Context): Promise<boolean> {
   const { host, output, globals } = context;
   const startedAt = host.wall.monotonicNow();
@@ -35,8 +35,8 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
     throw error;
   });
   const isText = output.format === "table";
-  const worthwhile = Math.min(availableParallelism(), Math.ceil(scenarios.length / filesPerProcess));
-  const jobs = Math.min(settings.jobs ?? worthwhile, scenarios.length);
+  const usefulProcesses = Math.min(availableParallelism(), Math.ceil(scenarios.length / filesPerProcess));
+  const jobs = Math.min(settings.jobs ?? usefulProcesses, scenarios.length);
   const results =
     jobs > 1
       ? runInProcesses(scenarios, jobs, settings.update, context)
@@ -45,24 +45,24 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
   for await (const result of results) {
     done.push(result);
     if (isText && (jobs > 1 || globals.quiet) && !(globals.quiet && result.ok)) await printSteps(result, context);
-    if (output.format === "ndjson") await output.document(result);
+    if (output.format === "ndjson") await output.printDocument(result);
     await annotateFailures(result, context);
   }
   if (settings.update) await updateExpectations(scenarios, done, jobs, context);
   const seconds = (host.wall.monotonicNow() - startedAt) / 1_000;
   const ok = done.every((result) => result.ok);
-  if (settings.report !== undefined) await writeText(settings.report, junitOf(done), context);
+  if (settings.report !== undefined) await writeText(settings.report, formatJunit(done), context);
   if (settings.html !== undefined) {
-    const { htmlReport } = await import("./html.ts");
-    await writeText(settings.html, htmlReport(done, seconds), context);
+    const { formatHtmlReport } = await import("./html.ts");
+    await writeText(settings.html, formatHtmlReport(done, seconds), context);
   }
-  if (isText) await output.print(summaryLine(done, seconds.toFixed(1)));
+  if (isText) await output.print(formatSummary(done, seconds.toFixed(1)));
   else if (output.format !== "ndjson")
     await output.show({ ok, seconds, scenarios: done }, { rows: "scenarios", columns });
   return ok;
 }
 
-/** Writes what was seen. Processes have written theirs. */
+/** Writes observations. Child processes have already written theirs. */
 async function updateExpectations(
   scenarios: readonly ParsedScenario[],
   done: readonly ScenarioResult[],
@@ -77,7 +77,7 @@ async function updateExpectations(
 
 const columns = ["file", "name", "ok", "seconds"];
 
-/** One after the other in this process, each on a fork. Text appears as the steps are run. */
+/** Runs scenarios sequentially in this process, each on a fork. Prints steps as they complete. */
 async function* runHere(
   scenarios: readonly ParsedScenario[],
   { update, html }: RunSettings,
@@ -87,10 +87,10 @@ async function* runHere(
   const { output, host } = context;
   const { registry: operations } = await import("../../../api/registry.ts");
   const emulators = new ScenarioEmulators(context);
-  context.atEnd(() => emulators.close());
+  context.onEnd(() => emulators.close());
   for (const parsed of scenarios) {
     context.signal.throwIfAborted();
-    if (printsSteps) await output.print(headingLine(parsed.file, parsed.scenario.name ?? ""));
+    if (printsSteps) await output.print(formatHeading(parsed.file, parsed.scenario.name ?? ""));
     const result = await emulators.withStage(parsed, (stage) =>
       runScenario(parsed, stage, {
         operations,
@@ -98,7 +98,7 @@ async function* runHere(
         update,
         traces: html !== undefined || output.format !== "table",
         onStep: async (step) => {
-          if (printsSteps) await output.print(...stepLines(parsed.file, step));
+          if (printsSteps) await output.print(...formatStepLines(parsed.file, step));
         },
       }),
     );
@@ -108,8 +108,8 @@ async function* runHere(
 }
 
 async function printSteps(result: ScenarioResult, { output }: Context): Promise<void> {
-  const steps = result.steps.flatMap((step) => stepLines(result.file, step));
-  await output.print(headingLine(result.file, result.name), ...steps, ...endLines(result));
+  const steps = result.steps.flatMap((step) => formatStepLines(result.file, step));
+  await output.print(formatHeading(result.file, result.name), ...steps, ...endLines(result));
 }
 
 async function annotateFailures({ file, steps }: ScenarioResult, { host, argv }: Context): Promise<void> {
@@ -120,8 +120,8 @@ async function annotateFailures({ file, steps }: ScenarioResult, { host, argv }:
   }
 }
 
-/** A case for each scenario, as CI servers list them. */
-const junitOf = (results: readonly ScenarioResult[]): string =>
+/** One case per scenario for CI servers. */
+const formatJunit = (results: readonly ScenarioResult[]): string =>
   formatJUnit(
     "svc run",
     results.map((result) => {
@@ -153,22 +153,22 @@ const junitOf = (results: readonly ScenarioResult[]): string =>
 const writeText = (path: string, text: string, { host }: Context): Promise<void> =>
   writeOutput(host, path, [Buffer.from(text)]);
 
-/** The heading of a scenario. */
-const headingLine = (file: string, name: string): StyledLine =>
+/** Formats the heading of a scenario. */
+const formatHeading = (file: string, name: string): StyledLine =>
   name === "" ? [bold(file)] : [bold(file), `  ${name}`];
 
-/** A step, and what is wrong with it. */
-function stepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
-  const mark = ok ? green("ok    ") : red("failed");
+/** Formats a step and its problems. */
+function formatStepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
+  const label = ok ? green("ok    ") : red("failed");
   return [
-    ["  ", mark, ` ${number.padStart(3)}  `, title, ...(outcome === "" ? [] : [dim(`  ${outcome}`)])],
+    ["  ", label, ` ${number.padStart(3)}  `, title, ...(outcome === "" ? [] : [dim(`  ${outcome}`)])],
     ...problems.map(
       ({ message, line, column }): StyledLine => ["              ", red(message), dim(`  (${file}:${line}:${column})`)],
     ),
   ];
 }
 
-/** Appended to the steps of a scenario that failed: the reasons for the present state. */
+/** Appended to a failed scenario: the causes of the current state. */
 function endLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledLine[] {
   if (ok) return [""];
   return [
@@ -179,8 +179,8 @@ function endLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledL
   ];
 }
 
-/** The last line of a run. */
-function summaryLine(results: readonly ScenarioResult[], seconds: string): StyledLine {
+/** Formats the last line of a run. */
+function formatSummary(results: readonly ScenarioResult[], seconds: string): StyledLine {
   const failed = results.filter(({ ok }) => !ok).length;
   const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
   return [failed === 0 ? green(counts) : red(counts), dim(`, ${seconds} s`)];

@@ -5,8 +5,8 @@ import { addFault } from "../../../api/emulator/faults.ts";
 import { dictionary } from "../../../api/shapes.ts";
 import { durationPattern, parseDuration } from "../../../base/duration.ts";
 
-/** A map whose names fit a pattern. */
-const named = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
+/** Creates a map whose keys match a pattern. */
+const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
   dictionary(value)
     .superRefine((map, context) => {
       const wrong = Object.keys(map).find((key) => !pattern.test(key));
@@ -20,18 +20,18 @@ export const fileNamePattern = /^[\w-][\w.-]*$/;
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 const nameMessage = "must be a name (letters, digits and _)";
 
-/** The name of a saved value, of a receiver, or of a loop variable: `$contract`. */
+/** The name of a saved value, a receiver or a loop variable: `$contract`. */
 const name = z.string().regex(namePattern, nameMessage);
 
-/** The meaning of a string that might have been a saved value. */
-export const notSaved = "must be a saved value ($name)";
+/** Meaning of a string that is not a saved value. */
+export const savedValueRule = "must be a saved value ($name)";
 
 /** A saved value: `$contract`, or `${app.url}` within a string. */
-const reference = z.string().regex(/\$/, { error: notSaved, abort: true }).describe("A saved value: $name");
+const reference = z.string().regex(/\$/, { error: savedValueRule, abort: true }).describe("A saved value: $name");
 
-const saved = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
+const allowReference = <T extends z.ZodType>(schema: T) => z.union([schema, reference]);
 
-/** With its offset, as RFC 3339 has it: another machine may be in another zone. */
+/** With its offset, as in RFC 3339, because machines have different time zones. */
 const isTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text));
 
@@ -43,60 +43,60 @@ const target = z
   )
   .meta({ anyOf: [{ enum: ["next", "idle"] }, { pattern: durationPattern }, { format: "date-time" }] });
 
-/** JSON by path: fields that are not named may have any value. */
+/** JSON by path. Other fields may have any value. */
 const subset = z.union([dictionary(z.unknown()), z.array(z.unknown())]);
 
 const ExpectedDelivery = z.strictObject({
   to: z.string().optional().describe("Name of the receiver"),
-  activity: saved(z.enum(activities)).optional(),
+  activity: allowReference(z.enum(activities)).optional(),
   contract: z.string().optional().describe("T-1, or a saved value"),
   outcome: z.enum(deliveryOutcomes).optional(),
-  attempts: z.int().min(0).optional().describe("Number of attempts until now"),
+  attempts: z.int().min(0).optional().describe("Number of attempts so far"),
   answers: z
     .array(z.union([z.int(), z.string()]))
     .optional()
-    .describe("What each attempt brought: a status, or the code of an error"),
+    .describe("Result of each attempt: a status or an error code"),
   minutes: z.array(z.int()).optional().describe("Virtual minutes from the first attempt to each"),
 });
 
 export const Expectations = z.strictObject({
-  status: saved(z.int().min(100).max(599)).nullable().optional().describe("HTTP status of the response"),
+  status: allowReference(z.int().min(100).max(599)).nullable().optional().describe("HTTP status of the response"),
   failure: z.string().nullable().optional().describe("Code of the failure: forbidden-move"),
-  exit: saved(z.int().min(0).max(255)).nullable().optional().describe("Exit code of the command line"),
+  exit: allowReference(z.int().min(0).max(255)).nullable().optional().describe("Exit code of the command line"),
   json: subset.nullable().optional().describe("Fields of the result, by path: items.0.status"),
   text: z
     .union([z.string(), z.array(z.string())])
     .nullable()
     .optional()
-    .describe("What the command line prints, in part"),
+    .describe("Parts of the command's output"),
   activities: z
-    .array(saved(z.enum(activities)))
+    .array(allowReference(z.enum(activities)))
     .nullable()
     .optional()
-    .describe("Activities since the beginning, in this order; others may come between them"),
+    .describe("Activities from the beginning in this order; others may come between them"),
   deliveries: z
     .array(ExpectedDelivery)
     .nullable()
     .optional()
-    .describe("Webhook deliveries since the beginning, in this order; others may come between them"),
+    .describe("Webhook deliveries from the beginning in this order; others may come between them"),
   webhooks: dictionary(z.enum(["ACTIVE", "DISABLED_BY_USER", "DISABLED_BY_ERROR", "DELETED"]).nullable())
     .nullable()
     .optional()
-    .describe("Status of the webhook of each receiver, by its name"),
+    .describe("Webhook status by name of the receiver"),
 });
 
 const shared = {
-  title: z.string().optional().describe("What the step is for, in the output"),
-  expect: Expectations.nullable().optional().describe("What must have come of it; null: whatever comes of it"),
+  title: z.string().optional().describe("Purpose of the step, shown in the output"),
+  expect: Expectations.nullable().optional().describe("Expected result; null accepts any result"),
   save: z
-    .union([name, named(namePattern, nameMessage, z.string())])
+    .union([name, createNamedMap(namePattern, nameMessage, z.string())])
     .optional()
-    .describe("Saves the result, or fields of it by their paths, for later steps"),
+    .describe("Saves the result, or its fields by path, for later steps"),
 };
 
 const input = dictionary(z.unknown());
 
-const operationId = z.string().describe("Id of an operation: contracts.create");
+const operationId = z.string().describe("ID of an operation: contracts.create");
 
 const CallStep = z
   .strictObject({
@@ -120,27 +120,27 @@ const SvcStep = z
   .describe("Runs a command line");
 
 const AdvanceStep = z
-  .strictObject({ advance: target.describe("How far virtual time moves: PT2H35M, a time, next, idle"), ...shared })
-  .describe("Advances virtual time, and runs what is due");
+  .strictObject({ advance: target.describe("Target of the clock advance: PT2H35M, a time, next or idle"), ...shared })
+  .describe("Advances virtual time and runs due entries");
 
 const contract = z.string().describe("T-1, or a saved value");
 
 const AsStep = z
   .strictObject({
-    as: z.string().min(1).describe("E-mail address of the person; next: the next one"),
+    as: z.string().min(1).describe("E-mail address of the person; next selects the next signatory"),
     sign: contract.optional(),
     decline: contract.optional(),
     approve: contract.optional(),
     note: z.string().optional().describe("Note of the person"),
     ...shared,
   })
-  .refine((step) => acts.filter((act) => step[act] !== undefined).length === 1, {
+  .refine((step) => contractActions.filter((act) => step[act] !== undefined).length === 1, {
     message: "must have one of sign, decline and approve",
   })
-  .describe("Signs, declines or approves a contract, as a person");
+  .describe("Signs, declines or approves a contract as a person");
 
-/** Actions of a person. */
-export const acts = ["sign", "decline", "approve"] as const;
+/** Actions of a user. */
+export const contractActions = ["sign", "decline", "approve"] as const;
 
 const FaultStep = z
   .strictObject({
@@ -149,12 +149,12 @@ const FaultStep = z
   })
   .describe("Scripts a fault");
 
-/** Each may be a saved value: the number of a webhook, for one. */
+/** Each may be a saved value, such as the number of a webhook. */
 function buildFaultFields(): Record<string, z.ZodType> {
   return Object.fromEntries(
     Object.entries(addFault.request.body.schema.shape).map(([field, schema]) => [
       field,
-      field === "direction" ? schema : saved(schema as z.ZodType),
+      field === "direction" ? schema : allowReference(schema as z.ZodType),
     ]),
   );
 }
@@ -163,29 +163,29 @@ const answer = z.union([z.int().min(200).max(599), z.literal("down")]);
 
 const ReceiverStep = z
   .strictObject({
-    receiver: name.describe("Its name: $name.url, $name.webhook, $name.last.body, $name.last.signature"),
+    receiver: name.describe("Name, for $name.url, $name.webhook, $name.last.body and $name.last.signature"),
     url: z.string().min(1).optional().describe("Address of your program (default: a built-in receiver)"),
     answers: z
       .union([answer, z.array(answer).min(1)])
       .optional()
-      .describe("Status of each answer of the built-in receiver, the last one for all further; down: nothing listens"),
+      .describe("Response statuses of the built-in receiver, the last of which repeats; down refuses connections"),
     subscribe: z
       .union([z.literal("all"), z.array(z.enum(activities)).min(1)])
       .optional()
-      .describe("Activities that a webhook to it is created for"),
+      .describe("Activities of a webhook to create for the receiver"),
     ...shared,
   })
-  .describe("Opens a receiver of webhooks");
+  .describe("Opens a webhook receiver");
 
 const ExpectStep = z
   .strictObject({ expect: Expectations.describe("Expected state after the step"), title: shared.title })
-  .describe("Checks what has come of the steps before");
+  .describe("Checks the state after the previous steps");
 
 const ForEachStep = z
   .strictObject({
-    "for each": named(namePattern, nameMessage, z.union([z.array(z.unknown()).min(1), reference]))
+    "for each": createNamedMap(namePattern, nameMessage, z.union([z.array(z.unknown()).min(1), reference]))
       .refine((loop) => Object.keys(loop).length === 1, "must have one name with its list")
-      .describe("A name, and the list of its values"),
+      .describe("A name and the list of its values"),
     get steps() {
       return z.array(Step).min(1);
     },
@@ -193,7 +193,7 @@ const ForEachStep = z
   })
   .describe("Runs steps for each value of a list");
 
-/** Each kind of step by the key that makes it one. */
+/** Kinds of steps by their distinguishing key. */
 export const stepKinds = {
   call: CallStep,
   svc: SvcStep,
@@ -223,27 +223,27 @@ export type Step = z.output<typeof Step>;
 export type Expectations = z.output<typeof Expectations>;
 
 export const Scenario = z.strictObject({
-  name: z.string().optional().describe("What the story is about"),
+  name: z.string().optional().describe("Subject of the story"),
   seed: z
     .union([z.string().min(1), dictionary(z.unknown())])
     .optional()
-    .describe("State of the beginning: demo (default), empty, a file, or the seed itself"),
+    .describe("Initial state: demo (default), empty, a file, or an inline seed"),
   start: z
     .string()
     .refine(isTime, "must be a time (2031-01-02T03:04:05Z)")
     .meta({ format: "date-time" })
     .optional()
-    .describe("Virtual time of the beginning (default: that of the seed)"),
-  files: named(fileNamePattern, "must be the name of a file, without a folder", z.unknown())
+    .describe("Initial virtual time (default: that of the seed)"),
+  files: createNamedMap(fileNamePattern, "must be the name of a file, without a folder", z.unknown())
     .optional()
-    .describe("Files of the folder in which command lines run: a text, JSON, or { base64: … }"),
+    .describe("Files in the folder of command lines: text, JSON, or { base64: … }"),
   steps: z.array(Step).min(1),
 });
 
 export type Scenario = z.output<typeof Scenario>;
 
-/** The JSON Schema of scenario files, for editors, which offer the ids of operations by it. */
-export const scenarioSchema = (operations: readonly string[]): object => ({
+/** Creates the JSON Schema of scenario files for editors, including operation IDs. */
+export const createScenarioSchema = (operations: readonly string[]): object => ({
   ...z.toJSONSchema(Scenario, {
     io: "input",
     unrepresentable: "any",
@@ -252,5 +252,5 @@ export const scenarioSchema = (operations: readonly string[]): object => ({
     },
   }),
   title: "Scenario",
-  description: "A story that svc run runs on an emulator of its own",
+  description: "A story that svc run runs on its own emulator",
 });

@@ -3,7 +3,11 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import { isSecretName, redactText } from "../../../api/secrets.ts";
 import { type Client, createClient } from "../../../client/client.ts";
 import type { CapturedRun, Context } from "../../command.ts";
-import { collectSecrets, emulatorVariables, mainCluster } from "../../connection/emulator/emulator-variables.ts";
+import {
+  collectSecrets,
+  createEmulatorVariables,
+  getMainCluster,
+} from "../../connection/emulator/emulator-variables.ts";
 import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/webhook-receiver.ts";
 import { UsageError } from "../../process/failure.ts";
 import { mask } from "../../process/redact.ts";
@@ -14,7 +18,7 @@ type StageContext = Pick<Context, "svc" | "read" | "signal" | "host">;
 
 type Answers = Parameters<typeof openStoryReceiver>[0];
 
-/** Where a story takes place: an emulator, receivers, a folder for command lines, and the values that steps save. */
+/** The stage of a story: an emulator, receivers, a folder for command lines, and saved values. */
 export class Stage {
   readonly emulator: Emulator;
   readonly secrets: Secrets;
@@ -31,17 +35,17 @@ export class Stage {
     this.#cwd = cwd;
     this.#context = context;
     this.secrets = new Secrets(collectSecrets(emulator));
-    const first = mainCluster(emulator);
+    const first = getMainCluster(emulator);
     this.values.set("cluster_id", first?.id);
     this.values.set("client_id", first?.clientId);
     this.values.set("router_url", emulator.routerUrl);
     this.values.set("contracts_url", first?.url);
   }
 
-  /** The emulator is closed by the one who opened it. */
+  /** The caller closes the emulator. */
   static async open(emulator: Emulator, cwd: string, context: StageContext): Promise<Stage> {
     const { createTransport } = await import("../../../client/transport.ts");
-    const first = mainCluster(emulator);
+    const first = getMainCluster(emulator);
     const client = createClient({
       baseUrls: { router: emulator.routerUrl, emulator: emulator.routerUrl, contracts: first?.url },
       credentials: {
@@ -68,21 +72,25 @@ export class Stage {
     return this.values;
   }
 
-  /** Runs a command line against the emulator, with nothing of the user who runs the story but the rest of the environment. */
+  /** Runs a command line against the emulator, without the settings of the user. */
   async svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
     const line = await this.#context.read(argv);
     const rejection = line && explainRejection(line);
     if (rejection !== undefined) throw new UsageError(rejection);
     return this.#context.svc(argv, {
-      env: { ...withoutUser(this.#context.host.env), ...emulatorVariables(this.emulator), ...folders(this.#cwd) },
+      env: {
+        ...clearUserVariables(this.#context.host.env),
+        ...createEmulatorVariables(this.emulator),
+        ...createFolderVariables(this.#cwd),
+      },
       cwd: this.#cwd,
       ...(stdin === undefined ? {} : { stdin }),
     });
   }
 
-  /** Opens a built-in receiver, or takes the address of a program for one. */
+  /** Opens a built-in receiver, or uses the address of a program. */
   async openReceiver(name: string, url: string | undefined, answers: Answers): Promise<StoryReceiver> {
-    let receiver = url === undefined ? undefined : receiverAt(url, { isProgram: true });
+    let receiver = url === undefined ? undefined : createReceiver(url, { isProgram: true });
     if (!receiver) {
       const opened = await openStoryReceiver(answers);
       this.#closers.push(opened.close);
@@ -93,7 +101,7 @@ export class Stage {
     return receiver;
   }
 
-  /** Lets everything happen that is due by now: a millisecond passes, since time only goes ahead. */
+  /** Completes everything that is due: advances one millisecond, since time only moves forward. */
   async settle(): Promise<void> {
     await this.emulator.clock.advance({ by: 1 });
   }
@@ -105,22 +113,25 @@ export class Stage {
 }
 
 /** Removes the variables of the user's services, and those by which a CI server would be addressed. */
-const withoutUser = (env: Context["host"]["env"]): Readonly<Record<string, undefined>> =>
+const clearUserVariables = (env: Context["host"]["env"]): Readonly<Record<string, undefined>> =>
   Object.fromEntries(
     Object.keys(env)
       .filter((name) => /^(?:SVC|GITHUB)_/i.test(name))
       .map((name) => [name, undefined]),
   );
 
-/** Profiles, tokens and jobs of the command lines of a story. */
-const folders = (cwd: string) => ({ SVC_CONFIG_DIR: join(cwd, ".config"), SVC_STATE_DIR: join(cwd, ".state") });
+/** Profiles, tokens and jobs of a story's command lines. */
+const createFolderVariables = (cwd: string) => ({
+  SVC_CONFIG_DIR: join(cwd, ".config"),
+  SVC_STATE_DIR: join(cwd, ".state"),
+});
 
-/** A receiver of webhooks in a story, as its steps refer to it: `$app.url`. */
+/** A webhook receiver of a story, referenced as `$app.url`. */
 interface StoryReceiver {
   readonly url: string;
-  /** Whether it is a program of the user, at an address of a step. */
+  /** Whether it is a program of the user at a given address. */
   readonly isProgram: boolean;
-  /** Id of the webhook to it; undefined if no step has created one. */
+  /** ID of its webhook; undefined if no step has created one. */
   webhook: number | undefined;
   readonly count: number;
   readonly last: { readonly body: string; readonly signature: string } | undefined;
@@ -128,29 +139,29 @@ interface StoryReceiver {
 
 type Answer = number | "down";
 
-/** Nothing listens at this address: the port is that of the discard service, which only the system may have. */
+/** Nothing listens at this address: it has the port of the discard service, which only the system may use. */
 const closedAddress = "http://127.0.0.1:9/hooks";
 
-/** Opens a built-in receiver that answers these statuses, the last one for good; `close` ends it. */
+/** Opens a built-in receiver with these response statuses, the last of which repeats. `close` ends it. */
 async function openStoryReceiver(
   answers: readonly Answer[],
 ): Promise<{ readonly receiver: StoryReceiver; close(): Promise<void> }> {
-  if (answers[0] === "down") return { receiver: receiverAt(closedAddress), close: async () => {} };
+  if (answers[0] === "down") return { receiver: createReceiver(closedAddress), close: async () => {} };
   const received: ReceivedPost[] = [];
   const opened: Receiver = await openReceiver({
-    async answer(post) {
+    async respond(post) {
       received.push(post);
       const status = answers[Math.min(received.length, answers.length) - 1] ?? 200;
-      // A listener cannot pause: a missing response is the nearest equivalent.
+      // A listener cannot pause, so it does not respond instead.
       const code = status === "down" ? 503 : status;
       return { status: code, body: code < 300 ? "ok" : "no" };
     },
   });
-  return { receiver: receiverAt(`${opened.url}/hooks`, { received }), close: () => opened.close() };
+  return { receiver: createReceiver(`${opened.url}/hooks`, { received }), close: () => opened.close() };
 }
 
-/** A receiver at an address. Of a program nothing is known that it received. */
-const receiverAt = (
+/** Creates a receiver at an address. What a user's program received is unknown. */
+const createReceiver = (
   url: string,
   {
     received = [],
@@ -173,10 +184,10 @@ const receiverAt = (
   },
 });
 
-/** Shorter ones are part of ordinary words. */
+/** Shorter values are part of ordinary words. */
 const minLength = 6;
 
-/** The secrets that a story has met: none of them is printed. */
+/** Secrets of a story, which are never printed. */
 class Secrets {
   readonly #values = new Set<string>();
 
@@ -184,13 +195,13 @@ class Secrets {
     for (const value of values) this.#add(value);
   }
 
-  /** Adds what goes by the name of a secret in a result, or under the name by which a story saves it. */
-  learn(value: unknown, name = ""): void {
+  /** Adds values with the name of a secret in a result or in the story. */
+  recordSecrets(value: unknown, name = ""): void {
     if (typeof value === "string") {
       if (isSecretName(name) && !isWord(value)) this.#add(value);
     } else if (typeof value === "object" && value !== null) {
       const isList = Array.isArray(value);
-      for (const [key, inner] of Object.entries(value)) this.learn(inner, isList ? name : key);
+      for (const [key, inner] of Object.entries(value)) this.recordSecrets(inner, isList ? name : key);
     }
   }
 
@@ -198,23 +209,23 @@ class Secrets {
     if (value !== undefined && value.length >= minLength) this.#values.add(value);
   }
 
-  /** A string without any of them, and without what looks like one. */
-  hide(text: string): string {
+  /** Masks all secrets in a string, and values that look like one. */
+  maskSecrets(text: string): string {
     const shown = [...this.#values]
       .sort((one, other) => other.length - one.length)
       .reduce((now, secret) => now.replaceAll(secret, mask), text);
     return redactText(shown, { mask });
   }
 
-  /** A value of JSON without any of them. */
-  hideIn<T>(value: T): T;
-  hideIn(value: unknown): unknown {
-    if (typeof value === "string") return this.hide(value);
-    if (Array.isArray(value)) return value.map((one) => this.hideIn(one));
+  /** Masks all secrets in a JSON value. */
+  maskValue<T>(value: T): T;
+  maskValue(value: unknown): unknown {
+    if (typeof value === "string") return this.maskSecrets(value);
+    if (Array.isArray(value)) return value.map((one) => this.maskValue(one));
     if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, this.hideIn(one)]));
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, this.maskValue(one)]));
   }
 }
 
-/** Codes of failures and names of states are words. */
+/** Failure codes and state names are not secrets. */
 const isWord = (text: string): boolean => /^[a-z]+(?:[-_ ][a-z]+)*$/i.test(text) && !/[a-z][A-Z]/.test(text);

@@ -10,21 +10,21 @@ import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts
 import { ServiceError } from "../../../client/errors.ts";
 import { UsageError } from "../../process/failure.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
-import { resolveReferences, splitWords, textOf, UnsavedValueError } from "./references.ts";
-import { acts, type StepKind, type StepOf } from "./schema.ts";
+import { formatValue, resolveReferences, splitWords, UnsavedValueError } from "./references.ts";
+import { contractActions, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 
-/** Result of a step, before it is checked. */
+/** Result of a step before its checks. */
 export interface Observation {
   readonly title: string;
   readonly outcome: string;
-  /** The result, from which values are saved. */
+  /** The source of saved values. */
   readonly value?: unknown;
-  /** Of a response. */
+  /** Status of a response. */
   readonly status?: number;
-  /** Codes of failures: as declared, and as in the response. */
+  /** Failure codes: the declared one and that of the response. */
   readonly failures?: readonly string[];
-  /** Why the step failed, unless its failure is expected. */
+  /** Why the step failed; ignored if a failure is expected. */
   readonly error?: string | undefined;
   readonly command?: string;
   readonly exit?: number;
@@ -38,7 +38,7 @@ type Runner<Kind extends StepKind> = (
   operations: readonly Operation[],
 ) => Promise<Observation>;
 
-/** How each kind of step is run, with all its references resolved. */
+/** Runs each kind of step with resolved references. */
 const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> } = {
   async call({ call, params, query, headers, body }, stage, operations) {
     const operation = operations.find(({ id }) => id === call)!;
@@ -69,13 +69,13 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
   },
 
   async advance({ advance }, { emulator }) {
-    const isTime = /^\d{4}-/.test(advance);
+    const isAbsolute = /^\d{4}-/.test(advance);
     const target =
       advance === "next"
         ? ({ next: true } as const)
         : advance === "idle"
           ? ({ untilIdle: true } as const)
-          : isTime
+          : isAbsolute
             ? { to: advance }
             : { by: advance };
     const { ran, to, status, reason } = await emulator.clock.advance(target);
@@ -88,15 +88,15 @@ const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> 
   },
 
   async as(step, stage) {
-    const act = acts.find((one) => step[one] !== undefined)!;
+    const act = contractActions.find((one) => step[one] !== undefined)!;
     const operation = { sign: signContract, decline: declineContract, approve: approveContract }[act];
     const body = {
       ...(step.as === "next" ? {} : { email: step.as }),
       ...(step.note === undefined ? {} : { note: step.note }),
     };
-    const who = step.as === "next" ? "the next person" : step.as;
+    const personName = step.as === "next" ? "the next person" : step.as;
     return {
-      title: `as ${who} ${act} ${step[act]}`,
+      title: `as ${personName} ${act} ${step[act]}`,
       ...(await send(stage, operation, { params: { id: step[act] }, body })),
     };
   },
@@ -146,15 +146,15 @@ export async function runStep(
   }
 }
 
-/** The words of a command line as they are written: a reference within one is never split. */
-export const wordsOf = (svc: StepOf<"svc">["svc"]): readonly string[] =>
+/** Splits a command line into words. A reference within a word is never split. */
+export const getWords = (svc: StepOf<"svc">["svc"]): readonly string[] =>
   typeof svc === "string" ? splitWords(svc)! : svc.map(String);
 
-/** The same with values in the place of references. What a service answered is never taken for an option. */
+/** Replaces the references in the words. A response value is never parsed as an option. */
 function resolveLine({ svc }: Partial<StepOf<"svc">>, { known }: Stage): Partial<StepOf<"svc">> {
   if (svc === undefined) return {};
-  const words = wordsOf(svc).map((word) => {
-    const resolved = textOf(resolveReferences<unknown>(word, known));
+  const words = getWords(svc).map((word) => {
+    const resolved = formatValue(resolveReferences<unknown>(word, known));
     if (!word.startsWith("-") && resolved.startsWith("-"))
       throw new UsageError(`${word} must not begin with a hyphen, got "${resolved}". Use --flag=${word} for a value.`);
     return resolved;
@@ -170,7 +170,7 @@ async function settleFor(step: object, stage: Stage): Promise<void> {
 }
 
 /** Without its schemas: the service validates the input. */
-function outlineOf({
+function createOutline({
   id,
   service,
   method,
@@ -195,9 +195,9 @@ function outlineOf({
 async function send(stage: Stage, operation: Operation, args: CallArguments): Promise<Omit<Observation, "title">> {
   const { client, signal } = stage;
   try {
-    const { status, value } = await client.send(CheckedCall.check(outlineOf(operation), args), { signal });
+    const { status, value } = await client.send(CheckedCall.check(createOutline(operation), args), { signal });
     const plain = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
-    return { status, outcome: [status, nameOf(plain)].join(" ").trim(), value: plain, output: printed(plain) };
+    return { status, outcome: [status, getName(plain)].join(" ").trim(), value: plain, output: formatJson(plain) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { status, problem, body } = error;
@@ -209,16 +209,16 @@ async function send(stage: Stage, operation: Operation, args: CallArguments): Pr
       failures,
       value: body,
       outcome: `${status}${code}`,
-      output: printed(body),
+      output: formatJson(body),
       error: `${operation.id} answered ${status}${code}: ${problem.message}`,
     };
   }
 }
 
-const printed = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
+const formatJson = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
 
-/** Name of a result in lines for people. */
-function nameOf(value: unknown): string {
+/** Name of a result in messages. */
+function getName(value: unknown): string {
   const { composite_id, id, contract_status } = toFields(value);
   const name = composite_id ?? id;
   return [name, contract_status].filter((one) => typeof one === "string" || typeof one === "number").join(" ");

@@ -5,7 +5,7 @@ import { writeOutput } from "../../output/file.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { ScenarioResult, SeenValue } from "./result.ts";
 
-/** Writes what was seen into the expectations of the files. Comments, and everything else, stay as they are. */
+/** Writes observations into the expectations of the files. Comments and everything else stay unchanged. */
 export async function updateFiles(
   scenarios: readonly ParsedScenario[],
   results: readonly ScenarioResult[],
@@ -14,12 +14,12 @@ export async function updateFiles(
   for (const { file, seen } of results) {
     const parsed = scenarios.find((one) => one.file === file);
     if (!parsed || seen.length === 0) continue;
-    await writeOutput(host, resolve(host.cwd, file), [Buffer.from(parsed.mark + withSeen(parsed, seen))]);
+    await writeOutput(host, resolve(host.cwd, file), [Buffer.from(parsed.mark + insertObservations(parsed, seen))]);
   }
 }
 
-/** The text of a file with other values at some places. */
-function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]): string {
+/** Replaces values at positions in the text of a file. */
+function insertObservations({ text, document }: ParsedScenario, seen: readonly SeenValue[]): string {
   const edits = seen.flatMap(({ path, value }) => {
     const node = document.getIn(path, true);
     return isNode(node) && node.range ? [{ start: node.range[0], end: node.range[1], value }] : [];
@@ -31,12 +31,12 @@ function withSeen({ text, document }: ParsedScenario, seen: readonly SeenValue[]
       const blanks = before.slice(before.trimEnd().length);
       // An omitted value leaves no blank behind the colon.
       const space = now[start - 1] === ":" ? " " : "";
-      return now.slice(0, start) + space + written(value) + blanks + now.slice(end);
+      return now.slice(0, start) + space + formatYaml(value) + blanks + now.slice(end);
     }, text);
 }
 
-/** A value in one line, as it may be at any place. */
-function written(value: unknown): string {
+/** Formats a value on one line, for any position. */
+function formatYaml(value: unknown): string {
   const document = new Document([value]);
   if (isCollection(document.contents)) document.contents.flow = true;
   const list = document.toString({ lineWidth: 0, flowCollectionPadding: true }).trim();

@@ -8,7 +8,7 @@ import { type RunSettings, runFiles } from "./runner.ts";
 /** Editors write a file in several steps. */
 const settleMs = 50;
 
-/** Runs the files, and again whenever one of them changes, until it is interrupted. */
+/** Runs the files, and again after changes, until it is interrupted. */
 export async function watchFiles(
   files: readonly string[],
   settings: RunSettings,
@@ -16,13 +16,13 @@ export async function watchFiles(
 ): Promise<undefined> {
   const { host, output, signal } = context;
   const changes = watchForChanges(files.map((file) => resolve(host.cwd, file)));
-  context.atEnd(async () => changes.close());
+  context.onEnd(async () => changes.close());
   while (true) {
     const seen = changes.count();
     try {
       await runFiles(files, settings, context);
     } catch (error) {
-      // A file that is wrong is about to be corrected.
+      // An invalid file is probably being edited.
       if (!(error instanceof UsageError)) throw error;
       await output.warn(`error: ${error.message}`);
     }
@@ -33,7 +33,7 @@ export async function watchFiles(
   }
 }
 
-/** Follows files by their folders: an editor may put another file instead of one. */
+/** Watches files by their folders, because an editor may replace a file. */
 function watchForChanges(paths: readonly string[]) {
   let count = 0;
   let wake = () => {};
@@ -47,7 +47,7 @@ function watchForChanges(paths: readonly string[]) {
   );
   return {
     count: () => count,
-    /** Resolves once there were more changes than that, or the signal is aborted. */
+    /** Resolves after a new change or when the signal is aborted. */
     async after(number: number, signal: AbortSignal): Promise<void> {
       while (count <= number && !signal.aborted) {
         await new Promise<void>((done) => {

@@ -14,37 +14,37 @@ import { bold, dim, red, type StyledLine, stripStyles, styleState, styleStatus }
 
 type Trace = Pick<ResultOf<typeof showTrace>, "nodes" | "planned">;
 export type WebhookFindings = ReturnType<typeof buildFindings>;
-type Attempt = ReturnType<typeof attemptsOf>[number];
+type Attempt = ReturnType<typeof listAttempts>[number];
 
-/** One that is gone, of which the deliveries alone are left. */
+/** A deleted webhook, of which only deliveries are left. */
 export type DeletedWebhook = Pick<Webhook, "id" | "workspace_id"> & { readonly status: "DELETED" };
 
-/** Fields of a webhook that are read; without a trace the causes of its attempts are not known. */
+/** Data for a report about a webhook. Without a trace, the causes of its attempts are unknown. */
 export interface WebhookReading {
   readonly webhook: Webhook | DeletedWebhook;
   readonly health: WebhookHealth;
   readonly deliveries: readonly Delivery[];
-  /** Virtual time when they were read, in milliseconds. */
+  /** Virtual time of the read, in milliseconds. */
   readonly now: number;
   readonly trace?: Trace | undefined;
 }
 
-/** All findings about a webhook, for programs: times are virtual, and what is not known is null. */
+/** All findings about a webhook, for programs. Times are virtual; unknown values are null. */
 export function buildFindings({ webhook, health, deliveries, now, trace }: WebhookReading) {
-  const attempts = attemptsOf(deliveries, trace);
+  const attempts = listAttempts(deliveries, trace);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
   const ended = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
-  const skipped = ended.filter(({ attempts: made }) => made.length === 0).map(unsent);
+  const skipped = ended.filter(({ attempts: made }) => made.length === 0).map(toUnsentDelivery);
   const { disabled_at = null, disabled_by = null, forbidden = null } = "title" in webhook ? webhook : {};
   return {
-    webhook: "title" in webhook ? subscribed(webhook) : webhook,
+    webhook: "title" in webhook ? toWebhookFindings(webhook) : webhook,
     state: health.state.words,
     failing: health.failing,
     disabled: disabled_at === null ? null : { at: disabled_at, by: disabled_by },
     since: health.since,
-    first_failure: health.first ? failureOf(health.first) : null,
+    first_failure: health.first ? toFailure(health.first) : null,
     in_common: health.only,
-    because_of: trace ? causesOf(attempts.slice(attempts.findLastIndex(({ ok }) => ok) + 1), trace) : null,
+    because_of: trace ? findCauses(attempts.slice(attempts.findLastIndex(({ ok }) => ok) + 1), trace) : null,
     last_delivered_at: health.deliveredAt,
     last_error: health.trouble,
     last_answer: health.answer,
@@ -52,11 +52,11 @@ export function buildFindings({ webhook, health, deliveries, now, trace }: Webho
     short: health.short,
     skipped: skipped.length,
     skipped_deliveries: skipped,
-    cut_short_deliveries: ended.filter(({ attempts: made }) => filterScheduled(made).length > 0).map(unsent),
+    cut_short_deliveries: ended.filter(({ attempts: made }) => filterScheduled(made).length > 0).map(toUnsentDelivery),
     resent_deliveries: ended
       .filter(({ attempts: made }) => made.length > 0 && filterScheduled(made).length === 0)
-      .map(unsent),
-    given_up_deliveries: deliveries.filter(({ outcome }) => outcome === "failed").map(unsent),
+      .map(toUnsentDelivery),
+    given_up_deliveries: deliveries.filter(({ outcome }) => outcome === "failed").map(toUnsentDelivery),
     unsent_deliveries: health.unsent.map(({ id }) => id),
     not_allowed: forbidden !== null,
     why_not_allowed: forbidden,
@@ -69,7 +69,7 @@ export function buildFindings({ webhook, health, deliveries, now, trace }: Webho
   };
 }
 
-const failureOf = ({ delivery, attempt }: DeliveryAttempt) => ({
+const toFailure = ({ delivery, attempt }: DeliveryAttempt) => ({
   at: attempt.at,
   delivery: delivery.id,
   activity: delivery.activity,
@@ -78,7 +78,7 @@ const failureOf = ({ delivery, attempt }: DeliveryAttempt) => ({
   error: describeAttemptOutcome(attempt),
 });
 
-const subscribed = ({ id, title, url, status, workspace_id, workspace, failure_count, ...rest }: Webhook) => ({
+const toWebhookFindings = ({ id, title, url, status, workspace_id, workspace, failure_count, ...rest }: Webhook) => ({
   id,
   title,
   url,
@@ -89,7 +89,7 @@ const subscribed = ({ id, title, url, status, workspace_id, workspace, failure_c
   only_for_activities: rest.only_for_activities,
 });
 
-const unsent = ({ id, activity, composite_id, created_at, outcome, attempts }: Delivery) => ({
+const toUnsentDelivery = ({ id, activity, composite_id, created_at, outcome, attempts }: Delivery) => ({
   id,
   activity,
   composite_id,
@@ -98,11 +98,13 @@ const unsent = ({ id, activity, composite_id, created_at, outcome, attempts }: D
   attempts: attempts.length,
 });
 
-/** Disabled ones first, then those that fail, those that nothing was sent to, and the others. */
+/** Rates severity: disabled webhooks first, then failing ones, those without deliveries, and the others. */
 export const sortWorstFirst = (all: readonly WebhookReading[]): WebhookReading[] =>
-  all.toSorted((a, b) => badness(b) - badness(a) || failures(b) - failures(a) || a.webhook.id - b.webhook.id);
+  all.toSorted(
+    (a, b) => rateSeverity(b) - rateSeverity(a) || countFailures(b) - countFailures(a) || a.webhook.id - b.webhook.id,
+  );
 
-function badness({ webhook, health: { failing, since } }: WebhookReading): number {
+function rateSeverity({ webhook, health: { failing, since } }: WebhookReading): number {
   if (webhook.status === "DISABLED_BY_ERROR") return 5;
   if (webhook.status === "DELETED") return 1;
   if (webhook.forbidden !== null) return 4;
@@ -111,10 +113,11 @@ function badness({ webhook, health: { failing, since } }: WebhookReading): numbe
   return failing ? 1 : 0;
 }
 
-const failures = ({ webhook }: WebhookReading): number => (webhook.status === "DELETED" ? 0 : webhook.failure_count);
+const countFailures = ({ webhook }: WebhookReading): number =>
+  webhook.status === "DELETED" ? 0 : webhook.failure_count;
 
-/** All of them, in the order in which they were made. */
-function attemptsOf(deliveries: readonly Delivery[], trace: Trace | undefined) {
+/** Lists all attempts in chronological order. */
+function listAttempts(deliveries: readonly Delivery[], trace: Trace | undefined) {
   const reasons = new Map(trace?.nodes.map((node) => [node.id, node.because]));
   return deliveries
     .flatMap((delivery) => delivery.attempts.map((attempt): DeliveryAttempt => ({ delivery, attempt })))
@@ -134,47 +137,49 @@ function attemptsOf(deliveries: readonly Delivery[], trace: Trace | undefined) {
     }));
 }
 
-/** Causes of the failing deliveries, each once, in order of time. */
-function causesOf(failed: readonly Attempt[], { nodes }: Trace) {
+/** Finds the distinct causes of the failing deliveries in chronological order. */
+function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
   const known = new Map(nodes.map((node) => [node.id, node]));
-  const above = (id: string) => known.get(known.get(id)?.parent ?? "");
+  const findParent = (id: string) => known.get(known.get(id)?.parent ?? "");
   const found = new Map<string, { readonly id: string; readonly at: string; readonly what: string }>();
   for (const { delivery } of failed) {
-    const event = above(`delivery:${delivery}`);
-    const cause = event && above(event.id);
+    const event = findParent(`delivery:${delivery}`);
+    const cause = event && findParent(event.id);
     if (cause) found.set(cause.id, { id: cause.id, at: cause.at, what: cause.what });
   }
   return [...found.values()];
 }
 
 export interface FindingLinesOptions {
-  /** Everything, however long. */
+  /** Shows everything, whatever its length. */
   readonly all: boolean;
-  /** This many lines in a window of this many columns, otherwise. */
+  /** Otherwise, the size of the window in lines and columns. */
   readonly maxLines: number;
   readonly columns: number;
 }
 
-/** The same for people. The response comes last, where they look; before it, as much evidence as there is room for. */
+/**
+ * Formats the findings for users. The answer comes last, where users look; as much evidence as fits comes before it.
+ */
 export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
-  const answer = answerLines(found, all);
-  const heading = headingOf(found.webhook);
-  if (all) return [heading, ...evidence(found), ...answer];
-  const height = (lines: readonly StyledLine[]) =>
+  const answer = formatAnswer(found, all);
+  const heading = formatHeading(found.webhook);
+  if (all) return [heading, ...formatEvidence(found), ...answer];
+  const countRows = (lines: readonly StyledLine[]) =>
     lines.reduce(
-      (sum, line) => sum + wrapLine([{ text: stripStyles(line), paint: same }], columns).split("\n").length,
+      (sum, line) => sum + wrapLine([{ text: stripStyles(line), paint: identity }], columns).split("\n").length,
       0,
     );
-  const room = maxLines - height([heading, ...answer]);
-  const fitting = [...digests(found)].find((lines) => height(lines) <= room) ?? [];
-  return [heading, ...fitting, ...answer];
+  const room = maxLines - countRows([heading, ...answer]);
+  const fittingEvidence = [...formatDigests(found)].find((lines) => countRows(lines) <= room) ?? [];
+  return [heading, ...fittingEvidence, ...answer];
 }
 
-const same = (text: string): string => text;
+const identity = (text: string): string => text;
 
-/** Why it fails, and what to do. */
-function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
-  const { since, why, last_answer: answered, last_delivered_at: good } = found;
+/** Formats the cause and the fix. */
+function formatAnswer(found: WebhookFindings, all: boolean): StyledLine[] {
+  const { since, why, last_answer: answered, last_delivered_at: lastDeliveredAt } = found;
   const [begin, ...rest] = why;
   const first: StyledLine[] = since === null || begin === undefined ? why.slice(0, 1) : [[red(begin)]];
   return [
@@ -182,41 +187,45 @@ function answerLines(found: WebhookFindings, all: boolean): StyledLine[] {
     ...first,
     ...rest,
     ...(answered === null ? [] : [`Last response: ${answered}`]),
-    ...because(found.because_of ?? [], all),
-    ...(good === null ? [] : [`Last delivered ${good}`]),
-    ...whatNow(found),
+    ...formatCauses(found.because_of ?? [], all),
+    ...(lastDeliveredAt === null ? [] : [`Last delivered ${lastDeliveredAt}`]),
+    ...formatNextSteps(found),
   ];
 }
 
-/** All attempts, and all deliveries that did not arrive. */
-function evidence(found: WebhookFindings): StyledLine[] {
+/** Formats all attempts and all undelivered deliveries. */
+function formatEvidence(found: WebhookFindings): StyledLine[] {
   const { attempts } = found;
   return [
     ...(attempts.length === 0 ? [] : ["", "Attempts:"]),
-    ...attempts.map(attemptLine),
-    ...undelivered(found).flatMap(([heading, list]) => ["", `${heading}: ${list.length}`, ...deliveryLines(list)]),
+    ...attempts.map(formatAttempt),
+    ...formatUndelivered(found).flatMap(([heading, list]) => [
+      "",
+      `${heading}: ${list.length}`,
+      ...formatDeliveries(list),
+    ]),
   ];
 }
 
-/** The newest attempts, and how many deliveries did not arrive: from the longest version to the shortest. */
-function* digests(found: WebhookFindings): Generator<StyledLine[]> {
+/** Yields the newest attempts and the number of undelivered deliveries, from the longest version to the shortest. */
+function* formatDigests(found: WebhookFindings): Generator<StyledLine[]> {
   const { attempts } = found;
-  const counts = undelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
+  const counts = formatUndelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
   const listed = counts.length === 0 ? [] : [`${counts.join(". ")}. List them with --all`];
   for (let shown = Math.min(attempts.length, maxShown); shown > 0; shown -= 1) {
     const omits = attempts.length > shown;
     const heading = omits ? `The last ${shown} of ${attempts.length} attempts; see all with --all:` : "Attempts:";
-    yield ["", heading, ...attempts.slice(-shown).map(attemptLine), ...listed];
+    yield ["", heading, ...attempts.slice(-shown).map(formatAttempt), ...listed];
   }
   if (attempts.length > 0) yield ["", "See the attempts with --all", ...listed];
   yield listed.length > 0 ? ["", ...listed] : [];
 }
 
-/** This many attempts show how it goes. */
+/** Number of attempts that show the pattern. */
 const maxShown = 7;
 
-/** Deliveries that were not tried, or are not tried again, each kind under its heading. */
-function undelivered(
+/** Formats deliveries without an attempt or without a further one, each kind under its heading. */
+function formatUndelivered(
   found: WebhookFindings,
 ): (readonly [heading: string, deliveries: WebhookFindings["skipped_deliveries"]])[] {
   const cut = (outcome: string) => found.cut_short_deliveries.filter((one) => one.outcome === outcome);
@@ -231,24 +240,24 @@ function undelivered(
   return kinds.filter(([, all]) => all.length > 0);
 }
 
-function headingOf(webhook: WebhookFindings["webhook"]): StyledLine {
+function formatHeading(webhook: WebhookFindings["webhook"]): StyledLine {
   const name = bold(`Webhook ${webhook.id}`);
   if (!("title" in webhook)) return [name, `  workspace ${webhook.workspace_id}  `, styleState(webhook.status)];
   const { title, url, status, workspace_id: id, workspace } = webhook;
   return [name, `  ${title}  ${url}  `, styleState(status), `  workspace ${id} (${workspace})`];
 }
 
-/** Automatic steps, then the user's options, in order. A command ends its line. */
-function whatNow(found: WebhookFindings): StyledLine[] {
-  const { next_attempt_at: next, failing, given_up_deliveries: givenUp, steps } = found;
+/** Formats automatic steps, then the user's options, in order. A command is at the end of its line. */
+function formatNextSteps(found: WebhookFindings): StyledLine[] {
+  const { next_attempt_at: next, failing, given_up_deliveries: givenUpDeliveries, steps } = found;
   const lines: StyledLine[] = [];
-  if (next !== null) lines.push(nextLine(next, found));
-  else if (failing && givenUp.length > 0) lines.push("No retries are left.");
+  if (next !== null) lines.push(formatNextAttempt(next, found));
+  else if (failing && givenUpDeliveries.length > 0) lines.push("No retries are left.");
   lines.push(...steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`)));
   return lines.length === 0 ? [] : ["", ...lines];
 }
 
-function because(causes: NonNullable<WebhookFindings["because_of"]>, all: boolean): StyledLine[] {
+function formatCauses(causes: NonNullable<WebhookFindings["because_of"]>, all: boolean): StyledLine[] {
   const shown = all ? causes : causes.slice(0, 1);
   const more = causes.length - shown.length;
   return shown.map(
@@ -259,7 +268,7 @@ function because(causes: NonNullable<WebhookFindings["because_of"]>, all: boolea
   );
 }
 
-const deliveryLines = (all: WebhookFindings["skipped_deliveries"]): StyledLine[] =>
+const formatDeliveries = (all: WebhookFindings["skipped_deliveries"]): StyledLine[] =>
   all
     .toSorted((a, b) => a.id - b.id)
     .map(
@@ -267,8 +276,8 @@ const deliveryLines = (all: WebhookFindings["skipped_deliveries"]): StyledLine[]
         `  ${at}  delivery:${id}  ${activity}${contract === null ? "" : ` ${contract}`}`,
     );
 
-/** While it is disabled, due attempts are skipped (DECISIONS.md, C18). */
-function nextLine(
+/** Due attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
+function formatNextAttempt(
   at: string,
   { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: WebhookFindings,
 ): StyledLine {
@@ -278,7 +287,7 @@ function nextLine(
   return `Next attempt ${at}${why === null ? "" : `, ${why}`}. To make it now: svc emulator clock advance --next`;
 }
 
-const attemptLine = ({
+const formatAttempt = ({
   at,
   turn,
   status,

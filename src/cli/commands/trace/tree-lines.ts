@@ -14,13 +14,13 @@ export interface TraceTree {
 
 interface Branch {
   readonly at: string;
-  /** Left out where it says no more than the line before. */
+  /** Omitted if it adds nothing to the previous line. */
   readonly wallAt: string | undefined;
   readonly text: StyledLine;
   readonly id: string | undefined;
 }
 
-/** The tree as lines for people: virtual time, what, why, and the time on the wall where that differs. */
+/** Formats the tree for users: virtual time, event, cause, and the wall-clock time if it differs. */
 export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
   const children = new Map<string | null, Branch[]>();
   const add = (parent: string | null, branch: Branch) => {
@@ -28,12 +28,13 @@ export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
     if (siblings) siblings.push(branch);
     else children.set(parent, [branch]);
   };
-  for (const node of nodes) add(node.parent, { at: node.at, wallAt: wallOf(node), text: nodeText(node), id: node.id });
+  for (const node of nodes)
+    add(node.parent, { at: node.at, wallAt: getWallTime(node), text: formatNodeText(node), id: node.id });
   for (const { parent, due, what, because } of planned) {
     add(parent, { at: due, wallAt: undefined, text: [dim(`planned: ${what}  ${because}`)], id: undefined });
   }
   const lines: StyledLine[] = [];
-  const wall = wallTimes();
+  const wall = createWallTimeFormatter();
   const draw = (parent: string, indent: string) => {
     const below = children.get(parent) ?? [];
     below.forEach((branch, i) => {
@@ -50,11 +51,11 @@ export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
   return lines;
 }
 
-/** One node on a line of its own, as it came. */
+/** Formats one node of a stream on its own line. */
 export const formatNode = (node: TraceNode): string =>
-  `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${outcomeOf(node)}  ${node.because}`;
+  `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${formatOutcome(node)}  ${node.because}`;
 
-function nodeText(node: TraceNode): (string | StyledText)[] {
+function formatNodeText(node: TraceNode): (string | StyledText)[] {
   const { id, what, error, outcome, because } = node;
   return [
     bold(id),
@@ -65,12 +66,12 @@ function nodeText(node: TraceNode): (string | StyledText)[] {
   ];
 }
 
-/** The time on the wall where it is another one. */
-const wallOf = ({ at, wall_at }: TraceNode): string | undefined =>
+/** Returns the wall-clock time of a node if it differs from the virtual time. */
+const getWallTime = ({ at, wall_at }: TraceNode): string | undefined =>
   wall_at === null || isNear(wall_at, at) ? undefined : wall_at;
 
-/** Of one line after the other: the time on the wall, unless the line before had the same. */
-function wallTimes(): (branch: Branch) => (string | StyledText)[] {
+/** Formats wall-clock times of consecutive lines, omitting repetitions. */
+function createWallTimeFormatter(): (branch: Branch) => (string | StyledText)[] {
   let before: string | undefined;
   return ({ wallAt }) => {
     const isSame = wallAt === undefined || (before !== undefined && isNear(wallAt, before));
@@ -79,33 +80,33 @@ function wallTimes(): (branch: Branch) => (string | StyledText)[] {
   };
 }
 
-/** On a real clock what takes place is noted a few milliseconds after the time that it has. */
-const nearMs = 1_000;
-const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.parse(b)) < nearMs;
+/** On a real clock, events are recorded a few milliseconds after their time. */
+const toleranceMs = 1_000;
+const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.parse(b)) < toleranceMs;
 
-const outcomeOf = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);
+const formatOutcome = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);
 
-/** Viewers reject larger drawings unless they are told otherwise: 500 edges, 50,000 characters. */
+/** By default, viewers reject drawings with more than 500 edges or 50,000 characters. */
 const maxBoxes = 400;
 const maxCharacters = 45_000;
 const maxTextLength = 100;
 
-/** The tree as a flowchart of Mermaid. */
+/** Formats the tree as a Mermaid flowchart. */
 export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   const boxes = new Map<string, string>();
   const lines = ["flowchart TD"];
   let length = 0;
   let left = 0;
   const add = (parent: string | null, first: string, second: string, shape: readonly [string, string]) => {
-    const above = parent === null ? undefined : boxes.get(parent);
+    const parentBox = parent === null ? undefined : boxes.get(parent);
     const box = `n${boxes.size}`;
-    const line = `  ${box}${shape[0]}"${label(first)}<br/>${label(second)}"${shape[1]}`;
-    if (boxes.size >= maxBoxes || length + line.length > maxCharacters || (parent !== null && !above)) {
+    const line = `  ${box}${shape[0]}"${formatLabel(first)}<br/>${formatLabel(second)}"${shape[1]}`;
+    if (boxes.size >= maxBoxes || length + line.length > maxCharacters || (parent !== null && !parentBox)) {
       left += 1;
       return undefined;
     }
     length += line.length;
-    lines.push(line, ...(above === undefined ? [] : [`  ${above} --> ${box}`]));
+    lines.push(line, ...(parentBox === undefined ? [] : [`  ${parentBox} --> ${box}`]));
     return box;
   };
   for (const { id, parent, at, what, because } of nodes) {
@@ -120,8 +121,8 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   return lines;
 }
 
-/** Whatever Mermaid or a page would take for its own stands as a code of its character. */
-const label = (text: string): string =>
+/** Characters with a meaning in Mermaid or HTML are written as character codes. */
+const formatLabel = (text: string): string =>
   (text.length > maxTextLength ? `${[...text].slice(0, maxTextLength).join("")}…` : text).replace(
     /[^\p{L}\p{N} .,:/_+()…-]/gu,
     (character) => `#${character.codePointAt(0)};`,

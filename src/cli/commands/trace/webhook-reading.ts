@@ -13,23 +13,23 @@ import type { DeletedWebhook, WebhookReading } from "./failing-webhook.ts";
 type QueryContext = { readonly client: Client; readonly signal: AbortSignal };
 type Page = ResultOf<typeof listDeliveries>;
 
-/** Page size of the log, and the number of the newest deliveries that are read, as in the console. */
+/** Page size of the log, and the number of newest deliveries to read. The console uses the same number. */
 const page = 500;
 const maxDeliveries = 10_000;
 
-/** The health of webhooks, in as few requests as that takes. */
-export async function readHealth(webhooks: readonly Webhook[], asking: QueryContext): Promise<WebhookReading[]> {
-  const { client, signal } = asking;
+/** Reads the health of webhooks in as few requests as possible. */
+export async function readHealth(webhooks: readonly Webhook[], queryContext: QueryContext): Promise<WebhookReading[]> {
+  const { client, signal } = queryContext;
   const [{ deliveries, isWhole }, now] = await Promise.all([
-    readLog(webhooks.length === 1 ? webhooks[0]!.id : undefined, asking),
-    virtualTime(asking),
+    readLog(webhooks.length === 1 ? webhooks[0]!.id : undefined, queryContext),
+    getVirtualTime(queryContext),
   ]);
   const faults = await client.call(listFaults, {}, { signal });
-  const own = byWebhook(deliveries);
+  const own = groupByWebhook(deliveries);
   const read: WebhookReading[] = [];
   for (const webhook of webhooks) {
-    // Deliveries older than all these belong to the few webhooks without newer ones.
-    const known = own.get(webhook.id) ?? (isWhole ? [] : (await firstPage(webhook.id, asking)).items);
+    // Older deliveries belong to the few webhooks without newer ones.
+    const known = own.get(webhook.id) ?? (isWhole ? [] : (await fetchFirstPage(webhook.id, queryContext)).items);
     read.push({
       webhook,
       deliveries: known,
@@ -38,35 +38,35 @@ export async function readHealth(webhooks: readonly Webhook[], asking: QueryCont
     });
   }
   if (read.every(({ health, deliveries: known }) => !health.isUntouched || known.length > 0)) return read;
-  const happened = await client.call(listActivities, {}, { signal });
+  const activities = await client.call(listActivities, {}, { signal });
   return read.map((one) => {
     if (!one.health.isUntouched || one.webhook.status === "DELETED") return one;
-    const facts = { deliveries: one.deliveries, faults, happened, formatTime, now };
-    return { ...one, health: assessWebhook(one.webhook, facts) };
+    const context = { deliveries: one.deliveries, faults, happened: activities, formatTime, now };
+    return { ...one, health: assessWebhook(one.webhook, context) };
   });
 }
 
 /** Data of each webhook. */
-function byWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Delivery[]> {
+function groupByWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Delivery[]> {
   const own = new Map<number, Delivery[]>();
   for (const one of deliveries) {
-    const there = own.get(one.webhook_id);
-    if (there) there.push(one);
+    const list = own.get(one.webhook_id);
+    if (list) list.push(one);
     else own.set(one.webhook_id, [one]);
   }
   return own;
 }
 
-/** Of a webhook that is there no more; undefined if no delivery of it is stored. */
-export async function readDeletedWebhook(id: number, asking: QueryContext): Promise<WebhookReading | undefined> {
-  const [{ deliveries }, now] = await Promise.all([readLog(id, asking), virtualTime(asking)]);
+/** Finds the data of a deleted webhook. Returns undefined if no delivery of it is stored. */
+export async function readDeletedWebhook(id: number, queryContext: QueryContext): Promise<WebhookReading | undefined> {
+  const [{ deliveries }, now] = await Promise.all([readLog(id, queryContext), getVirtualTime(queryContext)]);
   const [first] = deliveries;
   if (!first) return undefined;
   const webhook: DeletedWebhook = { id, workspace_id: first.workspace_id, status: "DELETED" };
   return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, formatTime) };
 }
 
-/** With why each attempt was made, and what led to it; of the newest deliveries. */
+/** Traces the newest deliveries, with the cause of each attempt. */
 export async function addTrace(read: WebhookReading, { client, signal }: QueryContext): Promise<WebhookReading> {
   if (read.deliveries.length === 0) return { ...read, trace: { nodes: [], planned: [] } };
   const trace = await client.call(showTrace, { params: { ref: `webhook:${read.webhook.id}` } }, { signal });
@@ -74,40 +74,44 @@ export async function addTrace(read: WebhookReading, { client, signal }: QueryCo
 }
 
 /** In milliseconds. */
-async function virtualTime({ client, signal }: QueryContext): Promise<number> {
+async function getVirtualTime({ client, signal }: QueryContext): Promise<number> {
   return Date.parse((await client.call(showClock, {}, { signal })).now);
 }
 
-/** Times stand as the service writes them. */
+/** Times are in the format of the service. */
 const formatTime = (iso: string): string => iso;
 
-async function firstPage(webhook: number | undefined, { client, signal }: QueryContext, offset = 0): Promise<Page> {
+async function fetchFirstPage(
+  webhook: number | undefined,
+  { client, signal }: QueryContext,
+  offset = 0,
+): Promise<Page> {
   return client.call(listDeliveries, { query: { webhook, limit: page, offset } }, { signal });
 }
 
-async function readLog(webhook: number | undefined, asking: QueryContext) {
+async function readLog(webhook: number | undefined, queryContext: QueryContext) {
   const found = new Map<number, Delivery>();
   for (let offset = 0; ; offset += page) {
-    const { items, total } = await firstPage(webhook, asking, offset);
+    const { items, total } = await fetchFirstPage(webhook, queryContext, offset);
     for (const one of items) found.set(one.id, one);
     const isWhole = items.length < page || offset + items.length >= total;
     if (isWhole || found.size >= maxDeliveries) return { deliveries: [...found.values()], isWhole };
   }
 }
 
-type DisabledWebhooksWebhook = ResultOf<typeof listControlWebhooks>[number];
+type DisabledWebhook = ResultOf<typeof listControlWebhooks>[number];
 
 interface Waiting {
   readonly webhook_id: number;
   readonly outcome: string;
 }
 
-/** The disabled webhooks of deliveries that wait for an attempt, which will be skipped (DECISIONS.md, C18). */
+/** Finds disabled webhooks whose deliveries wait for an attempt, which will be skipped (DECISIONS.md, C18). */
 export async function findDisabledWebhooks(
   client: Client,
   deliveries: readonly Waiting[],
   signal: AbortSignal,
-): Promise<readonly DisabledWebhooksWebhook[]> {
+): Promise<readonly DisabledWebhook[]> {
   const waiting = deliveries.filter(({ outcome }) => outcome === "waiting" || outcome === "retrying");
   if (waiting.length === 0) return [];
   const ids = new Set(waiting.map(({ webhook_id }) => webhook_id));

@@ -6,28 +6,28 @@ import { makeFolder } from "../../../files/make-folder.ts";
 import { CorpusError, indexName } from "../../../verify/corpus.ts";
 import { Recorder } from "../../../verify/recorder.ts";
 import type { Context } from "../../command.ts";
-import { stateFolder } from "../../process/environment.ts";
+import { getStateFolder } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
 /**
- * Where the key of the stand-ins lies while a corpus is recorded, outside of it: a recording that is continued, and webhooks
- * that are saved meanwhile, have the same stand-ins. It is removed with the end of the recording.
+ * The key of stand-ins is outside the corpus while it is recorded. A continued recording and saved webhooks use the
+ * same stand-ins. The key is removed at the end of the recording.
  */
 function resolveKeyPath({ env }: Host, folder: string): string {
   const name = createHash("sha256").update(folder).digest("hex").slice(0, 32);
-  return join(stateFolder(env), "verify", `${name}.key`);
+  return join(getStateFolder(env), "verify", `${name}.key`);
 }
 
 export interface OpenRecording {
   readonly recorder: Recorder;
-  /** Exchanges from an interrupted recording. */
+  /** Exchanges of an interrupted recording. */
   readonly continued: number;
-  /** Ends the corpus: nothing can be added. */
+  /** Completes the corpus. Nothing can be added afterwards. */
   end(): Promise<void>;
 }
 
-/** Begins a corpus in a folder, or continues the one that was interrupted. */
+/** Starts a corpus in a folder, or continues an interrupted one. */
 export async function openRecording(
   { host }: Pick<Context, "host">,
   given: string,
@@ -54,8 +54,8 @@ export async function openRecording(
 }
 
 /**
- * The recorder of a folder in which svc verify proxy records now, to add webhooks in the same form; undefined: it is no
- * corpus.
+ * Opens the corpus that svc verify proxy is recording in a folder, to add webhooks in the same form. Returns undefined
+ * if there is none.
  */
 export async function joinRecording({ host }: Pick<Context, "host">, folder: string): Promise<Recorder | undefined> {
   if (!(await stat(join(folder, indexName)).catch(() => undefined))) return undefined;
@@ -69,6 +69,6 @@ export async function joinRecording({ host }: Pick<Context, "host">, folder: str
   });
 }
 
-/** A problem of a corpus is one of the command line: nothing was sent. */
+/** An invalid corpus is a usage error, because nothing was sent. */
 export const toUsageError = (cause: unknown, name: string): unknown =>
   cause instanceof CorpusError ? new UsageError(`${name}: ${cause.message}`, { cause }) : cause;

@@ -45,23 +45,23 @@ export const verifyProxy = defineCommand({
     },
   ],
   async run({ flags: given }, context) {
-    const { output, signal, host, atEnd } = context;
+    const { output, signal, host, onEnd } = context;
     const { out, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = given;
     if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
-    const to = given.to === undefined ? await serviceUrl() : parseBaseUrlFlag(given.to, "--to");
+    const to = given.to === undefined ? await getServiceUrl() : parseBaseUrlFlag(given.to, "--to");
     const { openProxy } = await import("../../../verify/proxy.ts");
     const { recorder, end, continued } = await openRecording(context, out, "--out");
-    const stored: Promise<unknown>[] = [];
-    let enough = () => {};
+    const pendingWrites: Promise<unknown>[] = [];
+    let stop = () => {};
     const ended = new Promise<void>((done) => {
-      enough = done;
+      stop = done;
       signal.addEventListener("abort", () => done(), { once: true });
     });
     const store = async (exchange: Parameters<typeof recorder.add>[0]): Promise<void> => {
       const file = await recorder.add(exchange);
       const { request, response } = exchange;
       const [path] = request.target.split("?");
-      await output.event(
+      await output.printEvent(
         { type: "exchange", file, status: response.status },
         `${request.method} ${path} ${response.status} ${file}`,
       );
@@ -77,17 +77,17 @@ export const verifyProxy = defineCommand({
       onExchange(exchange) {
         seen += 1;
         if (seen > count) return;
-        stored.push(
+        pendingWrites.push(
           store(exchange).catch((error: unknown) => {
             failure ??= error;
-            enough();
+            stop();
           }),
         );
-        if (seen === count) enough();
+        if (seen === count) stop();
       },
       onSkipped(reason) {
         skipped += 1;
-        stored.push(output.warn(`Not recorded: ${reason}`));
+        pendingWrites.push(output.warn(`Not recorded: ${reason}`));
       },
     }).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== "EADDRINUSE" && cause.code !== "EACCES" && cause.code !== "EADDRNOTAVAIL") throw cause;
@@ -101,17 +101,17 @@ export const verifyProxy = defineCommand({
         },
       );
     });
-    atEnd(() => proxy.close());
+    onEnd(() => proxy.close());
     if (address !== "127.0.0.1" && address !== "localhost" && address !== "::1")
       await output.warn(
         `warning: listening on ${address}: other machines can send requests to ${new URL(to).origin} through it`,
       );
     if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
-    if (output.format !== "table") await output.document({ type: "ready", url: proxy.url });
+    if (output.format !== "table") await output.printDocument({ type: "ready", url: proxy.url });
     await output.note(`Recording on ${proxy.url}; requests go to ${new URL(to).origin} (press Ctrl-C to stop)`);
     await ended;
     await proxy.close();
-    await Promise.all(stored);
+    await Promise.all(pendingWrites);
     await end();
     if (failure !== undefined) throw failure;
     if (skipped > 0) await output.warn(`${pluralize(skipped, "exchange")} not recorded`);
@@ -121,7 +121,7 @@ export const verifyProxy = defineCommand({
     signal.throwIfAborted();
     return undefined;
 
-    async function serviceUrl(): Promise<string> {
+    async function getServiceUrl(): Promise<string> {
       const { baseUrls } = await context.target("contracts");
       if (baseUrls.contracts === undefined)
         throw new InputRequiredError("to", "--to is required: the base URL of the service");

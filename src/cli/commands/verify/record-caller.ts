@@ -20,18 +20,18 @@ export interface PlannedCall {
   readonly params?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Instead of the declared one. */
+  /** Replaces the declared path. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Makes the calls of a plan, a few a second, and records each. */
+/** Sends the calls of a plan, a few per second, and records each. */
 export class RecordCaller {
   readonly #target: RecordTarget;
   readonly #recorder: Recorder;
   readonly #pauseMs: number;
   readonly #sender = new RequestSender();
-  /** Aborted: no further call is made, but those that clean up. */
+  /** After an abort, only clean-up calls are made. */
   signal: AbortSignal | undefined;
   #isFirst = true;
 
@@ -51,14 +51,14 @@ export class RecordCaller {
     this.#sender.close();
   }
 
-  /** Whether the service of an operation has an address, and its credentials are known. */
+  /** Whether the service of an operation has an address and known credentials. */
   canCall(id: string): boolean {
     const operation = findOperationById(id);
-    if (!operation || this.#baseOf(operation) === undefined) return false;
+    if (!operation || this.#getBaseUrl(operation) === undefined) return false;
     return findCredentials(operation, this.#target.credentials) !== undefined;
   }
 
-  #baseOf({ service }: Operation): string | undefined {
+  #getBaseUrl({ service }: Operation): string | undefined {
     return service.name === "router"
       ? this.#target.router
       : service.name === "contracts"
@@ -66,7 +66,7 @@ export class RecordCaller {
         : undefined;
   }
 
-  /** Calls an operation. Resolves with the document of a success, undefined otherwise. */
+  /** Calls an operation. Resolves with the response body of a success, and undefined otherwise. */
   async call(id: string, call: PlannedCall = {}): Promise<unknown> {
     const { status, document } = await this.#call(id, call);
     return status < 300 ? document : undefined;
@@ -80,7 +80,7 @@ export class RecordCaller {
 
   #call(id: string, { params = {}, query, body, method, headers = {} }: PlannedCall) {
     const operation = findOperationById(id)!;
-    const base = this.#baseOf(operation)!.replace(/\/$/, "");
+    const base = this.#getBaseUrl(operation)!.replace(/\/$/, "");
     const search = query ? `?${new URLSearchParams(query)}` : "";
     const cluster = (params.cluster_id ?? (body as { cluster_id?: unknown } | undefined)?.cluster_id) as
       | string
@@ -135,7 +135,7 @@ export class RecordCaller {
   }
 }
 
-/** A service that does not respond is a failure that may pass. */
+/** A service that does not respond is a temporary failure. */
 export const toNetworkFailure = (cause: unknown): unknown =>
   cause instanceof NoResponseError
     ? new CommandFailedError("temporary", "network", `${cause.message}.`, {
@@ -144,7 +144,7 @@ export const toNetworkFailure = (cause: unknown): unknown =>
       })
     : cause;
 
-/** The headers with which an operation is called; undefined where the credentials for it are not known. */
+/** Returns the headers of an operation's call. Returns undefined without its credentials. */
 export function findCredentials(
   operation: Operation,
   credentials: Credentials,

@@ -3,7 +3,7 @@ import { isObject, toFields } from "../../../base/object.ts";
 import { hashEmail } from "../../../schemes/email-hash.ts";
 import type { RecordCaller } from "./record-caller.ts";
 
-/** Description of a journey, for people. */
+/** Description of a journey for users. */
 export const journeyPlan: readonly string[] = [
   "Send requests with missing fields and wrong types, which create nothing",
   "Upload a file",
@@ -15,7 +15,7 @@ export const journeyPlan: readonly string[] = [
 
 type CleanUp = () => Promise<unknown>;
 
-/** A journey that leaves nothing behind: its objects are removed again, also when it is interrupted. */
+/** A journey that removes the objects that it creates, even after an interruption. */
 export class Journey {
   readonly #caller: RecordCaller;
   readonly #prefix = `svc-verify-${randomBytes(5).toString("hex")}`;
@@ -28,19 +28,19 @@ export class Journey {
   async run(): Promise<void> {
     const caller = this.#caller;
     if (caller.canCall("contracts.create")) {
-      await this.#mistakes();
+      await this.#recordMistakes();
       await this.#upload();
-      await this.#webhook();
-      await this.#intake();
-      await this.#contract();
+      await this.#recordWebhook();
+      await this.#recordIntake();
+      await this.#recordContract();
     }
-    if (caller.canCall("cluster-emails.map")) await this.#mapping();
+    if (caller.canCall("cluster-emails.map")) await this.#recordMapping();
   }
 
-  /** Removes what is left, newest first. Resolves with what could not be removed. */
+  /** Removes the remaining objects, newest first. Resolves with those that could not be removed. */
   async cleanUp(): Promise<readonly string[]> {
     const failed: string[] = [];
-    // After an interruption the objects are removed all the same.
+    // The objects are removed after an interruption, too.
     this.#caller.signal = undefined;
     for (const { what, run } of this.#cleanUps.splice(0).reverse()) {
       await run().catch((error: Error) => failed.push(`${what}: ${error.message}`));
@@ -48,7 +48,7 @@ export class Journey {
     return failed;
   }
 
-  async #mistakes(): Promise<void> {
+  async #recordMistakes(): Promise<void> {
     await this.#caller.call("contracts.create", { body: {} });
     await this.#caller.call("contracts.create", {
       body: { contract_template_id: "first", contract_data: [], counter_party_details: {} },
@@ -68,7 +68,7 @@ export class Journey {
     if (typeof file.file_id === "string") await this.#caller.call("files.show", { params: { file_id: file.file_id } });
   }
 
-  async #webhook(): Promise<void> {
+  async #recordWebhook(): Promise<void> {
     const body = {
       title: this.#prefix,
       url: "https://example.com/svc-verify",
@@ -76,13 +76,13 @@ export class Journey {
     };
     const { id } = toFields(await this.#caller.call("webhooks.create", { body }));
     if (typeof id === "number")
-      await this.#removedAgain(`webhook ${id}`, () =>
+      await this.#removeAgain(`webhook ${id}`, () =>
         this.#caller.require("webhooks.delete", { params: { webhook_id: id } }),
       );
   }
 
-  /** There is no list of workflows: an intake that is there names one. */
-  async #intake(): Promise<void> {
+  /** There is no list of workflows, so an existing intake provides one. */
+  async #recordIntake(): Promise<void> {
     const listed = toFields(await this.#caller.call("intake.list"));
     const workflow = JSON.stringify(listed).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
     if (workflow === undefined) return;
@@ -92,12 +92,12 @@ export class Journey {
       }),
     );
     if (typeof id === "number" || typeof id === "string")
-      await this.#removedAgain(`intake ${id}`, () =>
+      await this.#removeAgain(`intake ${id}`, () =>
         this.#caller.require("intake.delete", { params: { intake_id: id } }),
       );
   }
 
-  async #contract(): Promise<void> {
+  async #recordContract(): Promise<void> {
     const { items } = toFields(await this.#caller.call("templates.list"));
     const [template] = (Array.isArray(items) ? items : []).filter(isObject);
     if (typeof template?.id !== "number") return;
@@ -120,7 +120,7 @@ export class Journey {
       run: () => this.#caller.require("execution.void", { params, body: { note: "svc verify" } }),
     });
     await this.#caller.call("contracts.status", { params });
-    // Contracts that were there before cannot be compared with those of an emulator.
+    // Existing contracts cannot be compared with those of an emulator.
     await this.#caller.call("contracts.list");
     await this.#caller.call("contracts.recipients", { params });
     await this.#caller.call("contracts.send", { params, body: {} });
@@ -129,7 +129,7 @@ export class Journey {
     await this.#caller.call("contracts.status", { params });
   }
 
-  async #mapping(): Promise<void> {
+  async #recordMapping(): Promise<void> {
     const clusters = JSON.stringify((await this.#caller.call("clusters.list")) ?? {}).match(
       /"cluster_id":\s*"([^"]+)"/,
     )?.[1];
@@ -144,7 +144,7 @@ export class Journey {
     await this.#caller.call("cluster-emails.show", { params: { email_hash: email_hash_list[0]! } });
   }
 
-  async #removedAgain(what: string, run: CleanUp): Promise<void> {
+  async #removeAgain(what: string, run: CleanUp): Promise<void> {
     this.#cleanUps.push({ what, run });
     await this.#cleanUpLast();
   }
@@ -156,9 +156,9 @@ export class Journey {
   }
 }
 
-/** A value of the type of each attribute that is required. */
+/** Values of the right type for all required attributes. */
 function buildSampleData(attributes: readonly Record<string, unknown>[]): Record<string, unknown> {
-  const sample = ({ type, options }: Record<string, unknown>): unknown => {
+  const createSample = ({ type, options }: Record<string, unknown>): unknown => {
     const [option] = (Array.isArray(options) ? options : []) as Record<string, unknown>[];
     if (type === "int" || type === "float") return 1;
     if (type === "boolean") return true;
@@ -168,6 +168,6 @@ function buildSampleData(attributes: readonly Record<string, unknown>[]): Record
     return "verify";
   };
   return Object.fromEntries(
-    attributes.filter(({ required }) => required === true).map((one) => [String(one.variable), sample(one)]),
+    attributes.filter(({ required }) => required === true).map((one) => [String(one.variable), createSample(one)]),
   );
 }

@@ -6,7 +6,7 @@ const listRows = (document: unknown): readonly Record<string, unknown>[] => {
   return Array.isArray(found) ? found.filter(isObject) : [];
 };
 
-/** Lists that a service shows to every holder of its key. */
+/** Lists that every holder of a key may read. */
 const lists = [
   "templates.list",
   "contract-types.list",
@@ -23,7 +23,7 @@ const lists = [
   "oidc.jwks",
 ] as const;
 
-/** Reads of the first items of a list, by the parameter that names one. */
+/** Reads of the first items of a list, by ID parameter. */
 const details: readonly (readonly [
   list: (typeof lists)[number],
   id: string,
@@ -48,7 +48,7 @@ const details: readonly (readonly [
 ];
 const detailed = 3;
 
-/** Ids that nothing has. */
+/** IDs of nonexistent objects. */
 const unknown = lookupTable<string | number>({
   composite_id: "T-999999999",
   contract_id: 999_999_999,
@@ -61,8 +61,8 @@ const unknown = lookupTable<string | number>({
   client_id: "unknown-client",
 });
 
-/** Looked up under ids that nothing has. */
-const probed: readonly (readonly [operation: string, parameter: string])[] = [
+/** Reads with IDs of nonexistent objects. */
+const probedOperations: readonly (readonly [operation: string, parameter: string])[] = [
   ["contracts.status", "composite_id"],
   ["contracts.recipients", "composite_id"],
   ["contract-details.notes", "composite_id"],
@@ -76,10 +76,10 @@ const probed: readonly (readonly [operation: string, parameter: string])[] = [
   ["cluster-clients.show", "client_id"],
 ];
 
-/** Description of reads and probes, for people. */
+/** Description of reads and probes for users. */
 export const readsPlan: readonly string[] = [
   `List ${lists.length} kinds of things, and show the first ${detailed} of each`,
-  `Look up ${probed.length} ids that do not exist`,
+  `Look up ${probedOperations.length} ids that do not exist`,
   "Send a wrong method, a wrong type and one wrong secret",
 ];
 
@@ -95,11 +95,11 @@ export async function recordReads(caller: RecordCaller): Promise<void> {
         if (caller.canCall(operation)) await caller.call(operation, { params: { [parameter]: value } });
     }
   }
-  for (const [operation, parameter] of probed)
+  for (const [operation, parameter] of probedOperations)
     if (caller.canCall(operation)) await caller.call(operation, { params: { [parameter]: unknown[parameter]! } });
   if (!caller.canCall("templates.list")) return;
   await caller.call("templates.list", { method: "PUT" });
   await caller.call("contracts.list", { query: { page: "first" } });
-  // Once: services lock keys that are wrong too often.
+  // Only once, because services lock keys after too many failures.
   await caller.call("templates.list", { headers: { "client-secret": "wrong" } });
 }

@@ -5,7 +5,7 @@ import { formatNextCommand } from "../../parse/next-command.ts";
 import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
 import { openRecording } from "./open-recorder.ts";
 
-/** One call by the usual client: errors of the address, or of the key, have the usual words. */
+/** Sends one call with the default client, whose errors about addresses and keys have the common messages. */
 async function requireService(context: Context, hasKey: boolean): Promise<void> {
   const [{ listTemplates }, { checkHealth }] = await Promise.all([
     import("../../../api/contracts/templates.ts"),
@@ -70,7 +70,7 @@ export const verifyRecord = defineCommand({
       callsPerSecond: Math.max(0.01, rate),
       signal,
     });
-    // Removing takes some more calls.
+    // Removing takes additional calls.
     if (writes) context.allowToEnd(30_000);
     const journey = new Journey(caller);
     let left: readonly string[] = [];

@@ -7,10 +7,10 @@ const shorten = (value: unknown): string => {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 };
 
-/** Names of what is compared: the recorded side, and the other one. */
+/** Names of the compared sides: the recorded one and the other. */
 export type Sides = readonly [recorded: string, replayed: string];
 
-/** `limit (value): the service has 25, the emulator has 10`. */
+/** Formats `limit (value): the service has 25, the emulator has 10`. */
 export function describeDifference(
   { kind, path, recorded, replayed, decisions }: ReportedDifference,
   [one, other]: Sides,
@@ -20,7 +20,7 @@ export function describeDifference(
   return `${place}: the ${one} has ${shorten(recorded)}, ${other === "emulator" ? "the emulator" : other} has ${shorten(replayed)}${rows}`;
 }
 
-/** `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
+/** Formats `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
 export const formatSummary = ({
   confirmed,
   refuted,
@@ -29,12 +29,12 @@ export const formatSummary = ({
 }: VerifyReport["summary"]): string =>
   `${pluralize(confirmed, "claim")} confirmed, ${refuted} refuted, ${other} not comparable, ${unseen} unseen`;
 
-/** A case for each claim that was seen: refuted ones fail, those that cannot be compared are skipped. */
+/** One case per observed claim: refuted ones fail, and incomparable ones are skipped. */
 export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
-  const ofClaim = ({ differences }: ClaimReport) =>
+  const listNotAccepted = ({ differences }: ClaimReport) =>
     report.differences.filter(({ id, accepted }) => differences.includes(id) && accepted === null);
   const reasons = report.incomparable.map(({ reason, exchanges }) => `${exchanges}: ${reason}`).join("\n");
-  const nothing = { name: "corpus", seconds: 0, failure: { message: "nothing was compared", text: reasons } };
+  const failedCase = { name: "corpus", seconds: 0, failure: { message: "nothing was compared", text: reasons } };
   const cases = report.claims
     .filter(({ verdict }) => verdict !== "unseen")
     .map((claim) => ({
@@ -42,40 +42,43 @@ export function formatReplayJUnit(report: VerifyReport, sides: Sides): string {
       seconds: 0,
       ...(claim.verdict === "refuted" && {
         failure: {
-          message: pluralize(ofClaim(claim).length, "difference"),
-          text: ofClaim(claim)
+          message: pluralize(listNotAccepted(claim).length, "difference"),
+          text: listNotAccepted(claim)
             .map((one) => `${one.id}\n  ${describeDifference(one, sides)}`)
             .join("\n"),
         },
       }),
       ...(claim.verdict === "not comparable" && { skipped: claim.reasons.join("; ") || "it cannot be compared" }),
     }));
-  return formatJUnit("svc verify replay", report.compared === 0 ? [nothing, ...cases] : cases);
+  return formatJUnit("svc verify replay", report.compared === 0 ? [failedCase, ...cases] : cases);
 }
 
 const formatCell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
 
-/** The report as a comment of a pull request. */
+/** Formats the report as a pull request comment. */
 export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides): string {
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
   const accepted = differences.filter(({ accepted: reason }) => reason !== null);
-  const refuting = differences.filter(({ accepted: reason }) => reason === null);
-  const row = ({ id, basis, recorded, replayed }: ReportedDifference, last: string) =>
+  const refutations = differences.filter(({ accepted: reason }) => reason === null);
+  const formatRow = ({ id, basis, recorded, replayed }: ReportedDifference, last: string) =>
     `| ${formatCell(id)} | ${formatCell(basis)} | ${formatCell(shorten(recorded))} | ${formatCell(shorten(replayed))} | ${last} |`;
   return [
     `### svc verify: ${drift > 0 ? pluralize(drift, "difference") : compared === 0 ? "nothing was compared" : "no drift"}`,
     "",
     `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}.`,
     ...(incomparable.length > 0
-      ? ["", ...incomparable.map((not) => `- ${not.exchanges} not or not fully compared: ${formatCell(not.reason)}`)]
+      ? [
+          "",
+          ...incomparable.map((claim) => `- ${claim.exchanges} not or not fully compared: ${formatCell(claim.reason)}`),
+        ]
       : []),
-    ...(refuting.length === 0
+    ...(refutations.length === 0
       ? []
       : [
           "",
           `| difference | basis | ${one} | ${formatCell(other)} | times |`,
           "|---|---|---|---|---|",
-          ...refuting.map((found) => row(found, String(found.count))),
+          ...refutations.map((found) => formatRow(found, String(found.count))),
         ]),
     ...(accepted.length === 0
       ? []
@@ -83,7 +86,7 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides):
           "",
           `| accepted | basis | ${one} | ${formatCell(other)} | reason |`,
           "|---|---|---|---|---|",
-          ...accepted.map((known) => row(known, formatCell(known.accepted!))),
+          ...accepted.map((known) => formatRow(known, formatCell(known.accepted!))),
         ]),
     "",
   ].join("\n");

@@ -82,7 +82,7 @@ export const verifyReplay = defineCommand({
     if (accept.length > 0 && (reason === undefined || reason.trim() === ""))
       throw new UsageError("--reason is required with --accept");
     if (accept.length === 0 && reason !== undefined) throw new UsageError("--accept is required with --reason");
-    // What is accepted, and what the reference shows, is how the emulator differs.
+    // Accepted differences and those in the reference describe how the emulator differs.
     const excluded = isService
       ? (["reference", "accept"] as const).find((flag) => given[flag] !== undefined)
       : undefined;
@@ -150,12 +150,12 @@ async function replayProfile(
   requestsPerSecond: number,
   { globals, host, output, signal }: Context,
 ) {
-  const [{ replayCorpus }, { serviceTarget }, { findCredentials, toNetworkFailure }] = await Promise.all([
+  const [{ replayCorpus }, { resolveServiceTarget }, { findCredentials, toNetworkFailure }] = await Promise.all([
     import("../../../verify/replay/replay.ts"),
     import("../../connection/target.ts"),
     import("./record-caller.ts"),
   ]);
-  const { baseUrls, credentials } = await serviceTarget({ ...globals, profile }, host, output);
+  const { baseUrls, credentials } = await resolveServiceTarget({ ...globals, profile }, host, output);
   return replayCorpus(corpus, {
     resolveUrl: (callee) => (callee === "router" ? baseUrls.router : baseUrls.contracts),
     service: { getCredentials: (operation) => findCredentials(operation, credentials) ?? {}, requestsPerSecond },
@@ -175,7 +175,7 @@ async function storeReport(corpus: Corpus, report: VerifyReport): Promise<Observ
   return observations;
 }
 
-/** The reference page of the services, with observations instead of assumptions. */
+/** Formats the reference page of the services with observations instead of assumptions. */
 async function renderObserved({ seen: observed }: Observations): Promise<string> {
   const [{ renderReference }, { registry }, { deriveSpecs }] = await Promise.all([
     import("../../../derive/reference.ts"),
@@ -206,7 +206,7 @@ function formatReport(report: VerifyReport, sides: Sides): StyledLine[] {
   ];
 }
 
-/** For programs: without the claims that the corpus says nothing of. */
+/** For programs: without claims that the corpus does not cover. */
 const toReportDocument = ({ differences, claims, ...rest }: VerifyReport): object => ({
   ...rest,
   differences: differences.map(({ pairs: _, ...one }) => ({
@@ -219,7 +219,7 @@ const toReportDocument = ({ differences, claims, ...rest }: VerifyReport): objec
 
 const acceptedName = "accepted.json";
 
-/** The differences of a corpus that are known, with the reason of each. */
+/** Finds the known differences of a corpus, with their reasons. */
 async function readAccepted(folder: string): Promise<Record<string, string>> {
   const text = await readFile(join(folder, acceptedName), "utf8").catch((error: unknown) => {
     if (isFsError(error) && error.code === "ENOENT") return "{}";

@@ -4,7 +4,7 @@ import type { PositionalSpec } from "../../../derive/command-spec.ts";
 import { defineCommand } from "../../command.ts";
 import { toUsageError } from "./open-recorder.ts";
 
-/** The corpus that a command reads. */
+/** Opens the corpus of a command. */
 export const corpusFolder = { name: "folder", description: "Folder of the corpus" } as const satisfies PositionalSpec;
 
 export const verifyScan = defineCommand({
@@ -31,7 +31,7 @@ export const verifyScan = defineCommand({
       await output.show(found, {
         fields: ["file", "place", "kind", "shown"],
         columns: ["file", { name: "place", cut: 1 }, "kind", "shown"],
-        none: `Nothing suspicious in ${pluralize(corpus.exchanges.length, "exchange")}`,
+        emptyMessage: `Nothing suspicious in ${pluralize(corpus.exchanges.length, "exchange")}`,
       });
       return found.length > 0 ? "failed" : undefined;
     } catch (cause) {

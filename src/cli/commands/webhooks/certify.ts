@@ -8,12 +8,12 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readPrivateFile } from "../../connection/profiles/private-file.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
-import { stateFolder } from "../../process/environment.ts";
+import { getStateFolder } from "../../process/environment.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import type { CertifyPlan } from "../certify/receiver/certify.ts";
 import { type Language, languages } from "../certify/receiver/language.ts";
-import { givenByEnvironment, readKeyFile } from "./key.ts";
+import { findKeyVariable, readKeyFile } from "./key.ts";
 import { parseReceiverUrl } from "./post.ts";
 import { parseActivity } from "./registration.ts";
 
@@ -169,25 +169,25 @@ const webhooksCertify = defineCommand({
       await output.show(rows, { columns, fields: ["id", "summary", "basis", "reason", "requires"] });
       return undefined;
     }
-    const given = await flagsOf(input.flags, context);
-    const plan = await planOf(given, context);
-    const [{ certify }, { buildChildEnvironment }] = await Promise.all([
+    const given = await resolveFlags(input.flags, context);
+    const plan = await createPlan(given, context);
+    const [{ runCertification }, { buildChildEnvironment }] = await Promise.all([
       import("../certify/receiver/certify.ts"),
       import("../emulator/exec.ts"),
     ]);
     await storeLastRun(context.host, given);
-    return certify(plan, (access) => buildChildEnvironment(access, context.host), context);
+    return runCertification(plan, (access) => buildChildEnvironment(access, context.host), context);
   },
 });
 
-/** The flags of the run: those of the last one, with what is given now. */
-async function flagsOf({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
+/** Resolves the flags of the run: those of the last one, overridden by the given ones. */
+async function resolveFlags({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
   if (!last) return given;
   return { ...(await readLastRun(host)), ...given };
 }
 
-/** Everything that can be wrong with the command line, before anything is started. */
-async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
+/** Checks the whole command line before anything starts. */
+async function createPlan(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
   const [{ openReport, selectChecks }, { allChecks }, { guessLanguage }, { SavedDeliveries }] = await Promise.all([
     import("../certify/check.ts"),
     import("../certify/receiver/checks.ts"),
@@ -212,7 +212,7 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
     maxMs,
     readyTimeoutMs: parseDurationFlag(flags["ready-timeout"] ?? "30s", "--ready-timeout"),
     language: (flags.language as Language | undefined) ?? guessLanguage(command ?? ""),
-    key: await givenKey(flags, context),
+    key: await resolveGivenKey(flags, context),
     command,
     probe,
     keep,
@@ -221,33 +221,33 @@ async function planOf(flags: CertifyFlags, context: Context): Promise<CertifyPla
   };
 }
 
-/** The key that the receiver has already; undefined: it gets one. */
-async function givenKey(flags: CertifyFlags, { host }: Context): Promise<string | undefined> {
+/** Resolves the key of the receiver. Returns undefined if the emulator provides one. */
+async function resolveGivenKey(flags: CertifyFlags, { host }: Context): Promise<string | undefined> {
   const file = flags["hmac-key-file"];
   if (file !== undefined) return readKeyFile(host, file, "--hmac-key-file");
-  return flags.command === undefined ? givenByEnvironment(host) : undefined;
+  return flags.command === undefined ? findKeyVariable(host) : undefined;
 }
 
 type Flags = Readonly<Record<string, unknown>>;
 
 /**
- * The flags of the last run in a folder. They are stored with the user's own files, never in the folder: a cloned one
- * must not choose a command that --last runs.
+ * The flags of the last run in a folder. They are stored with the user's own files, not in the folder: a cloned folder
+ * must not select a command that --last runs.
  */
 async function readLastRun(host: Host): Promise<Flags> {
-  const found = await readPrivateFile<Flags>(pathOf(host), checkFlags);
+  const found = await readPrivateFile<Flags>(getLastRunPath(host), checkFlags);
   if (found) return found;
   throw new UsageError("--last: no run in this folder", { next: ["webhooks", "certify", "--to", "URL"] });
 }
 
-/** A run that cannot be stored is a run all the same. */
+/** A run succeeds even if its flags cannot be stored. */
 async function storeLastRun(host: Host, flags: Flags): Promise<void> {
   try {
-    const path = pathOf(host);
+    const path = getLastRunPath(host);
     await makeFolder(dirname(path));
     await writeFileAtomic(path, `${JSON.stringify(flags)}\n`, { mode: 0o600, durable: false });
   } catch {
-    // There is no --last, then.
+    // Then there is no --last.
   }
 }
 
@@ -259,7 +259,7 @@ const checkFlags = (flags: Flags): string | undefined => {
   return name === undefined ? undefined : `--${name} must be a string, a number, a boolean or a list`;
 };
 
-const pathOf = ({ env, cwd }: Host): string =>
-  join(stateFolder(env), "certify", `${createHash("sha256").update(cwd).digest("hex").slice(0, 16)}.json`);
+const getLastRunPath = ({ env, cwd }: Host): string =>
+  join(getStateFolder(env), "certify", `${createHash("sha256").update(cwd).digest("hex").slice(0, 16)}.json`);
 
 export const commands: readonly Command[] = [webhooksCertify];

@@ -64,25 +64,25 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
   const query = buildFirstPageQuery(paged, given, flags.all === true);
   const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal: context.signal });
   const first = await fetch(query);
-  const whole = flags.all === true ? await fetchAllPages(paged, "items", first, query, fetch) : first;
+  const page = flags.all === true ? await fetchAllPages(paged, "items", first, query, fetch) : first;
   const filterNames = Object.keys(filters);
-  const isEmpty = whole.items.length === 0;
-  await context.output.show(whole.items.map(row), {
+  const isEmpty = page.items.length === 0;
+  await context.output.show(page.items.map(toRow), {
     columns: withAttempts(listDeliveries.cli.columns),
-    none:
+    emptyMessage:
       filterNames.length > 0
         ? describeFilteredResult(filterNames)
         : "No deliveries. To send a test webhook: svc webhooks trigger",
-    lack:
+    emptyReason:
       isEmpty && !context.globals.quiet ? await findUnknownName(query, { client, signal: context.signal }) : undefined,
   });
-  await noteMoreRows(paged, "items", whole, query, context);
+  await noteMoreRows(paged, "items", page, query, context);
   return undefined;
 }
 
 const paged = { by: "offset", most: 500, total: "total" } as const;
 
-/** The output of svc emulator deliveries, and before the next attempt the results of earlier ones. */
+/** Formats the output of svc emulator deliveries with the results of earlier attempts before the next one. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(0, -1),
   { name: "answer", cut: 2, least: 18, purpose: true },
@@ -90,15 +90,15 @@ const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(-1),
 ];
 
-const row = ({ attempts, ...delivery }: ListedDelivery) => ({
+const toRow = ({ attempts, ...delivery }: ListedDelivery) => ({
   ...delivery,
   attempts: attempts.length,
-  answer: answerOf(attempts.at(-1)) ?? null,
+  answer: describeAnswer(attempts.at(-1)) ?? null,
 });
 
 type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset"; readonly type: "integer" }];
 
-/** Each attempt as it is made, until the run is interrupted or the emulator ends. */
+/** Shows each attempt as it is made, until the run is interrupted or the emulator ends. */
 export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>, context: Context): Promise<undefined> {
   for (const name of ["limit", "offset", "all"] as const) {
     if (flags[name] !== undefined) throw new UsageError(`--${name} cannot be used with --follow`);
@@ -107,24 +107,24 @@ export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>,
     throw new UsageError("--outcome waiting cannot be used with --follow");
   }
   const query = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
-  return followStream(context, watchDeliveries, { query }, flags.file, line);
+  return followStream(context, watchDeliveries, { query }, flags.file, formatLine);
 }
 
-function line({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {
+function formatLine({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {
   const about = contract === null ? "" : ` ${contract}`;
   const what =
     attempt === null
       ? outcome
-      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${answerOf(attempt)}${scripted(attempt)}, ${outcome}`;
+      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${describeAnswer(attempt)}${formatFault(attempt)}, ${outcome}`;
   const next = event.next_attempt_at === null ? "" : `, next ${event.next_attempt_at}`;
   const skipped = next !== "" && event.webhook_status !== "ACTIVE" ? ` is skipped: ${event.webhook_status}` : "";
   return `${at} delivery ${id} ${activity}${about} ${what}${next}${skipped}`;
 }
 
-const scripted = ({ fault }: ListedDelivery["attempts"][number]): string =>
+const formatFault = ({ fault }: ListedDelivery["attempts"][number]): string =>
   fault === null ? "" : ` (fault: ${fault.effect})`;
 
-const answerOf = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
+const describeAnswer = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);
 
 export const commands: readonly Command[] = [webhooksDeliveries];

@@ -34,14 +34,14 @@ const webhooksExplain = defineCommand({
     const body = await readInput(context.host, input.positionals.body, "<body>");
     const own = diagnose({ key, body, signature });
     const signer = own.explained ? undefined : await findSigner({ body, signature }, context);
-    const diagnosis = signer ? signedBy(signer, own) : own;
+    const diagnosis = signer ? addSigner(signer, own) : own;
     await report(diagnosis, { bytes: body.length, signature }, context);
-    return fits(diagnosis) ? undefined : "failed";
+    return isExplained(diagnosis) ? undefined : "failed";
   },
 });
 
-/** The one mistake that another emulator key explains. */
-const signedBy = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagnosis => ({
+/** The diagnosis for a signature that another emulator key explains. */
+const addSigner = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagnosis => ({
   explained: true,
   deviations: [
     {
@@ -53,25 +53,25 @@ const signedBy = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagn
   tried,
 });
 
-const fits = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
+const isExplained = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
 
 interface ExaminedSignature {
   readonly bytes: number;
   readonly signature: string;
 }
 
-/** The reason why a string is not a signature in any tried encoding; undefined: it is one. */
-function malformation(signature: string): string | undefined {
+/** Explains why a string is not a signature in any supported encoding. Returns undefined for a signature. */
+function findMalformation(signature: string): string | undefined {
   if (signature === "") return "it is empty";
   const foreign = /[^\w+/=-]/.exec(signature);
   if (foreign) return `"${foreign[0]}" at character ${foreign.index + 1} is not allowed`;
-  // Hexadecimal digits or base64, of any of the usual hashes.
+  // Hexadecimal digits or base64 of a common hash.
   const lengths = [27, 28, 40, 43, 44, 64, 86, 88, 96, 128];
   return lengths.includes(signature.length) ? undefined : `it has ${pluralize(signature.length, "character")}`;
 }
 
-/** The hash whose result has this many characters, in hexadecimal digits or in base64, with its padding or without. */
-function hashOfLength(signature: string): { readonly digits: string; readonly hash: string } | undefined {
+/** Finds the hash by the length of its result in hexadecimal digits or in base64, with or without padding. */
+function findHashByLength(signature: string): { readonly digits: string; readonly hash: string } | undefined {
   const isHex = /^[0-9a-f]+$/i.test(signature);
   const hash = (isHex ? hexLengths : base64Lengths)[trimTrailing(signature, "=").length];
   const kind = isHex ? "hexadecimal digits" : "base64 characters";
@@ -88,15 +88,15 @@ async function report(
 ): Promise<void> {
   const { explained, deviations, tried } = diagnosis;
   if (output.format !== "table") {
-    return output.show({ valid: fits(diagnosis), explained, deviations, tried, body_bytes: bytes });
+    return output.show({ valid: isExplained(diagnosis), explained, deviations, tried, body_bytes: bytes });
   }
-  if (fits(diagnosis)) return output.print("The signature matches.");
+  if (isExplained(diagnosis)) return output.print("The signature matches.");
   if (explained) {
     const lines = deviations.map(({ text }) => `  - ${text}`);
     return output.print("The signature does not match. Causes:", ...lines);
   }
-  const malformed = malformation(signature.trim());
-  const other = malformed === undefined ? hashOfLength(signature.trim()) : undefined;
+  const malformed = findMalformation(signature.trim());
+  const other = malformed === undefined ? findHashByLength(signature.trim()) : undefined;
   if (other) {
     return output.print(
       `The signature does not match. It has ${other.digits}, like ${other.hash}. ${contentHashHeader} has 128 lower-case hexadecimal digits (HMAC-SHA512).`,
@@ -121,14 +121,14 @@ interface Signer {
 const once = { retries: 0, timeoutMs: 3_000 };
 
 /**
- * The workspace of the running emulator whose key leads to the signature. Undefined also if no emulator runs, or it
- * does not show its keys to this token: the signature can be explained without one.
+ * Finds the workspace of the running emulator whose key makes the signature. Returns undefined if no emulator runs or
+ * this token may not read its keys, because the signature can be explained without one.
  */
 async function findSigner(
   { body, signature }: { readonly body: Uint8Array; readonly signature: string },
   { globals, client, signal }: Context,
 ): Promise<Signer | undefined> {
-  // That would start an emulator, which has signed nothing.
+  // Without this check, the command would start an emulator, which has signed nothing.
   if (globals.emulator) return undefined;
   const workspaces = await client("emulator")
     .then((asked) => asked.call(listWorkspaces, {}, { ...once, signal }))

@@ -3,7 +3,7 @@ import { decodeBase64 } from "../../../base/hmac.ts";
 import { toFields } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
-import { serviceSettings, webhookKeySetting } from "../../connection/resolve-settings.ts";
+import { readWebhookKeySetting, resolveServiceSettings } from "../../connection/resolve-settings.ts";
 import { readText } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -18,8 +18,8 @@ export const keyFlag = {
 type KeyOptions = CommandInputOf<readonly [typeof keyFlag]>;
 
 /**
- * The base64 text of the key from a file or the environment, or else of the emulator that runs here; undefined if there
- * is none. Never printed.
+ * Resolves the base64 key from a file, the environment or the emulator that runs here. Returns undefined if there is
+ * none. The key is never printed.
  */
 export async function resolveKey(
   { globals, host, output }: Context,
@@ -27,31 +27,31 @@ export async function resolveKey(
 ): Promise<string | undefined> {
   const file = flags["key-file"];
   if (file === undefined) {
-    const given = givenByEnvironment(host);
+    const given = findKeyVariable(host);
     if (given !== undefined) return given;
-    const found = (await serviceSettings({ globals, host })).hmacKey;
+    const found = (await resolveServiceSettings({ globals, host })).hmacKey;
     if (found) await output.note(`Using the key of ${found.origin}`);
     return found?.value;
   }
   return readKeyFile(host, file, "--key-file");
 }
 
-/** The base64 text of the key in a file that a flag names. */
+/** Reads the base64 key from the file of a flag. */
 export async function readKeyFile(host: Context["host"], file: string, flag: string): Promise<string> {
   const text = (await readText(host, file, flag)).trim();
   if (text === "") throw new UsageError(`${flag}: ${file} is empty`);
-  return checkedKey(keyIn(text), `${flag}: ${file}`);
+  return checkKey(parseKey(text), `${flag}: ${file}`);
 }
 
-/** The key of SVC_WEBHOOK_HMAC_KEY; undefined if it is not set. */
-export function givenByEnvironment(host: Context["host"]): string | undefined {
-  const found = webhookKeySetting(host);
+/** Reads the key from SVC_WEBHOOK_HMAC_KEY. Returns undefined if it is not set. */
+export function findKeyVariable(host: Context["host"]): string | undefined {
+  const found = readWebhookKeySetting(host);
   const text = found?.value.trim();
-  return found && text ? checkedKey(keyIn(text), found.origin) : undefined;
+  return found && text ? checkKey(parseKey(text), found.origin) : undefined;
 }
 
-/** The key in whatever svc webhooks hmac-key printed, in any of its formats. */
-function keyIn(text: string): string {
+/** Parses the key from any output format of svc webhooks hmac-key. */
+function parseKey(text: string): string {
   try {
     const { hmac_key: key } = toFields([JSON.parse(text)].flat()[0]);
     return typeof key === "string" ? key : text;
@@ -60,16 +60,13 @@ function keyIn(text: string): string {
   }
 }
 
-/**
- * With a blank or a missing character in the key no signature may be computed: it would match nothing, without a
- * reason.
- */
-function checkedKey(key: string, origin: string): string {
+/** A key with a blank or a missing character makes no valid signature, so it is rejected with an explanation. */
+function checkKey(key: string, origin: string): string {
   if (decodeBase64(key) !== undefined) return key;
   throw new UsageError(`${origin}: the key is not base64. To print it, run svc webhooks hmac-key.`);
 }
 
-/** The same, for what works without a network. */
+/** Resolves the key for commands that work without a network. */
 export async function requireKey(context: Context, input: KeyOptions): Promise<string> {
   const key = await resolveKey(context, input);
   if (key !== undefined) return key;
@@ -78,17 +75,17 @@ export async function requireKey(context: Context, input: KeyOptions): Promise<s
   });
 }
 
-/** The same, fetched from the service where none was given. */
+/** Resolves the key, or fetches it from the service if none is given. */
 export async function fetchKey(context: Context, input: KeyOptions): Promise<string> {
   const isGiven = input.flags["key-file"] !== undefined;
-  const given = isGiven ? await resolveKey(context, input) : givenByEnvironment(context.host);
+  const given = isGiven ? await resolveKey(context, input) : findKeyVariable(context.host);
   if (given !== undefined) return given;
   const client = await context.client("contracts", { connections: 2 });
   const { hmac_key: key } = await client.call(showHmacKey, {}, { signal: context.signal });
   return key;
 }
 
-/** The error of signing for a key that is not base64, in the words of the command line. */
+/** Rewords the signing error about a key that is not base64 for the command line. */
 export function toKeyError(cause: unknown): unknown {
   return cause instanceof TypeError
     ? new UsageError("The key is not base64. To print it, run svc webhooks hmac-key.", { cause })

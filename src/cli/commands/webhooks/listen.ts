@@ -18,7 +18,7 @@ import {
 } from "./listened-delivery.ts";
 import { openPoster, parseHeader, parseReceiverUrl } from "./post.ts";
 import { isLocalService, parseActivities, subscribe } from "./registration.ts";
-import { recordingIn, SavedDeliveries } from "./saved-deliveries.ts";
+import { openRecording, SavedDeliveries } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [
@@ -62,7 +62,7 @@ const webhooksListen = defineCommand({
     },
   ],
   async run(input, context) {
-    const plan = planOf(input, context);
+    const plan = createPlan(input, context);
     if (plan.folder !== undefined) await SavedDeliveries.check(plan.folder, "--save");
     const key = await fetchKey(context, input);
     if (input.flags["print-secret"]) {
@@ -70,7 +70,7 @@ const webhooksListen = defineCommand({
       else await context.output.show({ hmac_key: key });
       return undefined;
     }
-    // An invalid key is reported now, not at the first delivery.
+    // An invalid key is reported now instead of at the first delivery.
     hashBody(key, Buffer.alloc(0));
     await listen(plan, key, context);
     context.signal.throwIfAborted();
@@ -90,8 +90,8 @@ interface Plan {
   readonly count: number;
 }
 
-/** Everything that can be wrong with the command line, before anything is sent. */
-function planOf({ flags: given }: CommandInputOf<typeof flags>, { host }: Context): Plan {
+/** Checks the whole command line before anything is sent. */
+function createPlan({ flags: given }: CommandInputOf<typeof flags>, { host }: Context): Plan {
   const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = given;
   return {
     forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
@@ -106,15 +106,15 @@ function planOf({ flags: given }: CommandInputOf<typeof flags>, { host }: Contex
   };
 }
 
-/** Resolves when the run is interrupted, or after the wanted number of deliveries. */
+/** Resolves when the run is interrupted, or after the requested number of deliveries. */
 async function listen(plan: Plan, key: string, context: Context): Promise<void> {
-  const { output, signal, host, atEnd } = context;
-  const recording = plan.folder === undefined ? undefined : await recordingIn(plan.folder, context);
+  const { output, signal, host, onEnd } = context;
+  const recording = plan.folder === undefined ? undefined : await openRecording(plan.folder, context);
   const saved = plan.folder === undefined || recording ? undefined : await SavedDeliveries.open(plan.folder);
   const poster = plan.forwardTo === undefined ? undefined : await openPoster(context);
-  let enough = () => {};
+  let stop = () => {};
   const ended = new Promise<void>((done) => {
-    enough = done;
+    stop = done;
     signal.addEventListener("abort", () => done(), { once: true });
   });
 
@@ -122,59 +122,59 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
   const receiver = await openReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
-    answer: async ({ method, path, headers: given, body }) => {
+    respond: async ({ method, path, headers: given, body }) => {
       if (method !== "POST") return { status: 405 };
-      // Deliveries during the last one: their sender retries them for the next listener.
+      // Deliveries that arrive during the last one are rejected. Their sender retries them for the next listener.
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
       const isLast = number === plan.count;
-      const mine = number;
+      const current = number;
       const headers = Object.fromEntries(
         Object.entries(given).flatMap(([name, value]) =>
           value === undefined ? [] : [[name, [value].flat().join(", ")]],
         ),
       );
-      const checked = verifyReceivedDelivery({ number: mine, at: host.wall.now(), path, body, headers, key });
+      const checked = verifyReceivedDelivery({ number: current, at: host.wall.now(), path, body, headers, key });
       const file = await saved?.add(checked.activity ?? "UNKNOWN", { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwarded = await poster?.post(plan.forwardTo!, delivery);
-      const status = statusFor(checked.verified, forwarded);
+      const status = getStatus(checked.verified, forwarded);
       const recorded = await recording?.add(checked.activity, { path, headers, body, status });
       const listened: ListenedDelivery = { ...checked, file: file ?? recorded, forwarded };
-      await output.event(eventOf(listened), ...formatListenedDelivery(listened));
-      if (isLast) enough();
-      // The other end decides; alone, the receiver does what a careful one does.
+      await output.printEvent(toEvent(listened), ...formatListenedDelivery(listened));
+      if (isLast) stop();
+      // The forwarding target decides the status. Without one, the receiver rejects invalid signatures.
       if (!forwarded) return { status, body: checked.verified ? "ok" : "bad signature" };
       if ("error" in forwarded) return { status, body: forwarded.error };
       return { status, body: forwarded.body, contentType: forwarded.content_type };
     },
   }).catch((error: NodeJS.ErrnoException) => {
-    throw cannotListen(error, plan.port);
+    throw explainListenError(error, plan.port);
   });
-  atEnd(() => receiver.close());
-  const webhookId = await subscribed(plan, receiver, context);
+  onEnd(() => receiver.close());
+  const webhookId = await subscribeReceiver(plan, receiver, context);
   if (webhookId !== undefined) {
     const webhook = { id: webhookId, url: plan.publicUrl ?? receiver.url };
-    await watchSubscription(webhook, { forwardTo: plan.forwardTo, enables: plan.enable }, context);
+    await watchSubscription(webhook, { forwardTo: plan.forwardTo, shouldEnable: plan.enable }, context);
   }
   if (output.format !== "table") {
-    await output.document({ type: "version", ui: "1.0" });
-    await output.document({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
+    await output.printDocument({ type: "version", ui: "1.0" });
+    await output.printDocument({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
   }
-  // The key of a real workspace is in no scrollback unless it is asked for.
+  // The key of a real workspace is printed only on request, so that it does not stay in the scrollback.
   const shown = (await isLocalService(context)) ? key : "to print it, run svc webhooks listen --print-secret";
   await output.note(`Webhook signing key: ${shown}`);
   await output.note(`Listening on ${receiver.url} (press Ctrl-C to stop)`);
   await ended;
 }
 
-function statusFor(isVerified: boolean, forwarded: ListenedDelivery["forwarded"]): number {
+function getStatus(isVerified: boolean, forwarded: ListenedDelivery["forwarded"]): number {
   if (!forwarded) return isVerified ? 200 : 401;
   return "error" in forwarded ? 502 : forwarded.status;
 }
 
-/** Subscribes the receiver where the service can reach it; else says what to register. */
-async function subscribed(plan: Plan, { url }: Receiver, context: Context): Promise<number | undefined> {
+/** Subscribes the receiver if the service can reach it; otherwise prints how to register it. */
+async function subscribeReceiver(plan: Plan, { url }: Receiver, context: Context): Promise<number | undefined> {
   const subscription = plan.register
     ? await subscribe(context, { url: plan.publicUrl ?? url, activities: plan.activities })
     : undefined;
@@ -193,8 +193,8 @@ async function subscribed(plan: Plan, { url }: Receiver, context: Context): Prom
   return undefined;
 }
 
-/** A delivery as one document of the stream. */
-const eventOf = ({
+/** Converts a delivery to one document of the stream. */
+const toEvent = ({
   number,
   at,
   path,
@@ -216,15 +216,15 @@ const eventOf = ({
   reason: reason ?? null,
   bytes,
   file: file ?? null,
-  forwarded: forwarded === undefined ? null : withoutBody(forwarded),
+  forwarded: forwarded === undefined ? null : omitBody(forwarded),
 });
 
-const withoutBody = ({ ...answer }: NonNullable<ListenedDelivery["forwarded"]>) =>
+const omitBody = ({ ...answer }: NonNullable<ListenedDelivery["forwarded"]>) =>
   "status" in answer
     ? { status: answer.status, duration_ms: answer.duration_ms }
     : { error: answer.error, duration_ms: answer.duration_ms };
 
-function cannotListen(error: NodeJS.ErrnoException, port: number): unknown {
+function explainListenError(error: NodeJS.ErrnoException, port: number): unknown {
   if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;
   const why = error.code === "EACCES" ? "requires more privileges" : "is taken";
   return new CommandFailedError("failed", "port_taken", `Port ${port} ${why}.`, {

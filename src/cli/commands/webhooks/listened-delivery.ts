@@ -6,9 +6,9 @@ import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { toKeyError } from "./key.ts";
 import { formatPostResult, isSuccessfulPost, type PostResult } from "./post.ts";
 
-/** A received delivery, and its report. */
+/** A received delivery and its report. */
 export interface VerifiedDelivery {
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number;
   /** Wall-clock time, ISO 8601. */
   readonly at: string;
@@ -18,7 +18,7 @@ export interface VerifiedDelivery {
   readonly reason: "missing" | "malformed" | "mismatch" | undefined;
   readonly activity: string | undefined;
   readonly contract_id: number | undefined;
-  /** The same as commands take it: `T-12`, or `H-12` of one that was executed elsewhere (DECISIONS.md, F1). */
+  /** The ID that commands accept: `T-12`, or `H-12` for a contract executed elsewhere (DECISIONS.md, F1). */
   readonly composite_id: string | undefined;
 }
 
@@ -27,8 +27,8 @@ export interface ListenedDelivery extends VerifiedDelivery {
   readonly forwarded: PostResult | undefined;
 }
 
-/** The contents of a delivery, and whether its signature is valid. Throws a UsageError if the key is invalid. */
-export function verifyReceivedDelivery(of: {
+/** Parses a delivery and verifies its signature. Throws a UsageError if the key is invalid. */
+export function verifyReceivedDelivery(received: {
   number: number;
   at: number;
   path: string;
@@ -36,14 +36,14 @@ export function verifyReceivedDelivery(of: {
   headers: Readonly<Record<string, string>>;
   key: string;
 }): VerifiedDelivery {
-  const given = of.headers[contentHashHeader.toLowerCase()];
-  const verdict = given === undefined ? undefined : compareContentHash(given, hashBody(of.key, of.body));
-  const { activity, contract_id: contract, contract_kind: kind } = payload(of.body);
+  const given = received.headers[contentHashHeader.toLowerCase()];
+  const verdict = given === undefined ? undefined : compareContentHash(given, hashBody(received.key, received.body));
+  const { activity, contract_id: contract, contract_kind: kind } = parsePayload(received.body);
   return {
-    number: of.number,
-    at: new Date(of.at).toISOString(),
-    path: of.path,
-    bytes: of.body.length,
+    number: received.number,
+    at: new Date(received.at).toISOString(),
+    path: received.path,
+    bytes: received.body.length,
     verified: verdict?.ok === true,
     reason: verdict === undefined ? "missing" : verdict.ok ? undefined : verdict.reason,
     activity: typeof activity === "string" ? activity : undefined,
@@ -66,19 +66,19 @@ const words = {
   mismatch: "signature mismatch",
 } as const;
 
-/** `--> 03:04:05 CONTRACT_SIGNED [T-12] verified`, and `<-- 200 in 12 ms` where it was forwarded. */
+/** Formats `--> 03:04:05 CONTRACT_SIGNED [T-12] verified`, and `<-- 200 in 12 ms` for a forwarded delivery. */
 export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[] {
   const { at, activity, composite_id: contract, verified, reason, forwarded, file } = listened;
   const about = contract === undefined ? "" : ` [${contract}]`;
   const verdict = verified ? green("verified") : red(words[reason ?? "missing"]);
-  const kept = file === undefined ? [] : [" ", dim(file)];
-  const first = [`--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `, verdict, ...kept];
+  const savedAs = file === undefined ? [] : [" ", dim(file)];
+  const first = [`--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `, verdict, ...savedAs];
   if (!forwarded) return [first];
-  const colour = isSuccessfulPost(forwarded) ? green : red;
-  return [first, ["<-- ", colour(formatPostResult(forwarded))]];
+  const paint = isSuccessfulPost(forwarded) ? green : red;
+  return [first, ["<-- ", paint(formatPostResult(forwarded))]];
 }
 
-function payload(body: Buffer): Readonly<Record<string, unknown>> {
+function parsePayload(body: Buffer): Readonly<Record<string, unknown>> {
   try {
     return toFields(JSON.parse(body.toString("utf8")));
   } catch {
@@ -86,7 +86,7 @@ function payload(body: Buffer): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The source and target of deliveries, for svc webhooks listen and svc dev. */
+/** Formats the source and target of deliveries for svc webhooks listen and svc dev. */
 export const forwardingFlags = [
   {
     flag: "forward-to",

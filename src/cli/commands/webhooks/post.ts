@@ -10,7 +10,7 @@ import { parseUrlFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 
-/** A receiver's response, or why there was none. */
+/** A receiver's response, or the error. */
 export type PostResult =
   | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
   | { readonly error: string; readonly duration_ms: number };
@@ -18,33 +18,30 @@ export type PostResult =
 export const isSuccessfulPost = (answer: PostResult): boolean =>
   "status" in answer && answer.status >= 200 && answer.status < 300;
 
-/**
- * `200 in 12 ms`, `401 in 12 ms: bad signature` with what a receiver says of its rejection, or why there is no
- * response.
- */
+/** Formats `200 in 12 ms`, `401 in 12 ms: bad signature` with the receiver's reason for a rejection, or the error. */
 export function formatPostResult(answer: PostResult): string {
   if ("error" in answer) return answer.error;
-  const took = `${answer.status} in ${answer.duration_ms} ms`;
+  const summary = `${answer.status} in ${answer.duration_ms} ms`;
   const text = answer.body.trim();
   const isPage = /html/i.test(answer.content_type);
   return isSuccessfulPost(answer) || text === "" || isPage
-    ? took
-    : `${took}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
+    ? summary
+    : `${summary}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
 }
 
 export interface Poster {
-  /** Sends raw bytes with their headers once; a receiver that cannot be reached is a response, too. */
+  /** Sends raw bytes and headers once. An unreachable receiver is a result, not an exception. */
   post(url: string, delivery: SavedDelivery): Promise<PostResult>;
 }
 
-/** The way to send deliveries to receivers, as the service would. Closed at the end of the run. */
-export async function openPoster({ globals, host, signal, atEnd }: Context): Promise<Poster> {
+/** Sends deliveries to receivers, as the service does. It is closed at the end of the run. */
+export async function openPoster({ globals, host, signal, onEnd }: Context): Promise<Poster> {
   const transport = await openTransport(host, globals);
-  atEnd(() => transport.close());
+  onEnd(() => transport.close());
   return {
     async post(url, { body, headers }) {
       const startedAt = host.wall.monotonicNow();
-      const took = () => Math.round(host.wall.monotonicNow() - startedAt);
+      const measureDuration = () => Math.round(host.wall.monotonicNow() - startedAt);
       try {
         const request = { method: "POST", url, headers: selectForwardedHeaders(headers), body } as const;
         const response = await transport.send(request, {
@@ -53,23 +50,23 @@ export async function openPoster({ globals, host, signal, atEnd }: Context): Pro
         });
         const text = await readBodyText(response.body);
         const type = response.headers["content-type"] ?? "text/plain";
-        return { status: response.status, duration_ms: took(), body: text, content_type: type };
+        return { status: response.status, duration_ms: measureDuration(), body: text, content_type: type };
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
         const hint = mayExpectTls(url, error.code) ? " If the receiver uses TLS, use https://." : "";
-        return { error: `${error.message}${hint}`, duration_ms: took() };
+        return { error: `${error.message}${hint}`, duration_ms: measureDuration() };
       }
     },
   };
 }
 
-/** The URL of a receiver on the command line; `localhost:3000/hooks` and `3000` are understood, too. */
+/** Parses the URL of a receiver, also in the forms `localhost:3000/hooks` and `3000`. */
 export function parseReceiverUrl(text: string, flag: string): string {
   if (/^\d{1,5}$/.test(text)) return parseUrlFlag(`http://localhost:${text}`, flag);
   return parseUrlFlag(/^[\w.-]+:\d{1,5}(\/|$)/.test(text) ? `http://${text}` : text, flag);
 }
 
-/** `Name: value` of --header. */
+/** Parses `Name: value` of --header. */
 export function parseHeader(text: string): [string, string] {
   const colon = text.indexOf(":");
   const name = text.slice(0, colon).trim().toLowerCase();

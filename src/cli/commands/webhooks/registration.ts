@@ -15,7 +15,7 @@ import { formatNextCommand } from "../../parse/next-command.ts";
 import { explainError } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";
 
-/** The activities of a repeatable flag that accepts lists: `A,B`. Throws a UsageError for unknown ones. */
+/** Parses the activities of a repeatable flag that accepts lists: `A,B`. Throws a UsageError for unknown ones. */
 export function parseActivities(lists: readonly string[] | undefined): readonly Activity[] | undefined {
   const names = lists?.flatMap((list) => list.split(",")).map((name) => name.trim().toUpperCase());
   const given = names?.filter((name) => name !== "");
@@ -23,11 +23,11 @@ export function parseActivities(lists: readonly string[] | undefined): readonly 
   return [...new Set(given)].map(parseActivity);
 }
 
-/** An activity in any case; a UsageError that names the nearest otherwise. */
+/** Parses an activity, ignoring case. Throws a UsageError with the nearest one otherwise. */
 export function parseActivity(text: string): Activity {
   const found = known.find((name) => name === text.toUpperCase().replaceAll("-", "_"));
   if (found) return found;
-  // Thirty-nine names would hide the error.
+  // A list of thirty-nine names would hide the error.
   const near = findNearest(text, known);
   throw new UsageError(`Activity "${text}" not found.`, {
     hint: near === undefined ? "To list the activities, run svc webhooks trigger." : `Did you mean ${near}?`,
@@ -35,15 +35,15 @@ export function parseActivity(text: string): Activity {
 }
 
 /**
- * Subscribes a receiver until the run ends, where the service can reach it: an address of this machine needs a service
- * on this machine. Returns the id of the webhook; undefined if nothing was subscribed.
+ * Subscribes a receiver until the run ends, if the service can reach it: a local address needs a local service. Returns
+ * the ID of the webhook, or undefined without a subscription.
  */
 export async function subscribe(
   context: Context,
   { url, activities }: { readonly url: string; readonly activities: readonly string[] },
 ): Promise<number | undefined> {
   const target = await context.target("contracts").catch((error: unknown) => {
-    // A key was given, and no service is configured: then only a receiver is wanted.
+    // With a key and without a configured service, only the receiver is needed.
     if (error instanceof UsageError) return undefined;
     throw error;
   });
@@ -55,12 +55,12 @@ export async function subscribe(
   const body = { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] };
   const { signal } = context;
   const created = client.send(CheckedCall.check(createWebhook, { body }), { signal });
-  const id = await created.then(idOf).catch(async (error: unknown) => {
+  const id = await created.then(getId).catch(async (error: unknown) => {
     if (isOutcomeUnknown(error) || signal.aborted) await reportPossible(url, context);
     throw error;
   });
-  context.atEnd(async () => {
-    const remove = (from: Client) => from.call(deleteWebhook, { params: { webhook_id: id } }, briefly);
+  context.onEnd(async () => {
+    const remove = (from: Client) => from.call(deleteWebhook, { params: { webhook_id: id } }, requestLimits);
     await remove(client)
       .catch(async (error: unknown) => {
         if (!(error instanceof NetworkError && (await withMovedEmulator({ id, url }, context, remove)))) throw error;
@@ -70,23 +70,25 @@ export async function subscribe(
   return id;
 }
 
-/** As a run ends. */
-const briefly = { retries: 0, timeoutMs: 700 };
+/** Runs at the end of the run. */
+const requestLimits = { retries: 0, timeoutMs: 700 };
 
 /**
- * Whether the emulator of this folder has started again at another address and still has the webhook: then does the work
- * with a client for the cluster that has it.
+ * Performs the work with a client of the webhook's cluster if the emulator of this folder has restarted at another
+ * address and still has the webhook.
  */
 async function withMovedEmulator(
   { id, url }: { readonly id: number; readonly url: string },
   context: Context,
   work: (client: Client) => Promise<unknown>,
 ): Promise<boolean> {
-  const here = await findLocalEmulator(context.host).catch(() => undefined);
-  if (!here) return false;
-  const webhooks = await withControlClient(here.routerUrl, here.token, (client) => client.call(listControlWebhooks));
+  const localEmulator = await findLocalEmulator(context.host).catch(() => undefined);
+  if (!localEmulator) return false;
+  const webhooks = await withControlClient(localEmulator.routerUrl, localEmulator.token, (client) =>
+    client.call(listControlWebhooks),
+  );
   const { credentials } = await context.target("contracts");
-  const cluster = here.clusters.find(({ clientId }) => clientId === credentials.clientId);
+  const cluster = localEmulator.clusters.find(({ clientId }) => clientId === credentials.clientId);
   if (!cluster || !webhooks.some((webhook) => webhook.id === id && webhook.url === url)) return false;
   const baseUrls = { contracts: cluster.url };
   const client = createClient({ baseUrls, credentials, transport: createTransport() });
@@ -98,13 +100,13 @@ async function withMovedEmulator(
   return true;
 }
 
-/** The id of a webhook, which is all that matters of it. */
-function idOf(answer: ApiResponse): number {
+/** Reads the ID of a webhook and ignores its other fields. */
+function getId(answer: ApiResponse): number {
   const { id } = toFields(answer.value);
   return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
 }
 
-/** Reports that a webhook stays, why, and how to delete it. */
+/** Reports that a webhook was not deleted, why, and how to delete it. */
 export async function reportLeft(id: number, error: unknown, context: Context): Promise<void> {
   if (error instanceof ServiceError && error.status === 404) return;
   const line = formatNextCommand(["webhooks", "delete", String(id)], context);
@@ -112,10 +114,10 @@ export async function reportLeft(id: number, error: unknown, context: Context): 
   await context.output.warn(`To delete it: ${line}`);
 }
 
-/** The service may have created the webhook all the same: its id is not known. */
+/** The service may have created the webhook, whose ID is unknown. */
 async function reportPossible(url: string, context: Context): Promise<void> {
-  const of = `titled "${listenerTitle}" for ${url}`;
-  await context.output.warn(`warning: The service may have created a webhook ${of}, which is not deleted.`);
+  const subject = `titled "${listenerTitle}" for ${url}`;
+  await context.output.warn(`warning: The service may have created a webhook ${subject}, which is not deleted.`);
   await context.output.warn(
     `To delete it, find its id with svc webhooks list on an emulator, or in the application of the service: svc webhooks delete ID`,
   );
@@ -125,7 +127,7 @@ const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof InvalidResponseError ||
   ((error instanceof ServiceError || error instanceof NetworkError) && error.outcomeUnknown);
 
-/** Whether the service is one of this machine: its keys protect nothing. */
+/** Whether the service runs on this machine, where its keys protect nothing. */
 export async function isLocalService(context: Context): Promise<boolean> {
   const target = await context.target("contracts").catch(() => undefined);
   return target?.baseUrls.contracts !== undefined && isLocal(target.baseUrls.contracts);
@@ -136,15 +138,15 @@ function isLocal(text: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || /^127\./.test(hostname);
 }
 
-/** How listeners name their subscriptions. */
+/** The title of a listener's subscription. */
 const listenerTitle = "svc webhooks listen";
 
-/** A port of this machine that says nothing for so long is busy, not gone. */
-const patienceMs = 500;
+/** A local port that does not respond in this time is busy, not closed. */
+const probeTimeoutMs = 500;
 
 /**
- * Removes the subscriptions of listeners that ended without doing so, as after kill -9: they would be tried again and
- * again. Only an emulator can list them. One that still listens is left alone. Gives how many were removed.
+ * Removes the subscriptions of listeners that were killed, because their deliveries would be retried. Only an emulator
+ * lists subscriptions. Active listeners keep theirs. Returns the number of removed subscriptions.
  */
 async function removeStaleListeners(
   context: Context,
@@ -158,7 +160,7 @@ async function removeStaleListeners(
   let removed = 0;
   for (const { id, title, url } of all) {
     if (title !== listenerTitle || !(await isDead(url))) continue;
-    // 404: of another workspace, which these credentials do not know.
+    // 404: the webhook belongs to another workspace, which these credentials cannot access.
     const isRemoved = await client.call(deleteWebhook, { params: { webhook_id: id } }, { signal }).then(
       () => true,
       (error: unknown) => onFailure(id, error).then(() => false),
@@ -168,7 +170,7 @@ async function removeStaleListeners(
   return removed;
 }
 
-/** Whether nothing listens at an address of this machine; for other machines it is unknown. */
+/** Whether nothing listens at a local address. The result is false for other machines. */
 async function isDead(url: string): Promise<boolean> {
   const { hostname } = new URL(url);
   return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);
@@ -179,7 +181,7 @@ export function isRefused(url: string): Promise<boolean> {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, "");
   return new Promise((resolve) => {
-    const socket = connect({ host, port: Number(port || (protocol === "https:" ? 443 : 80)), timeout: patienceMs });
+    const socket = connect({ host, port: Number(port || (protocol === "https:" ? 443 : 80)), timeout: probeTimeoutMs });
     const report = (refused: boolean) => {
       socket.destroy();
       resolve(refused);

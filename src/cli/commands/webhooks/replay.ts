@@ -14,7 +14,7 @@ import { hashBody } from "./listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost, openPoster, type Poster, parseHeader, parseReceiverUrl } from "./post.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
-/** One delivery to send again, and its target. */
+/** One delivery to resend, and its target. */
 interface ReplayedDelivery extends SavedDelivery {
   readonly name: string;
   readonly url: string;
@@ -68,7 +68,7 @@ const webhooksReplay = defineCommand({
   async run(input, context) {
     const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");
     const extra = Object.fromEntries((input.flags.header ?? []).map(parseHeader));
-    const found = await deliveriesOf(input, to, context);
+    const found = await readDeliveries(input, to, context);
     const chosen = found.map((one) => ({ ...one, headers: { ...one.headers, ...extra } }));
     if (input.flags["dry-run"]) {
       await context.output.show(
@@ -79,13 +79,13 @@ const webhooksReplay = defineCommand({
       return undefined;
     }
     const poster = await openPoster(context);
-    let allFine = true;
+    let isEachSuccessful = true;
     for (const one of chosen) {
       if (context.signal.aborted) break;
-      allFine = (await replayDelivery(one, poster, context)) && allFine;
+      isEachSuccessful = (await replayDelivery(one, poster, context)) && isEachSuccessful;
     }
     context.signal.throwIfAborted();
-    return allFine ? undefined : "failed";
+    return isEachSuccessful ? undefined : "failed";
   },
 });
 
@@ -93,7 +93,7 @@ async function replayDelivery(delivery: ReplayedDelivery, poster: Poster, { outp
   const { name } = delivery;
   const answer = await poster.post(delivery.url, delivery);
   const url = maskUrlSecrets(delivery.url);
-  const isFine = isSuccessfulPost(answer);
+  const isSuccessful = isSuccessfulPost(answer);
   const event = {
     delivery: name,
     url,
@@ -101,12 +101,12 @@ async function replayDelivery(delivery: ReplayedDelivery, poster: Poster, { outp
     error: "error" in answer ? answer.error : null,
     duration_ms: answer.duration_ms,
   };
-  const painted = (isFine ? green : red)(formatPostResult(answer));
-  await output.event(event, `--> ${name} ${url}`, ["<-- ", painted]);
-  return isFine;
+  const painted = (isSuccessful ? green : red)(formatPostResult(answer));
+  await output.printEvent(event, `--> ${name} ${url}`, ["<-- ", painted]);
+  return isSuccessful;
 }
 
-async function deliveriesOf(
+async function readDeliveries(
   input: ReplayInput,
   to: string | undefined,
   context: Context,
@@ -121,15 +121,15 @@ async function deliveriesOf(
   if (paths.length === 0) throw new UsageError(`--from: ${from} has no deliveries`);
   const deliveries: ReplayedDelivery[] = [];
   let key: ReturnType<typeof resolveKey> | undefined;
-  const keyOnce = () => (key ??= resolveKey(context, input));
+  const resolveKeyOnce = () => (key ??= resolveKey(context, input));
   for (const path of paths) {
     const delivery = await readDelivery(context, path, "<files>");
-    deliveries.push({ ...(await signDelivery(delivery, input, keyOnce)), name: path, url: to });
+    deliveries.push({ ...(await signDelivery(delivery, input, resolveKeyOnce)), name: path, url: to });
   }
   return deliveries;
 }
 
-/** As it was saved; signed on request, or if it came without a signature. */
+/** The delivery is sent as saved. It is signed on request or if it has no signature. */
 async function signDelivery(
   delivery: SavedDelivery,
   input: ReplayInput,
@@ -146,7 +146,7 @@ async function signDelivery(
   return { ...delivery, headers: { ...headers, [name]: hashBody(key, delivery.body) } };
 }
 
-/** The newest deliveries of the emulator's log, to their former targets by default. */
+/** Reads the newest deliveries of the emulator's log. By default, they go to their original targets. */
 async function readLoggedDeliveries(
   count: number,
   to: string | undefined,
@@ -158,7 +158,7 @@ async function readLoggedDeliveries(
   const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } }, { signal });
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
   const receivers = new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url]));
-  // The environment names one workspace's key; the deliveries may be of several.
+  // The environment has the key of one workspace; the deliveries may belong to several.
   const given = input.flags["key-file"] === undefined ? undefined : await resolveKey(context, input);
   const keys = new Map((await client.call(listWorkspaces, {}, { signal })).map(({ id, hmac_key: key }) => [id, key]));
   const found: ReplayedDelivery[] = [];

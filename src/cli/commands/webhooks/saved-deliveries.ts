@@ -13,19 +13,19 @@ import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { joinRecording } from "../verify/open-recorder.ts";
 
-/** One delivery as it came: its raw body, and its headers by lower-case names. */
+/** A delivery as received: its raw body and its headers by lower-case name. */
 export interface SavedDelivery {
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Headers that belong to a connection or to one length of body; sending again makes them again. */
-const ofTheConnection =
+/** Headers of a connection or a body length, which resending creates again. */
+const connectionHeaders =
   /^(host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|accept-encoding)$/;
 
 /**
- * A folder of deliveries. Each is a file with the raw body (`0007-CONTRACT_SIGNED.json`, so that it can be read,
- * verified and replayed as it is) and one with its headers next to it (`.headers`), a line each.
+ * A folder of deliveries. Each one is a file with the raw body (`0007-CONTRACT_SIGNED.json`), which can be read,
+ * verified and replayed, and one with its headers next to it (`.headers`), one per line.
  */
 export class SavedDeliveries {
   readonly #folder: string;
@@ -36,17 +36,17 @@ export class SavedDeliveries {
     this.#next = next;
   }
 
-  /** Rejects a folder that cannot be one, before anything is sent. */
+  /** Rejects an unusable folder before anything is sent. */
   static async check(folder: string, flag: string): Promise<void> {
     try {
-      await access(await nearestFolder(folder), constants.W_OK);
+      await access(await findNearestFolder(folder), constants.W_OK);
     } catch (cause) {
       if (!isFsError(cause)) throw cause;
       throw new UsageError(`${flag}: cannot write ${folder}: ${formatFsError(cause)}`, { cause });
     }
   }
 
-  /** Creates the folder if it does not exist, and continues the numbers in it. */
+  /** Creates the folder if it does not exist, and continues its numbers. */
   static async open(folder: string): Promise<SavedDeliveries> {
     // Payloads hold private messages, and custom headers may be secrets.
     await makeFolder(folder);
@@ -56,8 +56,8 @@ export class SavedDeliveries {
   }
 
   /**
-   * Saves a delivery under the next free number: another listener may save in the same folder. Existing files are not
-   * replaced, and links are not followed. Returns the path of its body.
+   * Saves a delivery with the next free number, because other listeners may use the folder. Never replaces files and
+   * never follows links. Returns the path of the body.
    */
   async add(activity: string, { body, headers }: SavedDelivery): Promise<string> {
     const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
@@ -65,18 +65,18 @@ export class SavedDeliveries {
       const name = `${String(this.#next).padStart(4, "0")}-${activity.replace(/[^A-Z0-9_]/g, "_").slice(0, 80)}`;
       this.#next += 1;
       const path = join(this.#folder, `${name}.json`);
-      // The headers first: an existing body has its headers.
-      if (!(await createFileAtomic(headersPath(path), lines.join(""), notDurable))) continue;
-      if (await createFileAtomic(path, body, notDurable)) return path;
-      await rm(headersPath(path));
+      // Headers are written first, so that every body has its headers.
+      if (!(await createFileAtomic(getHeadersPath(path), lines.join(""), writeOptions))) continue;
+      if (await createFileAtomic(path, body, writeOptions)) return path;
+      await rm(getHeadersPath(path));
     }
   }
 }
 
-/** The sender stores its deliveries; waiting for the disk would only delay its response. */
-const notDurable = { durable: false };
+/** The sender stores its deliveries, and waiting for the disk would delay the response. */
+const writeOptions = { durable: false };
 
-/** The bodies in a folder, oldest first. */
+/** Lists the bodies in a folder, oldest first. */
 export async function listSavedBodies(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     const why =
@@ -87,7 +87,7 @@ export async function listSavedBodies(folder: string): Promise<readonly string[]
   return bodies.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)).map((name) => join(folder, name));
 }
 
-/** The payloads that a receiver got: of a folder as this class writes it, or of a file with one a line. */
+/** Reads the payloads of a receiver from a folder in this format, or from a file with one payload per line. */
 export async function readReceivedPayloads({ host }: Context, path: string): Promise<readonly Buffer[]> {
   const absolute = resolve(host.cwd, path);
   if (path !== "-" && (await stat(absolute).catch(() => undefined))?.isDirectory()) {
@@ -97,18 +97,18 @@ export async function readReceivedPayloads({ host }: Context, path: string): Pro
   return lines.filter((line) => line.trim() !== "").map((line) => Buffer.from(line));
 }
 
-/** A body from a file or standard input, with the headers that lie next to the file. */
+/** Reads a body from a file or standard input, with the headers next to the file. */
 export async function readDelivery({ host }: Context, path: string, name: string): Promise<SavedDelivery> {
   const body = await readInput(host, path, name);
   if (body.length === 0) throw new UsageError(`${name}: ${path} is empty, expected the body of a delivery`);
   return { body, headers: path === "-" ? {} : await readSavedHeaders(host, path) };
 }
 
-/** The headers that lie next to a saved body; none if there is no such file. */
+/** Reads the headers next to a saved body. Returns none without such a file. */
 export const readSavedHeaders = async ({ cwd }: Host, path: string): Promise<Record<string, string>> =>
-  parseHeaders(await readFile(resolve(cwd, headersPath(path)), "utf8").catch(() => ""));
+  parseHeaders(await readFile(resolve(cwd, getHeadersPath(path)), "utf8").catch(() => ""));
 
-/** `name: value` lines. */
+/** Parses `name: value` lines. */
 export function parseHeaders(text: string): Record<string, string> {
   return Object.fromEntries(
     text.split(/\r?\n/).flatMap((line) => {
@@ -118,22 +118,22 @@ export function parseHeaders(text: string): Record<string, string> {
   );
 }
 
-/** The headers that go along when a delivery is sent on. */
+/** Selects the headers to forward with a delivery. */
 export const selectForwardedHeaders = (headers: SavedDelivery["headers"]): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !ofTheConnection.test(name)));
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.test(name)));
 
-const headersPath = (path: string): string => `${path.replace(/\.json$/, "")}.headers`;
+const getHeadersPath = (path: string): string => `${path.replace(/\.json$/, "")}.headers`;
 
-/** The folder itself, or the one in which it or its parents would be made; with a slash only a folder will do. */
-async function nearestFolder(folder: string): Promise<string> {
+/** Returns the folder, or its nearest existing parent. A path with a trailing slash must be a folder. */
+async function findNearestFolder(folder: string): Promise<string> {
   const found = await stat(`${folder}${sep}`).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" && dirname(folder) !== folder) return undefined;
     throw error;
   });
-  return found ? `${folder}${sep}` : nearestFolder(dirname(folder));
+  return found ? `${folder}${sep}` : findNearestFolder(dirname(folder));
 }
 
-/** A delivery with its receiver, and the response. */
+/** A delivery with its receiver and the response. */
 interface AnsweredDelivery extends SavedDelivery {
   readonly path: string;
   readonly status: number;
@@ -145,15 +145,15 @@ interface WebhookRecording {
   add(activity: string | undefined, delivery: AnsweredDelivery): Promise<string>;
 }
 
-/** The corpus that is recorded in this folder; undefined: there is none. */
-export async function recordingIn(folder: string, context: Context): Promise<WebhookRecording | undefined> {
+/** Opens the corpus that is being recorded in this folder. Returns undefined if there is none. */
+export async function openRecording(folder: string, context: Context): Promise<WebhookRecording | undefined> {
   const recorder = await joinRecording(context, folder);
   if (!recorder) return undefined;
   return {
     async add(activity, { path, headers, body, status }) {
       const request = { method: "POST", target: path, headers: Object.entries(headers), body };
       const response = { status, headers: [], body: Buffer.alloc(0) };
-      const at = await serviceTime(context);
+      const at = await fetchServiceTime(context);
       return recorder.add({
         callee: "receiver",
         operation: activity ?? "UNKNOWN",
@@ -166,8 +166,8 @@ export async function recordingIn(folder: string, context: Context): Promise<Web
   };
 }
 
-/** Virtual time, where the webhook comes from an emulator: its requests are recorded with that. */
-async function serviceTime(context: Context): Promise<number> {
+/** Virtual time for a webhook from an emulator, because its requests are recorded with virtual time. */
+async function fetchServiceTime(context: Context): Promise<number> {
   if (!(await isEmulator(context))) return context.host.wall.now();
   const client = await context.client("emulator");
   const { now } = toFields(await client.call(showClock, {}));

@@ -41,7 +41,7 @@ const webhooksSchedule = defineCommand({
   async run(input, context) {
     const { flags } = input;
     if (flags.rule) {
-      const rows = createRuleRows(startOf(flags.from, context), flags["worker-tick"] === true);
+      const rows = createRuleRows(resolveStart(flags.from, context), flags["worker-tick"] === true);
       await context.output.show(rows, {
         columns: ["attempt", "at", "after", { name: "reason", cut: 1, least: 24, purpose: true }],
       });
@@ -49,7 +49,7 @@ const webhooksSchedule = defineCommand({
     }
     if (flags.from !== undefined || flags["worker-tick"])
       throw new UsageError("--from and --worker-tick require --rule");
-    await context.output.show(await plannedRows(flags.file, context), {
+    await context.output.show(await listPlannedRows(flags.file, context), {
       columns: [
         "at",
         "delivery",
@@ -59,25 +59,25 @@ const webhooksSchedule = defineCommand({
         "attempt",
         { name: "reason", cut: 1, least: 46, purpose: true },
       ],
-      none: "No planned attempts",
+      emptyMessage: "No planned attempts",
     });
     return undefined;
   },
 });
 
-function startOf(text: string | undefined, { host }: Context): number {
+function resolveStart(text: string | undefined, { host }: Context): number {
   if (text === undefined) return host.wall.now();
   const ms = Date.parse(text);
   if (Number.isNaN(ms)) throw new UsageError(`--from must be a time (2031-01-02T03:04:05Z), got "${text}"`);
   return ms;
 }
 
-const minutes = (ms: number): string => `${ms / 60_000} minutes`;
-const iso = (ms: number): string => new Date(ms).toISOString();
+const formatMinutes = (ms: number): string => `${ms / 60_000} minutes`;
+const toIso = (ms: number): string => new Date(ms).toISOString();
 
-/** All seven attempts of a delivery that is never answered 2xx; the sixth failure disables the subscription. */
+/** The seven attempts of a delivery without a 2xx response. The sixth failure disables the subscription. */
 function createRuleRows(start: number, workerTick: boolean) {
-  const rows = [{ attempt: 1, at: iso(start), after: "0 minutes", reason: "immediately" }];
+  const rows = [{ attempt: 1, at: toIso(start), after: "0 minutes", reason: "immediately" }];
   let last = start;
   for (const i of specifiedRetrySchedule.keys()) {
     const failures = i + 1;
@@ -90,17 +90,17 @@ function createRuleRows(start: number, workerTick: boolean) {
         : "";
     rows.push({
       attempt: failures + 1,
-      at: iso(at),
-      after: minutes(Math.round((at - start) / 1_000) * 1_000),
-      reason: `${minutes(delay)} after failed attempt ${failures}${rounded}${disabled}`,
+      at: toIso(at),
+      after: formatMinutes(Math.round((at - start) / 1_000) * 1_000),
+      reason: `${formatMinutes(delay)} after failed attempt ${failures}${rounded}${disabled}`,
     });
     last = at;
   }
   return rows;
 }
 
-/** Every attempt that the emulator plans, the next one first. */
-async function plannedRows(file: string | undefined, context: Context) {
+/** Lists every attempt that the emulator plans, the next one first. */
+async function listPlannedRows(file: string | undefined, context: Context) {
   const { signal } = context;
   const client = await context.client("emulator", { file });
   const webhooks = await client.call(listControlWebhooks, {}, { signal });
@@ -116,7 +116,7 @@ async function plannedRows(file: string | undefined, context: Context) {
   }
   return planned
     .map((delivery) =>
-      plannedRow(
+      toPlannedRow(
         delivery,
         webhooks.find(({ id }) => id === delivery.webhook_id),
       ),
@@ -124,7 +124,7 @@ async function plannedRows(file: string | undefined, context: Context) {
     .sort((a, b) => (a.at ?? "").localeCompare(b.at ?? "") || a.delivery - b.delivery);
 }
 
-function plannedRow(delivery: Delivery, webhook: Webhook | undefined) {
+function toPlannedRow(delivery: Delivery, webhook: Webhook | undefined) {
   const { id, webhook_id, activity, contract_id, composite_id, next_attempt_at: at, attempts } = delivery;
   return {
     at,
@@ -134,18 +134,18 @@ function plannedRow(delivery: Delivery, webhook: Webhook | undefined) {
     contract_id,
     composite_id,
     attempt: filterScheduled(attempts).length + 1,
-    reason: reasonOf(delivery, webhook),
+    reason: getReason(delivery, webhook),
   };
 }
 
-function reasonOf({ attempts, next_attempt_at: at, put_off }: Delivery, webhook: Webhook | undefined): string {
+function getReason({ attempts, next_attempt_at: at, put_off }: Delivery, webhook: Webhook | undefined): string {
   const last = filterScheduled(attempts).at(-1);
   const by =
     put_off && `postponed by a scripted fault: ${put_off.effect}${put_off.by === null ? "" : ` (${put_off.by})`}`;
   const turn =
     last === undefined || at === null
       ? `first attempt${by ? "" : ", immediately"}`
-      : `${minutes(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
+      : `${formatMinutes(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
   const when = by ? `${turn}, ${by}` : turn;
   if (webhook === undefined) return `${when}; will be skipped: the webhook is deleted`;
   if (webhook.status !== "ACTIVE") return `${when}; will be skipped: the webhook is ${webhook.status}`;

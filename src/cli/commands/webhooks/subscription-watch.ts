@@ -15,24 +15,24 @@ interface Webhook {
 }
 
 interface WatchOptions {
-  /** The app that deliveries are forwarded to. */
+  /** The app that receives forwarded deliveries. */
   readonly forwardTo: string | undefined;
   /** Whether the webhook is enabled again when the app is back. */
-  readonly enables: boolean;
-  /** Called once it no longer exists, by a caller that subscribes again; nothing is watched any more then. */
+  readonly shouldEnable: boolean;
+  /** Called once the webhook no longer exists, by a caller that subscribes again. Watching stops then. */
   readonly onDeleted?: (() => void) | undefined;
 }
 
-/** For a response of the control plane. */
+/** Timeout of a control plane request. */
 const timeoutMs = 3_000;
-/** How often it looks whether the emulator is back. */
+/** Interval of checks for a restarted emulator. */
 const emulatorProbeMs = 1_000;
-/** The same of an app: one that restarts may refuse connections for no longer. */
+/** Interval of checks for a restarted app, which may refuse connections only briefly. */
 const appProbeMs = 200;
 
 /**
- * Reports, until the run ends, why a listener no longer gets deliveries: its webhook was disabled or deleted, or its
- * emulator has ended. Only an emulator reports that.
+ * Reports why a listener no longer gets deliveries: its webhook was disabled or deleted, or its emulator has ended.
+ * Only an emulator provides this information.
  */
 export async function watchSubscription(webhook: Webhook, options: WatchOptions, context: Context): Promise<void> {
   const emulator = await connect(context).catch(() => undefined);
@@ -41,7 +41,7 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
   const signal = AbortSignal.any([context.signal, ended.signal]);
   const onDeleted = options.onDeleted && (() => ended.abort());
   const watch = new SubscriptionWatch(webhook, { ...options, onDeleted }, context, emulator, signal);
-  // The emulator of this folder may be another one than the service that was called.
+  // The emulator of this folder may differ from the service in use.
   if (!(await watch.isFound().catch(() => false))) return;
   const watching = watch
     .run()
@@ -53,7 +53,7 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
     .finally(() => {
       if (!context.signal.aborted) options.onDeleted?.();
     });
-  context.atEnd(() => {
+  context.onEnd(() => {
     ended.abort();
     return watching;
   });
@@ -65,7 +65,7 @@ interface RunningEmulator {
   readonly token: string | undefined;
 }
 
-/** The emulator that runs, which is another one than that `before` if it has another address or token. Rejects if none runs. */
+/** Finds the running emulator if its address or token differs from `before`. Rejects if none runs. */
 async function connect(context: Context, before?: RunningEmulator): Promise<RunningEmulator> {
   const { baseUrls, credentials } = await context.target("emulator");
   const [url, token] = [String(baseUrls.emulator), credentials.controlToken];
@@ -96,12 +96,12 @@ class SubscriptionWatch {
   }
 
   async isFound(): Promise<boolean> {
-    return (await this.#found()) !== undefined;
+    return (await this.#findWebhook()) !== undefined;
   }
 
   async run(): Promise<void> {
     do await this.#follow();
-    while (!this.#signal.aborted && (await this.#untilBack()));
+    while (!this.#signal.aborted && (await this.#waitUntilBack()));
   }
 
   /** Resolves when the emulator has ended. */
@@ -117,22 +117,22 @@ class SubscriptionWatch {
       });
       await this.#check();
       for await (const event of stream.value as AsyncIterable<EventOf<typeof followEvents>>) {
-        if (this.#concerns(event)) await this.#check();
+        if (this.#isRelevant(event)) await this.#check();
       }
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
     }
   }
 
-  #concerns(event: EventOf<typeof followEvents>): boolean {
+  #isRelevant(event: EventOf<typeof followEvents>): boolean {
     if (event.event === "delivery") {
       return event.delivery.webhook_id === this.#webhook.id && event.delivery.webhook_status !== this.#status;
     }
-    // Operations that may enable, disable or delete it.
+    // Operations that may enable, disable or delete the webhook.
     return event.event === "state" || (event.event === "request" && /webhooks/.test(event.request.operation ?? ""));
   }
 
-  async #found() {
+  async #findWebhook() {
     const all: ResultOf<typeof listControlWebhooks> = await this.#emulator.client.call(
       listControlWebhooks,
       {},
@@ -143,7 +143,7 @@ class SubscriptionWatch {
 
   /** Reports a change of the webhook's status. */
   async #check(): Promise<void> {
-    const status = (await this.#found())?.status ?? "DELETED";
+    const status = (await this.#findWebhook())?.status ?? "DELETED";
     if (status === this.#status) return;
     this.#status = status;
     const { id } = this.#webhook;
@@ -153,27 +153,30 @@ class SubscriptionWatch {
       return this.#report("webhook_enabled", `Webhook ${id} is enabled again. ${resend}`);
     }
     if (status === "DELETED") {
-      const again = "To subscribe again, run svc webhooks listen again.";
-      const next = this.#options.onDeleted ? "Another webhook is created." : again;
+      const resubscribeHint = "To subscribe again, run svc webhooks listen again.";
+      const next = this.#options.onDeleted ? "Another webhook is created." : resubscribeHint;
       await this.#report("webhook_deleted", `Webhook ${id} was deleted. ${next}`);
       return this.#options.onDeleted?.();
     }
     if (status === "DISABLED_BY_USER") {
       return this.#report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enable}`);
     }
-    const { forwardTo, enables } = this.#options;
+    const { forwardTo, shouldEnable } = this.#options;
     const disabled = `Webhook ${id} is disabled after ${failuresUntilDisabled} consecutive failures.`;
-    if (forwardTo === undefined || !enables) {
+    if (forwardTo === undefined || !shouldEnable) {
       return this.#report("webhook_disabled", `${disabled} To enable it: ${enable}`);
     }
     const isDown = await isRefused(forwardTo);
-    const until = isDown ? "accepts connections" : "has restarted";
-    const or = isDown ? "" : `, or after ${enable}`;
-    await this.#report("webhook_disabled", `${disabled} It will be enabled again when ${forwardTo} ${until}${or}.`);
+    const condition = isDown ? "accepts connections" : "has restarted";
+    const alternative = isDown ? "" : `, or after ${enable}`;
+    await this.#report(
+      "webhook_disabled",
+      `${disabled} It will be enabled again when ${forwardTo} ${condition}${alternative}.`,
+    );
     void this.#enableOnceBack(forwardTo, isDown).catch(() => {});
   }
 
-  /** An app that answers with failures has to be restarted first: whether it would succeed by now, only a delivery shows. */
+  /** An app that returns errors has to restart first. Only a delivery shows whether it has recovered. */
   async #enableOnceBack(forwardTo: string, isDown: boolean): Promise<void> {
     for (let wasDown = isDown; this.#status === "DISABLED_BY_ERROR"; ) {
       await this.#context.host.wall.sleep(appProbeMs, this.#signal);
@@ -188,8 +191,8 @@ class SubscriptionWatch {
     }
   }
 
-  /** Whether the emulator is back; false if another one has taken its address, which rejects the credentials. */
-  async #untilBack(): Promise<boolean> {
+  /** Whether the emulator is back. Returns false if another one uses its address and rejects the credentials. */
+  async #waitUntilBack(): Promise<boolean> {
     const ended = `The emulator at ${this.#emulator.url} has ended. To start it again`;
     await this.#report("emulator_ended", `${ended}: svc emulator start`);
     for (;;) {
@@ -197,13 +200,13 @@ class SubscriptionWatch {
       if (this.#signal.aborted) return false;
       try {
         this.#emulator = await connect(this.#context, this.#emulator);
-        await this.#found();
+        await this.#findWebhook();
         await this.#report("emulator_back", `The emulator at ${this.#emulator.url} is back.`);
         return true;
       } catch (error) {
         if (!(error instanceof ServiceError && error.status === 401)) continue;
-        const again = "To subscribe to it, run svc webhooks listen again.";
-        const next = this.#options.onDeleted ? "A webhook is created there." : again;
+        const resubscribeHint = "To subscribe to it, run svc webhooks listen again.";
+        const next = this.#options.onDeleted ? "A webhook is created there." : resubscribeHint;
         await this.#report("webhook_deleted", `Another emulator is now running at ${this.#emulator.url}. ${next}`);
         return false;
       }
@@ -213,6 +216,6 @@ class SubscriptionWatch {
   async #report(type: string, line: string): Promise<void> {
     const { output } = this.#context;
     await output.warn(line);
-    if (output.format !== "table") await output.document({ type, webhook_id: this.#webhook.id });
+    if (output.format !== "table") await output.printDocument({ type, webhook_id: this.#webhook.id });
   }
 }

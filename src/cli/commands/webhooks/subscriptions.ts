@@ -23,21 +23,22 @@ const webhooksCreate = defineCommand({
       throw withReason(error, toFields(prepared.call.args.body).url);
     });
     const { id, url } = toFields(value);
-    const why = await whyForbidden(id, url, context).catch(() => undefined);
+    const why = await explainForbidden(id, url, context).catch(() => undefined);
     if (why) await context.output.warn(`warning: the emulator will not send to this address: ${why}`);
     return undefined;
   },
 });
 
-/** The service has one sentence for all that may be wrong with an address. */
+/** The service has one message for all invalid addresses. */
 function withReason(error: unknown, url: unknown): unknown {
-  const isOfUrl = error instanceof ServiceError && error.status === 400 && error.problem.message.startsWith("url: ");
-  const hint = isOfUrl && typeof url === "string" ? explainRejectedAddress(url) : undefined;
+  const isAddressRejected =
+    error instanceof ServiceError && error.status === 400 && error.problem.message.startsWith("url: ");
+  const hint = isAddressRejected && typeof url === "string" ? explainRejectedAddress(url) : undefined;
   return hint === undefined ? error : new PartialFailureError(error, [], { hint });
 }
 
-/** The reason why an emulator never sends to that webhook; undefined if it does, and for a real service. */
-async function whyForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
+/** Explains why an emulator never sends to that webhook. Returns undefined if it does, and for a real service. */
+async function explainForbidden(id: unknown, url: unknown, context: Context): Promise<string | undefined> {
   if (isOnThisMachine(String(url))) return undefined;
   await requireEmulator(undefined, context);
   const client = await context.client("emulator", {});
@@ -55,7 +56,7 @@ const columns = [
   { name: "only_for_activities", cut: 1 },
 ] as const;
 
-/** The public API has no such list: an emulator knows, and the real service shows it in its application. */
+/** The public API has no such list. An emulator provides it, and the real service shows it in its application. */
 const webhooksList = defineCommand({
   words: ["webhooks", "list"],
   summary: "List webhooks with their status and failures",
@@ -66,17 +67,17 @@ const webhooksList = defineCommand({
   examples: [{ title: "List the webhooks and their activities", argv: ["webhooks", "list"] }],
   async run({ flags }, context) {
     await requireEmulator(flags.file, context);
-    const client = await emulatorClient(context, flags.file);
+    const client = await findEmulatorClient(context, flags.file);
     const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
     await context.output.show(found, {
       columns,
-      none: "No webhooks. To create one: svc webhooks listen or svc webhooks create",
+      emptyMessage: "No webhooks. To create one: svc webhooks listen or svc webhooks create",
     });
     return undefined;
   },
 });
 
-async function emulatorClient(context: Context, file: string | undefined) {
+async function findEmulatorClient(context: Context, file: string | undefined) {
   return context.client("emulator", { file }).catch((error: unknown) => {
     if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
     throw new CommandFailedError("not-found", "no_emulator", error.message, {

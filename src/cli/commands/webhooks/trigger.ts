@@ -31,7 +31,7 @@ const contractFlag = {
   description: "Contract: 12 or T-12 (default: the newest, or a new one)",
 } as const satisfies FlagSpec;
 
-/** Changes of the payload of an activity. A change that does not fit it is an error, and no webhook is notified. */
+/** Changes to the payload of an activity. An invalid change is an error, and no webhook is notified. */
 const payloadFlags = [
   {
     flag: "set",
@@ -69,8 +69,8 @@ const payloadFlags = [
   { flag: "edit", type: "switch", description: "Edit the payload in $VISUAL or $EDITOR before it is sent" },
 ] as const satisfies readonly FlagSpec[];
 
-/** The changes that the flags request, in the form of the control plane. */
-async function payloadChanges(
+/** Reads the changes from the flags in the form of the control plane. */
+async function readPayloadChanges(
   { flags }: CommandInputOf<readonly [typeof contractFlag, ...typeof payloadFlags]>,
   { host, globals }: Context,
 ): Promise<Omit<Body, "activity">> {
@@ -80,11 +80,11 @@ async function payloadChanges(
   if (flags.data !== undefined && flags.raw !== undefined) {
     throw new UsageError("--data cannot be used with --raw");
   }
-  const [data, payload] = [await objectOf(host, flags.data, "--data"), await objectOf(host, flags.raw, "--raw")];
+  const [data, payload] = [await readObject(host, flags.data, "--data"), await readObject(host, flags.raw, "--raw")];
   const changes = {
     contract_id: flags.contract,
-    overrides: valuesOf(flags.set, "--set"),
-    additions: valuesOf(flags.add, "--add"),
+    overrides: parseAssignments(flags.set, "--set"),
+    additions: parseAssignments(flags.add, "--add"),
     removals: flags.remove?.map((path) => parseAssignment(`${path}=`, "--remove").path.join(".")),
     data,
     payload,
@@ -92,7 +92,7 @@ async function payloadChanges(
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
-function valuesOf(given: readonly string[] | undefined, flag: string): Document | undefined {
+function parseAssignments(given: readonly string[] | undefined, flag: string): Document | undefined {
   if (given === undefined) return undefined;
   const assignments = given.map((text) => parseAssignment(text, flag));
   return Object.fromEntries(
@@ -100,21 +100,25 @@ function valuesOf(given: readonly string[] | undefined, flag: string): Document 
   );
 }
 
-async function objectOf(host: Context["host"], file: string | undefined, flag: string): Promise<Document | undefined> {
+async function readObject(
+  host: Context["host"],
+  file: string | undefined,
+  flag: string,
+): Promise<Document | undefined> {
   if (file === undefined) return undefined;
   const document = await readDocument(host, file, flag);
   if (isObject(document)) return document;
   throw new UsageError(`${flag} must be a JSON object`);
 }
 
-/** The same call with the payload as a person left it in an editor. */
+/** Returns the call with the payload that the user edited. */
 async function editPayload({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
   const { editText } = await import("../../prompt/editor.ts");
   const { signal } = context;
   const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
   const preview = requireValidValue((await client.send(call, { signal, exactNumbers: true })) as ApiResponse<Preview>);
   const shown = escapeJson(stringifyExact(preview.payload, 2));
-  const text = await editText(shown, `${activity}.json`, context, problemIn);
+  const text = await editText(shown, `${activity}.json`, context, findProblem);
   return {
     activity,
     contract_id: preview.contract_id,
@@ -129,7 +133,7 @@ interface Preview {
   readonly payload: Document;
 }
 
-function problemIn(text: string): string | undefined {
+function findProblem(text: string): string | undefined {
   try {
     return isObject(JSON.parse(text)) ? undefined : "This is not a JSON object.";
   } catch (error) {
@@ -179,31 +183,31 @@ const webhooksTrigger = defineCommand({
     }
     const activity = parseActivity(named);
     const { webhook } = input.flags;
-    const changes = { ...(await payloadChanges(input, context)), ...(webhook !== undefined && { webhook }) };
-    const usual = { activity, ...changes, wait: true };
+    const changes = { ...(await readPayloadChanges(input, context)), ...(webhook !== undefined && { webhook }) };
+    const defaults = { activity, ...changes, wait: true };
     if (input.flags["dry-run"]) {
-      await printPlan(CheckedCall.check(fireActivity, { body: usual }), undefined, context);
+      await printPlan(CheckedCall.check(fireActivity, { body: defaults }), undefined, context);
       return undefined;
     }
     const { signal } = context;
     const client = await context.client("emulator", { file: input.flags.file });
-    const body = input.flags.edit ? await editPayload(usual, client, context) : usual;
+    const body = input.flags.edit ? await editPayload(defaults, client, context) : defaults;
     const fired = await client.call(fireActivity, { body }, { signal });
     const deliveries = await Promise.all(
       fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
     ).catch((error: unknown) => {
-      const which = fired.deliveries.join(", ");
-      throw new PartialFailureError(error, [`Sent the webhooks of ${fired.composite_id}: deliveries ${which}`], {
+      const deliveryIds = fired.deliveries.join(", ");
+      throw new PartialFailureError(error, [`Sent the webhooks of ${fired.composite_id}: deliveries ${deliveryIds}`], {
         next: ["webhooks", "deliveries"],
       });
     });
-    await report(fired.composite_id, deliveries, await urlsOf(deliveries, client, context), context);
+    await report(fired.composite_id, deliveries, await findUrls(deliveries, client, context), context);
     return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
   },
 });
 
-/** Shown instead of a response, if no attempt was made. */
-function unsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
+/** Shown instead of a response if there was no attempt. */
+function explainUnsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
   if (outcome === "waiting") return "waiting for the first attempt";
   return `${outcome === "skipped_not_allowed" ? "host not allowed" : status}: nothing was sent`;
 }
@@ -216,13 +220,13 @@ async function listActivities({ output }: Context) {
   return undefined;
 }
 
-/** URLs of webhooks without an attempt: no attempt has them. */
-async function urlsOf(deliveries: readonly WholeDelivery[], client: Client, { signal }: Context) {
+/** URLs of webhooks without an attempt, since only attempts contain a URL. */
+async function findUrls(deliveries: readonly WholeDelivery[], client: Client, { signal }: Context) {
   if (deliveries.every(({ attempts }) => attempts.length > 0)) return new Map<number, string>();
   return new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url] as const));
 }
 
-/** Each receiver's response. No webhook to notify is a failure: a trigger without a response proves nothing. */
+/** Prints each receiver's response. A trigger without a notified webhook fails, because it proves nothing. */
 async function report(
   contract: string,
   deliveries: readonly WholeDelivery[],
@@ -250,7 +254,7 @@ async function report(
       contract,
       url: last?.url ?? urls.get(webhook_id) ?? null,
       status: last?.status ?? null,
-      answer: last ? (last.error?.message ?? `status ${last.status}`) : unsent(outcome, webhook_status),
+      answer: last ? (last.error?.message ?? `status ${last.status}`) : explainUnsent(outcome, webhook_status),
       duration_ms: last?.duration_ms ?? null,
       outcome,
       next_attempt_at,

@@ -18,8 +18,8 @@ const bodyFile = {
   description: "File with the raw body, or - for standard input",
 } as const satisfies PositionalSpec;
 
-/** Also accepted by svc webhooks explain. */
-type HeadedInput = CommandInputOf<
+/** svc webhooks explain accepts these, too. */
+type HeadersInput = CommandInputOf<
   readonly [{ flag: "signature"; type: "text" }, { flag: "headers"; type: "text" }],
   readonly [{ name: "body" }]
 >;
@@ -63,7 +63,7 @@ const webhooksVerify = defineCommand({
   ],
   async run(input, context) {
     const scheme = findWebhookScheme(input.flags.scheme ?? webhookSchemeNames[0]!);
-    const headers = await signedHeaders(context, input, scheme);
+    const headers = await readSignedHeaders(context, input, scheme);
     const key = await requireKey(context, input);
     const body = await openInput(context.host, input.positionals.body, "<body>");
     const verdict = await scheme.verify({ key, body, headers, nowMs: context.host.wall.now() }).catch((cause) => {
@@ -77,13 +77,13 @@ const webhooksVerify = defineCommand({
     const { reason } = verdict;
     throw new CommandFailedError("failed", reason, `The signature does not match: ${scheme.explain[reason]}.`, {
       hint: "The signature covers the raw bytes. Verify them unchanged.",
-      ...(scheme === webhookSchemes[0] && { next: explaining(input) }),
+      ...(scheme === webhookSchemes[0] && { next: formatExplainCommand(input) }),
     });
   },
 });
 
-/** The command line that looks for the mistake in the same delivery. */
-const explaining = ({ positionals, flags: given }: SignedInput): string[] => [
+/** Formats the command line that diagnoses the same delivery. */
+const formatExplainCommand = ({ positionals, flags: given }: SignedInput): string[] => [
   "webhooks",
   "explain",
   positionals.body,
@@ -92,22 +92,22 @@ const explaining = ({ positionals, flags: given }: SignedInput): string[] => [
   ),
 ];
 
-/** The signature of the command line, or of headers; undefined when the headers hold none. */
-export const readSignature = async (context: Context, input: HeadedInput): Promise<string | undefined> =>
-  (await signedHeaders(context, input, webhookSchemes[0]))[contentHashHeader.toLowerCase()];
+/** Reads the signature from the command line or the headers. Returns undefined if the headers have none. */
+export const readSignature = async (context: Context, input: HeadersInput): Promise<string | undefined> =>
+  (await readSignedHeaders(context, input, webhookSchemes[0]))[contentHashHeader.toLowerCase()];
 
-/** The headers of a delivery, or the one that --signature replaces. */
-async function signedHeaders(
+/** Reads the headers of a delivery, or the one that --signature replaces. */
+async function readSignedHeaders(
   context: Context,
-  input: HeadedInput,
+  input: HeadersInput,
   { name, headers: [first, ...others] }: WebhookScheme,
 ): Promise<Readonly<Record<string, string>>> {
-  await bodyIsThere(context, input);
+  await requireBody(context, input);
   const given = input.flags.signature;
   if (given !== undefined && others.length > 0)
     throw new UsageError(`--signature cannot be used with --scheme ${name}: it has several headers (--headers)`);
   if (given !== undefined) return { [first!.toLowerCase()]: given };
-  const headers = await headersOf(context, input);
+  const headers = await readHeaders(context, input);
   if (headers !== undefined) return headers;
   const hint =
     "headers FILE with the headers of the delivery, one NAME: VALUE per line, as written by svc webhooks listen --save.";
@@ -117,12 +117,12 @@ async function signedHeaders(
   });
 }
 
-/** Before its signature is checked: its headers are searched next to it. */
-async function bodyIsThere({ host }: Context, { positionals: { body } }: HeadedInput): Promise<void> {
+/** Requires the body before its signature, because the headers are next to it. */
+async function requireBody({ host }: Context, { positionals: { body } }: HeadersInput): Promise<void> {
   if (body !== "-") await requireFile(host, body, "<body>");
 }
 
-async function headersOf({ host }: Context, { flags: { headers: file }, positionals }: HeadedInput) {
+async function readHeaders({ host }: Context, { flags: { headers: file }, positionals }: HeadersInput) {
   if (file !== undefined) return parseHeaders(await readText(host, file, "--headers"));
   const path = positionals.body;
   const saved = path === "-" ? {} : await readSavedHeaders(host, path);

@@ -2,7 +2,11 @@ import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { readEnvironmentEmulator, readProfileEmulator, serviceSettings } from "../../connection/resolve-settings.ts";
+import {
+  readEnvironmentEmulator,
+  readProfileEmulator,
+  resolveServiceSettings,
+} from "../../connection/resolve-settings.ts";
 import { readWindowWidth } from "../../output/line-wrapping.ts";
 import { checkFields, listFields } from "../../output/output.ts";
 import type { StyledLine } from "../../output/styled.ts";
@@ -13,12 +17,12 @@ import { buildFindings, formatFindings, sortWorstFirst, type WebhookReading } fr
 import { addTrace, readDeletedWebhook, readHealth } from "../trace/webhook-reading.ts";
 import { type ControlAccess, createMissingWebhookError, findNamedWebhooks } from "./named-webhooks.ts";
 
-/** This many are described in full to programs, and this many in all; without --all. */
+/** Maximum number of webhooks described in full in JSON, and on a terminal, without --all. */
 const maxTraced = 3;
 const maxListed = 40;
-/** The response is on one screen. */
+/** The answer fits on one screen. */
 const maxLines = 25;
-/** This many rows leave room for it. */
+/** A table of this many rows leaves space for the answer. */
 const maxRows = 7;
 
 const webhooksWhy = defineCommand({
@@ -41,21 +45,21 @@ const webhooksWhy = defineCommand({
     { title: "Diagnose one, with all its attempts", argv: ["webhooks", "why", "1", "--all"] },
   ],
   async run({ positionals, flags }, context) {
-    const service = await realService(flags.file, context);
+    const service = await findRealService(flags.file, context);
     if (service !== undefined) return showChecklist(service, context);
     const { signal, output, globals } = context;
-    const asking = { client: await context.client("emulator", { file: flags.file }), signal };
-    const reads = sortWorstFirst(await chosen(positionals.webhook, asking));
+    const access = { client: await context.client("emulator", { file: flags.file }), signal };
+    const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, access));
     const all = flags.all === true;
     if (output.format === "table" && globals.fields === undefined) {
-      await printForPeople(reads, all, asking, context);
+      await printForPeople(reads, all, access, context);
     } else if (output.format === "json" || output.format === "ndjson") {
       const failing = reads.filter(({ health }) => health.failing);
-      const traced = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
+      const tracedReadings = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
       for (const read of reads.slice(0, all ? undefined : maxListed)) {
-        const found = buildFindings(traced.includes(read) ? await addTrace(read, asking) : read);
+        const found = buildFindings(tracedReadings.includes(read) ? await addTrace(read, access) : read);
         if (globals.fields) checkFields(globals.fields, listFields([found]));
-        await output.event(found);
+        await output.printEvent(found);
       }
     } else await showRows(reads, context);
     return reads.some(({ health }) => health.failing) ? "failed" : undefined;
@@ -64,57 +68,60 @@ const webhooksWhy = defineCommand({
 
 const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "state", "failing", "since", "short"];
 
-/** A row for each: for spreadsheets, and for people who choose what they see. */
+/** Prints one row per webhook, for spreadsheets and selected fields. */
 async function showRows(all: readonly WebhookReading[], { output }: Context) {
   await output.show(all.map(buildFindings), { columns: rowColumns });
 }
 
-/** The webhooks that are meant: by the argument, else all. */
-async function chosen(asked: string | undefined, asking: ControlAccess): Promise<readonly WebhookReading[]> {
-  const { client, signal } = asking;
+/** Selects webhooks by the argument (default: all). */
+async function selectWebhooks(argument: string | undefined, access: ControlAccess): Promise<readonly WebhookReading[]> {
+  const { client, signal } = access;
   const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
-  if (asked === undefined) {
-    if (all.length > 0) return readHealth(all, asking);
+  if (argument === undefined) {
+    if (all.length > 0) return readHealth(all, access);
     throw new CommandFailedError("not-found", "no_webhook", "No webhooks found.", { next: ["webhooks", "listen"] });
   }
-  const named = await findNamedWebhooks(asked, all, asking);
-  if (named) return readHealth(named, asking);
-  const gone = await readDeletedWebhook(Number(asked), asking);
-  if (gone) return [gone];
-  throw createMissingWebhookError(`Webhook ${asked} not found.`, undefined);
+  const named = await findNamedWebhooks(argument, all, access);
+  if (named) return readHealth(named, access);
+  const deleted = await readDeletedWebhook(Number(argument), access);
+  if (deleted) return [deleted];
+  throw createMissingWebhookError(`Webhook ${argument} not found.`, undefined);
 }
 
-/** Several in a table; then the worst one, or all that fail, each with its response at the end. */
+/**
+ * Prints a table of several webhooks, then describes the worst one, or all failing ones, each with its answer at the
+ * end.
+ */
 async function printForPeople(
   reads: readonly WebhookReading[],
   all: boolean,
-  asking: ControlAccess,
+  access: ControlAccess,
   context: Context,
 ): Promise<void> {
   const { output, host } = context;
   const columns = (host.stdout.isTTY && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
-  const isOne = reads.length === 1;
-  // Webhooks without deliveries are in the table alone.
+  const isSingle = reads.length === 1;
+  // Webhooks without deliveries appear only in the table.
   const failing = reads.filter(({ health }) => health.failing && !health.isUntouched);
-  const shown = isOne ? reads : failing.slice(0, all ? undefined : 1);
-  const table = isOne ? [] : await tableLines(all ? reads : reads.slice(0, maxRows), context);
-  const moreRows = isOne || all ? 0 : Math.max(0, reads.length - maxRows);
+  const shown = isSingle ? reads : failing.slice(0, all ? undefined : 1);
+  const table = isSingle ? [] : await formatTable(all ? reads : reads.slice(0, maxRows), context);
+  const moreRows = isSingle || all ? 0 : Math.max(0, reads.length - maxRows);
   const moreFailing = failing.length - shown.length;
   const more = [
     ...(moreRows > 0 ? [`${moreRows} more`] : []),
-    ...(moreFailing > 0 && !isOne ? [`${moreFailing} more that ${moreFailing === 1 ? "fails" : "fail"}`] : []),
+    ...(moreFailing > 0 && !isSingle ? [`${moreFailing} more that ${moreFailing === 1 ? "fails" : "fail"}`] : []),
   ];
   if (more.length > 0) table.push(`${more.join(", ")}: svc webhooks why ID, or --all`);
   await output.print(...table);
   for (const read of shown) {
-    const found = buildFindings(await addTrace(read, asking));
-    const room = maxLines - (isOne ? 0 : table.length + 1);
-    await output.print(...(isOne ? [] : [""]), ...formatFindings(found, { all, maxLines: room, columns }));
+    const found = buildFindings(await addTrace(read, access));
+    const room = maxLines - (isSingle ? 0 : table.length + 1);
+    await output.print(...(isSingle ? [] : [""]), ...formatFindings(found, { all, maxLines: room, columns }));
   }
 }
 
-/** A row for each: webhook, workspace, status, since when, and why in a few words. */
-async function tableLines(reads: readonly WebhookReading[], { host, globals }: Context): Promise<StyledLine[]> {
+/** Formats one row per webhook: webhook, workspace, status, since when, and a short reason. */
+async function formatTable(reads: readonly WebhookReading[], { host, globals }: Context): Promise<StyledLine[]> {
   const window = globals.wide ? undefined : readWindowWidth(host.stdout, host.env);
   const columns: readonly Column[] = [
     { name: "webhook", cut: 2 },
@@ -123,15 +130,15 @@ async function tableLines(reads: readonly WebhookReading[], { host, globals }: C
     "since",
     { name: "why", cut: 2 },
   ];
-  const { lines } = fitTable(reads.map(rowOf), {
+  const { lines } = fitTable(reads.map(toRow), {
     columns,
     window: window ?? Number.POSITIVE_INFINITY,
-    keepsAll: false,
+    isComplete: false,
   });
   return [...lines];
 }
 
-const rowOf = ({ webhook, health }: WebhookReading) => [
+const toRow = ({ webhook, health }: WebhookReading) => [
   webhook.status === "DELETED" ? String(webhook.id) : `${webhook.id} ${webhook.title}`,
   webhook.status === "DELETED" ? String(webhook.workspace_id) : `${webhook.workspace_id} ${webhook.workspace}`,
   health.state.words,
@@ -139,9 +146,9 @@ const rowOf = ({ webhook, health }: WebhookReading) => [
   health.short,
 ];
 
-/** Rejects, before any request, features that only an emulator has. */
+/** Rejects emulator-only features before any request. */
 export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {
-  const service = await realService(file, context);
+  const service = await findRealService(file, context);
   if (service === undefined) return;
   throw new CommandFailedError(
     "failed",
@@ -153,20 +160,20 @@ export async function requireEmulator(file: string | undefined, context: Context
   );
 }
 
-/** The setting that chose a real service; undefined: an emulator is meant. */
-async function realService(file: string | undefined, { globals, host }: Context): Promise<string | undefined> {
+/** Finds the setting that selects a real service. Returns undefined for an emulator. */
+async function findRealService(file: string | undefined, { globals, host }: Context): Promise<string | undefined> {
   if (file !== undefined || globals.emulator) return undefined;
   const isNamed = globals.profile !== undefined;
   if (!isNamed && globals.baseUrl === undefined && readEnvironmentEmulator(host)) return undefined;
-  const { chosenBy, isEmulatorHere, controlToken } = await serviceSettings({ globals, host });
-  const isReal = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
-  // A profile may name the emulator that imitates its services.
-  const isOfProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;
-  if (isReal && isOfProfile && (await readProfileEmulator({ globals, host }))) return undefined;
-  return isReal ? chosenBy : undefined;
+  const { chosenBy, isEmulatorHere, controlToken } = await resolveServiceSettings({ globals, host });
+  const isRealService = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
+  // A profile may name the emulator that replaces its services.
+  const isFromProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;
+  if (isRealService && isFromProfile && (await readProfileEmulator({ globals, host }))) return undefined;
+  return isRealService ? chosenBy : undefined;
 }
 
-/** Checks without a log of deliveries, in the order in which to try them. */
+/** Lists checks that need no log of deliveries, in the order in which to try them. */
 const checks: readonly (readonly [words: string, argv: readonly string[]])[] = [
   [
     "Receive its webhooks on this machine through a tunnel, and check their signatures",
@@ -185,7 +192,7 @@ const checks: readonly (readonly [words: string, argv: readonly string[]])[] = [
   ],
 ];
 
-/** It is not known whether anything fails, which is no success. */
+/** It is unknown whether anything fails, so the command does not succeed. */
 async function showChecklist(service: string, context: Context): Promise<"failed"> {
   const { output } = context;
   await output.note(`The service of ${service} shows its webhook deliveries in its application only.`);

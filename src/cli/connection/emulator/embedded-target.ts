@@ -1,7 +1,7 @@
 import { isForeignState } from "../../../files/origin-marker.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
 import { type EmulatorAccess, isSameEmulator, readEmulatorAccess } from "./emulator-access.ts";
-import { mainCluster, noteUnused, selectEnvironmentKey } from "./emulator-variables.ts";
+import { getMainCluster, noteUnused, selectEnvironmentKey } from "./emulator-variables.ts";
 import { toStartError } from "./ended-emulator.ts";
 import {
   createUntrustedStateError,
@@ -9,18 +9,19 @@ import {
   noteStateAbove,
   readRunFile,
   resolveRunFile,
-  stateFile,
+  resolveStateFile,
 } from "./run-file.ts";
 
 /**
- * The emulator of `--emulator`: started inside this process on free ports and closed at the end, or the one that
- * runs on the same state already. Its own credentials are used: those of a real service must not be sent to it.
+ * Returns the emulator of `--emulator`: one started in this process on free ports and closed at the end, or the one
+ * that already runs on the same state. It uses its own credentials, because those of a real service must not be sent to
+ * it.
  */
-export async function embeddedTarget(
-  { host, output, atEnd, cut }: Pick<Context, "host" | "output" | "atEnd" | "cut">,
+export async function createEmbeddedTarget(
+  { host, output, onEnd, cut }: Pick<Context, "host" | "output" | "onEnd" | "cut">,
   file: string | undefined,
 ): Promise<ServiceTarget> {
-  const path = stateFile(host, file);
+  const path = resolveStateFile(host, file);
   await noteStateAbove(host, output, path, file);
   if (file === undefined && (await isForeignState(path)))
     throw createUntrustedStateError(path, "Use it with svc emulator start --trust-state.");
@@ -28,18 +29,18 @@ export async function embeddedTarget(
   const { startEmulator } = await import("../../../../emulator/index.ts");
   try {
     const emulator = await startEmulator({ port: 0, file: path, otel: host.env });
-    atEnd(() => emulator.close({ signal: cut }));
-    return await emulatorTarget(emulator, "--emulator", { host, output });
+    onEnd(() => emulator.close({ signal: cut }));
+    return await createEmulatorTarget(emulator, "--emulator", { host, output });
   } catch (error) {
     const running =
       (error as Error).name === "StateLockedError" ? await readRunFile(await resolveRunFile(path)) : undefined;
     if (!running || !(await isSameEmulator(running))) throw toStartError(error as Error, { file: path });
-    return emulatorTarget(await readEmulatorAccess(running), "the emulator with this state", { host, output });
+    return createEmulatorTarget(await readEmulatorAccess(running), "the emulator with this state", { host, output });
   }
 }
 
-/** The target of an emulator's calls, with its own credentials and no others. */
-async function emulatorTarget(
+/** Creates the target of an emulator with only its own credentials. */
+async function createEmulatorTarget(
   emulator: EmulatorAccess,
   origin: string,
   { host, output }: Pick<Context, "host" | "output">,
@@ -47,7 +48,7 @@ async function emulatorTarget(
   const { access, key, unused } = await selectEnvironmentKey(emulator, host);
   await noteUnused(unused, output);
   const { routerUrl, clusters, token } = access;
-  const first = mainCluster(access);
+  const first = getMainCluster(access);
   return {
     baseUrls: { router: routerUrl, emulator: routerUrl, contracts: first?.url ?? routerUrl },
     origin,

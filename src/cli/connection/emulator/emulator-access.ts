@@ -8,21 +8,21 @@ import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { findNearestState, type RunningEmulator, readRunFile, resolveRunFile } from "./run-file.ts";
 
-/** Address and credentials of an emulator: of one in this process, or of one that runs elsewhere. */
+/** Address and credentials of an emulator in this process or elsewhere. */
 export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
 
-/** An emulator that runs on a state of this folder or of one above it. */
+/** An emulator that runs on a state of this folder or of a parent folder. */
 export interface LocalEmulator extends EmulatorAccess {
-  /** Its state file, absolute. */
+  /** Absolute path of its state file. */
   readonly state: string;
 }
 
-const patienceMs = 3_000;
+const responseTimeoutMs = 3_000;
 
 /**
- * The emulator that runs here; undefined if none does. A run file counts only if the very emulator that wrote it
- * answers: a stale one sends nothing of ours anywhere. Throws CommandFailedError if it exists and does not answer: its
- * requests must not go to another service.
+ * Finds the running emulator of this folder. Returns undefined if there is none. A run file counts only if the emulator
+ * that wrote it responds, so that a stale file receives no data. Throws CommandFailedError if the emulator exists and
+ * does not respond, because its requests must not go to another service.
  */
 export async function findLocalEmulator(host: Host): Promise<LocalEmulator | undefined> {
   const state = findNearestState(host.cwd);
@@ -32,23 +32,23 @@ export async function findLocalEmulator(host: Host): Promise<LocalEmulator | und
   return { ...(await readEmulatorAccess(running)), state };
 }
 
-/** Asks a running emulator for its clusters and keys: where programs of this machine find them. */
+/** Asks a running emulator for its clusters and keys, with their local addresses. */
 export async function readEmulatorAccess(
   running: Pick<RunningEmulator, "routerUrl" | "token">,
 ): Promise<EmulatorAccess> {
-  return access(running, running.routerUrl, "own_url");
+  return createAccess(running, running.routerUrl, "own_url");
 }
 
-/** The same, where clients outside find them: at the public addresses, where it was started with such. */
+/** Asks for the clusters with the public addresses, if the emulator has any. */
 export async function readPublicAccess(running: Pick<RunningEmulator, "routerUrl" | "token">): Promise<EmulatorAccess> {
   const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
   const { public_url } = await withControlClient(running.routerUrl, undefined, (client) =>
     client.call(checkReadiness, {}, once),
   );
-  return access(running, public_url ?? running.routerUrl, "url");
+  return createAccess(running, public_url ?? running.routerUrl, "url");
 }
 
-async function access(
+async function createAccess(
   { routerUrl: askedAt, token }: Pick<RunningEmulator, "routerUrl" | "token">,
   routerUrl: string,
   address: "url" | "own_url",
@@ -71,7 +71,7 @@ async function access(
   };
 }
 
-/** Users of an emulator, with the keys of each. */
+/** Workspaces of an emulator with their keys. */
 export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
   const { listWorkspaces } = await import("../../../api/emulator/state.ts");
   return withControlClient(routerUrl, token, (client) => client.call(listWorkspaces, {}, once));
@@ -79,27 +79,27 @@ export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAcc
 
 export type KnownWorkspace = Awaited<ReturnType<typeof listKnownWorkspaces>>[number];
 
-/** An emulator as one of its workspaces sees it: its cluster first, with its own keys. */
-export function asWorkspace<Access extends EmulatorAccess>(access: Access, workspace: KnownWorkspace): Access {
+/** Returns the view of one workspace: its cluster comes first, with its own keys. */
+export function selectWorkspace<Access extends EmulatorAccess>(access: Access, workspace: KnownWorkspace): Access {
   const { cluster_id, client_id, client_secret, hmac_key } = workspace;
   const keys = { clientId: client_id, clientSecret: client_secret, hmacKey: hmac_key };
   const own = access.clusters.filter(({ id }) => id === cluster_id).map((cluster) => ({ ...cluster, ...keys }));
   return { ...access, clusters: [...own, ...access.clusters.filter(({ id }) => id !== cluster_id)] };
 }
 
-const once = { retries: 0, timeoutMs: patienceMs };
+const once = { retries: 0, timeoutMs: responseTimeoutMs };
 
 /**
- * Whether the very emulator of a run file answers at its address. Before this is known, nothing is sent there. Throws
- * CommandFailedError if it does not answer in time or, unless `mayBeStarting`, does not serve yet.
+ * Checks whether the emulator of a run file responds at its address; nothing else is sent there before. Throws
+ * CommandFailedError if it does not respond in time or, unless `mayBeStarting`, is not ready.
  */
 export async function isSameEmulator(
   { routerUrl, instanceId, pid }: RunningEmulator,
   { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
 ): Promise<boolean> {
   const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
-  const silent = (how: string, cause?: unknown) =>
-    new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${how}.`, {
+  const createSilentError = (failure: string, cause?: unknown) =>
+    new CommandFailedError("temporary", "emulator_silent", `The emulator of this folder ${failure}.`, {
       hint: "Try again in a moment, or use other services with --base-url or --profile.",
       cause,
     });
@@ -109,15 +109,17 @@ export async function isSameEmulator(
     );
     if (toFields(value).instance_id !== instanceId) return false;
     if (mayBeStarting) return true;
-    // It says why where it serves and cannot write: reads are answered then, and the others in its own words.
+    // An emulator that cannot write explains why: it answers reads and rejects the other requests.
     if (status === 503 && toFields(value).why === undefined) {
-      throw silent(toFields(value).role === "standby" ? "is waiting for a leader of its store" : "is still starting");
+      throw createSilentError(
+        toFields(value).role === "standby" ? "is waiting for a leader of its store" : "is still starting",
+      );
     }
     return true;
   } catch (error) {
     if (error instanceof CommandFailedError) throw error;
-    const hangs = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isProcessAlive(pid));
-    if (hangs) throw silent(`does not respond at ${routerUrl}`, error);
+    const isTimeout = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isProcessAlive(pid));
+    if (isTimeout) throw createSilentError(`does not respond at ${routerUrl}`, error);
     return false;
   }
 }
@@ -131,24 +133,24 @@ export async function isConnectionRefused(url: string): Promise<boolean> {
   );
 }
 
-/** Whether an emulator is gone that did not take its run file away: its process, and whatever would answer for it. */
+/** Whether an emulator is gone that left its run file: neither its process nor its port responds. */
 export async function isStaleRunFile(running: RunningEmulator): Promise<boolean> {
   return !(await isProcessAlive(running.pid)) && !(await isSameEmulator(running).catch(() => true));
 }
 
-/** Looked up when something is wrong. */
+/** Only needed for an error message. */
 export async function isProcessAlive(pid: number): Promise<boolean> {
   return processExists(pid);
 }
 
-/** Asks what listens at an address, with a control token or none. */
+/** Asks what listens at an address, with an optional control token. */
 export async function withControlClient<T>(
   routerUrl: string,
   controlToken: string | undefined,
   ask: (client: ReturnType<typeof createClient>) => Promise<T>,
 ): Promise<T> {
   const { createTransport } = await import("../../../client/transport.ts");
-  const transport = createTransport({ connectTimeoutMs: patienceMs });
+  const transport = createTransport({ connectTimeoutMs: responseTimeoutMs });
   const client = createClient({
     baseUrls: { emulator: routerUrl },
     credentials: { controlToken },

@@ -2,15 +2,15 @@ import { isHidden } from "../../../api/control-roles.ts";
 import { toFields } from "../../../base/object.ts";
 import type { Output } from "../../output/output.ts";
 import type { Host } from "../../process/host.ts";
-import { asWorkspace, type EmulatorAccess, listKnownWorkspaces } from "./emulator-access.ts";
+import { type EmulatorAccess, listKnownWorkspaces, selectWorkspace } from "./emulator-access.ts";
 
 /**
- * The variables that point programs at an emulator (DECISIONS.md, L21): `svc emulator exec` sets them and `svc emulator
- * env` prints them. Undefined: to be unset, for it belongs to other services or users.
+ * Creates the variables that point programs at an emulator (DECISIONS.md, L21): `svc emulator exec` sets them and `svc
+ * emulator env` prints them. An undefined variable must be unset, because it belongs to other services or users.
  */
-export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<string, string | undefined>> {
+export function createEmulatorVariables(emulator: EmulatorAccess): Readonly<Record<string, string | undefined>> {
   const { routerUrl, controlUrl, clusters, token } = emulator;
-  const first = mainCluster(emulator);
+  const first = getMainCluster(emulator);
   return {
     SVC_BASE_URL: routerUrl,
     SVC_ROUTER_URL: routerUrl,
@@ -36,16 +36,16 @@ export function emulatorVariables(emulator: EmulatorAccess): Readonly<Record<str
   };
 }
 
-/** Undefined for a key that the token may not see: a token of one workspace does not see that of its cluster. */
+/** Undefined if the token may not see the key: a token of one workspace does not see that of its cluster. */
 const omitHidden = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
 
-/** The default cluster for a workspace: the first that has any. */
-export const mainCluster = ({
+/** The default cluster: the first one with a workspace. */
+export const getMainCluster = ({
   clusters,
 }: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
 
-/** Values to hide in logs: of an emulator only, but habits are formed early. */
+/** Values to hide in logs. They are only those of an emulator, but hiding them is a good habit. */
 export const collectSecrets = ({
   clusters,
   token,
@@ -54,7 +54,7 @@ export const collectSecrets = ({
   ...clusters.flatMap(({ clientSecret, clusterKey, hmacKey }) => [clientSecret, clusterKey, hmacKey]),
 ];
 
-/** Variables whose credentials are for a service. */
+/** Variables with credentials of a service. */
 const credentialVariables = [
   "SVC_CLIENT_ID",
   "SVC_CLIENT_SECRET",
@@ -65,18 +65,18 @@ const credentialVariables = [
 ];
 
 interface VisibleClusters<Access> {
-  /** With the workspace's cluster first, where the environment names one. */
+  /** With the workspace's cluster first, if the environment names a workspace. */
   readonly access: Access;
-  /** The key of the environment, where the emulator has that workspace; its secret the emulator checks. */
+  /** The key in the environment, if the emulator has that workspace. The emulator checks the secret. */
   readonly key: { readonly clientId: string; readonly clientSecret: string } | undefined;
-  /** Variables that are set and sent nowhere. */
+  /** Variables that are set but never sent. */
   readonly unused: readonly string[];
 }
 
 /**
- * An emulator of this machine as the environment wants to see it: of all credentials there only an API key that the
- * emulator knows is sent to it, and says as which of its workspaces. Others are the emulator's own, as `svc emulator env`
- * prints them, or those of a real service.
+ * Selects the view of a local emulator by the environment. Of the credentials there, only an API key that the emulator
+ * knows is sent, and selects the workspace. Others are the emulator's own, as printed by `svc emulator env`, or those
+ * of a real service.
  */
 export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   access: Access,
@@ -88,19 +88,23 @@ export async function selectEnvironmentKey<Access extends EmulatorAccess>(
   const workspace = (await listKnownWorkspaces(access)).find(({ client_id }) => client_id === clientId);
   if (workspace === undefined) return { access, key: undefined, unused: credentialVariables.filter(isForeign) };
   const others = credentialVariables.filter((name) => name !== "SVC_CLIENT_ID" && name !== "SVC_CLIENT_SECRET");
-  return { access: asWorkspace(access, workspace), key: { clientId, clientSecret }, unused: others.filter(isForeign) };
+  return {
+    access: selectWorkspace(access, workspace),
+    key: { clientId, clientSecret },
+    unused: others.filter(isForeign),
+  };
 }
 
-/** Whether this emulator gave that value out: it is used all the same, as the emulator itself returns it. */
+/** Whether this emulator issued the value. It is then used, because the emulator itself returns the same value. */
 function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boolean {
   if (name === "SVC_CLUSTER_KEY") return clusters.some(({ clusterKey }) => clusterKey === value);
   if (name === "SVC_CLUSTERS")
-    return keysIn(value)?.every((key) => clusters.some((one) => one.clusterKey === key)) === true;
+    return parseKeys(value)?.every((key) => clusters.some((one) => one.clusterKey === key)) === true;
   return false;
 }
 
-/** The keys of a list of clusters; undefined if it is invalid. */
-function keysIn(list: string): unknown[] | undefined {
+/** Parses the keys in a list of clusters. Returns undefined if it is invalid. */
+function parseKeys(list: string): unknown[] | undefined {
   try {
     const found: unknown = JSON.parse(list);
     return Array.isArray(found) ? found.map((one) => toFields(one).cluster_key) : undefined;
@@ -109,7 +113,7 @@ function keysIn(list: string): unknown[] | undefined {
   }
 }
 
-/** Reports which credentials of the environment are not used, where there are any. */
+/** Reports unused credentials of the environment. */
 export async function noteUnused(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
   if (unused.length === 0) return;
   await output.note(`Ignored: ${unused.join(", ")} (not known to this emulator; see svc help addresses)`);

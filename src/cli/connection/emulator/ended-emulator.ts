@@ -6,63 +6,62 @@ import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { findLocalEmulator, isConnectionRefused, type LocalEmulator } from "./emulator-access.ts";
 import { findPathAbove } from "./run-file.ts";
 
-/** A shell that still speaks of an emulator that ran before. */
+/** A shell whose variables point to an emulator that has ended. */
 export interface EndedEmulator {
-  /** The variable that names the one that has ended. */
+  /** The variable with the address of the ended emulator. */
   readonly variable: string;
-  /** The one that runs in its folder; undefined: none does. */
-  readonly here: LocalEmulator | undefined;
+  /** The emulator that runs in its folder; undefined if none does. */
+  readonly running: LocalEmulator | undefined;
 }
 
-const ofServices = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as const;
-const ofControl = ["SVC_EMULATOR_URL"] as const;
+const serviceVariables = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as const;
+const controlVariables = ["SVC_EMULATOR_URL"] as const;
 
 /**
- * Whether the environment points to an emulator of this machine that has ended: this folder's has another address, or
- * there is none and nothing listens at the address in the environment. Undefined too if another setting than the
- * environment chooses the target.
+ * Checks whether the environment points to a local emulator that has ended: this folder's emulator has another address,
+ * or there is none and nothing listens at the address in the environment. Returns undefined also if another setting
+ * than the environment selects the target.
  */
-export async function endedEmulator(
+export async function findEndedEmulator(
   { globals, host }: Pick<Context, "globals" | "host">,
   of: "services" | "control",
 ): Promise<EndedEmulator | undefined> {
   if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
-  const variable = (of === "control" ? ofControl : ofServices).find((name) => host.env[name]);
+  const variable = (of === "control" ? controlVariables : serviceVariables).find((name) => host.env[name]);
   const address = variable && host.env[variable];
   if (!address) return undefined;
   if (!isOnThisMachine(address)) return undefined;
-  const here = await findLocalEmulator(host).catch(() => undefined);
+  const running = await findLocalEmulator(host).catch(() => undefined);
   const { SVC_EMULATOR_URL: control } = host.env;
   if (
-    here === undefined &&
+    running === undefined &&
     !(control && isOnThisMachine(control) && (await isConnectionRefused(new URL(control).origin)))
   )
     return undefined;
   if (!(await isConnectionRefused(new URL(address).origin))) return undefined;
-  return { variable, here };
+  return { variable, running };
 }
 
-/** The user's next step. */
-function evalAgain({ variable, here }: EndedEmulator, { host }: Pick<Context, "host">): string {
+/** Formats the user's next step. */
+function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<Context, "host">): string {
   const ended = `${variable} points to an emulator that has ended`;
-  if (here === undefined)
+  if (running === undefined)
     return `${ended}. To start one: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
-  const path = findPathAbove(host.cwd, here.state);
-  const which = path === undefined ? "of this folder" : `with the state ${path}`;
-  return `${ended}. The emulator ${which} is at ${here.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
+  const path = findPathAbove(host.cwd, running.state);
+  const location = path === undefined ? "of this folder" : `with the state ${path}`;
+  return `${ended}. The emulator ${location} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
-/** The same of a command that could not reach its service; undefined if that has another reason. */
+/** Finds the ended emulator after a command could not reach its service. Returns undefined for another cause. */
 export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
-  const ended = (await endedEmulator(context, "services")) ?? (await endedEmulator(context, "control"));
-  return ended && evalAgain(ended, context);
+  const ended = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));
+  return ended && formatEvalCommand(ended, context);
 }
 
 /**
- * The user's next step if an emulator of this machine rejects the credentials in the environment: another one may have
- * started at the address of the one that printed it. Undefined if another setting than the environment chooses the
- * target.
+ * Suggests the next step if a local emulator rejects the credentials in the environment, because another emulator may
+ * use that address now. Returns undefined if another setting than the environment selects the target.
  */
 export async function findRejectionHint(error: unknown, { globals, host }: Context): Promise<string | undefined> {
   if (!(error instanceof ServiceError) || error.status !== 401) return undefined;
@@ -73,18 +72,18 @@ export async function findRejectionHint(error: unknown, { globals, host }: Conte
 }
 
 /**
- * The state of the emulator that is shown or stopped by default: that of this folder, if the environment's has ended.
- * One of a folder above may be another user's, and is not stopped instead.
+ * Selects the state that is shown or stopped by default: that of this folder, if the environment's emulator has ended.
+ * The emulator of a parent folder may be another user's, and is not stopped instead.
  */
 export async function resolveEndedState(
   file: string | undefined,
   context: Context,
-  { ends = false }: { readonly ends?: boolean } = {},
+  { isStopping = false }: { readonly isStopping?: boolean } = {},
 ): Promise<string | undefined> {
   if (file !== undefined) return file;
-  const ended = await endedEmulator(context, "control");
-  if (ended?.here === undefined) return undefined;
-  const path = ends ? findPathAbove(context.host.cwd, ended.here.state) : undefined;
+  const ended = await findEndedEmulator(context, "control");
+  if (ended?.running === undefined) return undefined;
+  const path = isStopping ? findPathAbove(context.host.cwd, ended.running.state) : undefined;
   if (path !== undefined) {
     const message = `${ended.variable} points to an emulator that has already ended.`;
     const hint = `Another emulator is running (state: ${path}).`;
@@ -93,15 +92,15 @@ export async function resolveEndedState(
       next: ["emulator", "stop", "--file", path],
     });
   }
-  await context.output.warn(evalAgain(ended, context));
-  return ended.here.state;
+  await context.output.warn(formatEvalCommand(ended, context));
+  return ended.running.state;
 }
 
-/** An emulator's messages about its options, with the flags of the command line: `the option file` is `--file`. */
+/** Rewords an emulator's messages about options for the command line: `the option file` becomes `--file`. */
 export const toFlagTerms = ({ message }: Error): string =>
   message.replace(/\bthe option ([a-z]+)\b/g, (_, name: string) => `--${name}`);
 
-/** Why an emulator has ended by itself, in the words of the command line. */
+/** Explains why an emulator ended by itself, in the words of the command line. */
 export function toEndedError(error: Error): unknown {
   if (error.name === "StoreFailedError") {
     return new CommandFailedError("failed", "state_not_kept", `${error.message}.`, { cause: error });
@@ -110,17 +109,17 @@ export function toEndedError(error: Error): unknown {
   return new CommandFailedError("failed", "state_refused", toFlagTerms(error), { cause: error });
 }
 
-/** Failures of an emulator at its start. `repairable`: of a rejected state; `trouble`: of one that is not usable. */
-type StartTrouble = NodeJS.ErrnoException & {
+/** Failures at the start of an emulator. `repairable` is a rejected state, `trouble` an inaccessible one. */
+type StartFailure = NodeJS.ErrnoException & {
   readonly repairable?: boolean;
   readonly trouble?: "forbidden" | "temporary" | undefined;
   readonly port?: number;
 };
 
-/** Why an emulator did not start, in the words of the command line. */
-export function toStartError(error: StartTrouble, { file, store, host, port }: EmulatorOptions): unknown {
+/** Explains why an emulator did not start, in the words of the command line. */
+export function toStartError(error: StartFailure, { file, store, host, port }: EmulatorOptions): unknown {
   if (error.name === "StateLockedError") {
-    // It has no file of its own, so that only what would lead to it is taken.
+    // The state has no file of its own, so only paths that lead to it are used.
     const hint = {
       hint:
         store === undefined

@@ -5,34 +5,36 @@ import { quoteShellWord } from "../../process/shell-words.ts";
 import { withControlClient } from "./emulator-access.ts";
 import { defaultPort, explainDistrust, readRunFile } from "./run-file.ts";
 
-/** A process that does not answer at once is not ours. */
-const patienceMs = 2_000;
+/** A local process that does not respond at once is not an emulator of this user. */
+const responseTimeoutMs = 2_000;
 
-/** The description of the emulator that listens at that address; undefined if another program does, or none. */
+/**
+ * Returns the description of the emulator at that address. Returns undefined if another program or none listens there.
+ */
 export async function probeListener(url: string): Promise<Liveness | undefined> {
   const { checkLiveness } = await import("../../../api/emulator/lifecycle.ts");
-  const once = { retries: 0, timeoutMs: patienceMs };
+  const once = { retries: 0, timeoutMs: responseTimeoutMs };
   return withControlClient(url, undefined, (client) => client.call(checkLiveness, {}, once)).catch(() => undefined);
 }
 
-/** How to end an emulator that nothing of this folder or this shell leads to. */
+/** How to end an emulator that neither this folder nor this shell refers to. */
 interface StopInstructions {
-  /** Path of its run file, which may be gone; undefined if it has none. */
+  /** Path of its run file, which may be deleted; undefined if it has none. */
   readonly runFile: string | undefined;
-  /** Whether its run file is no longer there: no command of ours reaches it. */
-  readonly isLost: boolean;
-  /** In words, without the full stop: `kill 4711 ends it`. */
+  /** Whether its run file is deleted, so that no command can find it. */
+  readonly isUnreachable: boolean;
+  /** A phrase without a full stop: `kill 4711 ends it`. */
   readonly words: string;
 }
 
-/** How to end the emulator that says that of itself and listens at that address. */
+/** Explains how to end the described emulator at that address. */
 export async function findStopInstructions(
   { instance_id, process: reported }: Liveness,
   url: string,
 ): Promise<StopInstructions> {
   if (reported === undefined || reported.machine !== (await fingerprintMachine())) {
     const words = `To find its process ID, run lsof -i :${new URL(url).port} on its machine`;
-    return { runFile: undefined, isLost: false, words };
+    return { runFile: undefined, isUnreachable: false, words };
   }
   const runFile = reported.run_file ?? undefined;
   const isCurrent = runFile !== undefined && (await readRunFile(runFile))?.instanceId === instance_id;
@@ -41,24 +43,24 @@ export async function findStopInstructions(
     isCurrent && state !== runFile
       ? `To stop it, run svc emulator stop --file ${quoteShellWord(state!)}`
       : `To stop it, run kill ${reported.pid}`;
-  return { runFile, isLost: runFile !== undefined && !isCurrent, words };
+  return { runFile, isUnreachable: runFile !== undefined && !isCurrent, words };
 }
 
 /**
- * The hint if no run file names an emulator on that state: one may listen at the usual port all the same, whose files
- * were removed while it ran, or which belongs to another folder.
+ * Returns a hint if no run file names an emulator on that state. One may still listen at the default port: its files
+ * may have been removed, or it belongs to another folder.
  */
 export async function createNoEmulatorError(state: string, runFile: string): Promise<CommandFailedError> {
   const url = `http://127.0.0.1:${defaultPort}`;
   const found = await probeListener(url);
   const way = found && (await findStopInstructions(found, url));
-  if (way?.isLost && way.runFile === runFile) {
+  if (way?.isUnreachable && way.runFile === runFile) {
     const message = `The emulator at ${url} cannot be used, because its files were removed while it ran (state: ${state}).`;
     return new CommandFailedError("failed", "emulator_lost", message, { hint: `${way.words}. Its data is lost.` });
   }
-  const distrust = await explainDistrust(runFile);
-  if (distrust !== undefined) {
-    const message = `No emulator is running with the state ${state}: the run file is ignored, because ${distrust}.`;
+  const distrustReason = await explainDistrust(runFile);
+  if (distrustReason !== undefined) {
+    const message = `No emulator is running with the state ${state}: the run file is ignored, because ${distrustReason}.`;
     const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${runFile}.`;
     return new CommandFailedError("not-found", "no_emulator", message, { hint });
   }

@@ -20,10 +20,10 @@ export interface RunningEmulator {
 }
 
 /**
- * The state that is meant: the one named, else the nearest in this folder and those above it, else a new one here. Throws
+ * Resolves the state: the named one, or else the nearest in this folder and its parents, or else a new one here. Throws
  * a UsageError for a folder.
  */
-export function stateFile(host: Host, file: string | undefined): string {
+export function resolveStateFile(host: Host, file: string | undefined): string {
   if (file === undefined) return findNearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile);
   const named = resolve(host.cwd, file);
   if (!statSync(named, { throwIfNoEntry: false })?.isDirectory()) return named;
@@ -32,24 +32,24 @@ export function stateFile(host: Host, file: string | undefined): string {
   });
 }
 
-/** Path of the run file of an emulator on that state: next to the file itself, whatever links lead to it. */
+/** Returns the path of the run file of a state: next to the file itself, with links resolved. */
 export const resolveRunFile = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.run`;
 
 /**
- * The emulator in a run file; undefined if there is none, or it does not count: the file has to be this user's alone
- * and to name this machine, since it may have come with files of others. `isSameEmulator` checks whether
- * that emulator runs there.
+ * Reads the emulator from a run file. Returns undefined if there is none or it is not trusted: only this user may have
+ * access, and it must name this machine, since it may have been copied here. `isSameEmulator` checks whether that
+ * emulator runs there.
  */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
   const running = await runFileAt(path);
-  return running && (await whyDistrusted(path, running)) === undefined ? running : undefined;
+  return running && (await findDistrustReason(path, running)) === undefined ? running : undefined;
 }
 
-/** The reason why an existing run file does not count; undefined if it does, or does not exist. */
+/** Explains why an existing run file is not trusted. Returns undefined if it is, or does not exist. */
 export async function explainDistrust(path: string): Promise<string | undefined> {
   const running = await runFileAt(path);
-  return running && whyDistrusted(path, running);
+  return running && findDistrustReason(path, running);
 }
 
 async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
@@ -61,36 +61,36 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
       ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId) }
       : undefined;
   } catch {
-    // Half written: it is being created right now.
+    // The file is incomplete: it is being written.
     return undefined;
   }
 }
 
-async function whyDistrusted(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
+async function findDistrustReason(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
   const found = await lstat(path).catch(() => undefined);
   if (!found?.isFile()) return "it is not a regular file";
   if (process.getuid !== undefined) {
     if (found.uid !== process.getuid()) return "it belongs to another user";
-    // Some file systems know no modes: a folder that was made here says enough.
+    // Some file systems have no modes. A folder created here is sufficient.
     if ((found.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "other users can read it";
   }
   const lock = await readLock(path).catch(() => undefined);
   const original = lock && (await findOriginal(path, lock));
   if (original !== undefined) return `it is a copy of ${original}`;
-  // Else what follows the host could lead elsewhere once a path is added.
+  // Otherwise, the rest of the URL could lead elsewhere once a path is appended.
   if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it has no address";
   return isOnThisMachine(routerUrl) ? undefined : "it has the address of another machine";
 }
 
-/** Default path of the state of the emulator. */
+/** Default path of the emulator's state. */
 const defaultStateFile = ".svc/emulator.json";
 
 /** Default address of the router. */
 export const defaultPort = 4010;
 
 /**
- * The state in this folder or in the nearest one above it, as git finds its own. Folders of other users are skipped: a
- * state in a folder that everybody may write to would choose the target of our calls.
+ * Finds the state in this folder or its nearest parent, as git does. Skips folders of other users: a state in a
+ * world-writable folder would choose the target of requests.
  */
 export function findNearestState(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
@@ -100,14 +100,14 @@ export function findNearestState(folder: string): string | undefined {
   }
 }
 
-/** A folder that cannot be examined is another user's, or broken. Windows shows no owners. */
+/** A folder that cannot be inspected belongs to another user or is broken. Windows reports no owners. */
 function isOurs(path: string): boolean {
-  const found = seen(path);
+  const found = readStats(path);
   const user = process.getuid?.();
   return found !== undefined && (user === undefined || found.uid === user);
 }
 
-function seen(path: string): Stats | undefined {
+function readStats(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
@@ -115,36 +115,36 @@ function seen(path: string): Stats | undefined {
   }
 }
 
-/** The state's path, seen from a folder, where it lies above that; undefined: it does not. */
+/** Returns the path of the state relative to a folder below it, or undefined elsewhere. */
 export function findPathAbove(folder: string, state: string): string | undefined {
   const path = relative(folder, state);
   return path.startsWith("..") ? path : undefined;
 }
 
-/** Reports, once, which state is used where it was found above this folder. */
+/** Reports once which state is used if it was found in a parent folder. */
 export async function noteStateAbove({ cwd }: Host, output: Output, state: string, named: string | undefined) {
   const path = findPathAbove(cwd, state);
-  if (named === undefined && path !== undefined) await noteOnce(output, `Using the emulator's state in ${path}`);
+  if (named === undefined && path !== undefined) await printNoteOnce(output, `Using the emulator's state in ${path}`);
 }
 
-const told = new WeakMap<Output, Set<string>>();
+const reportedPaths = new WeakMap<Output, Set<string>>();
 
-/** A command may look up its services several times. `more` is printed with it. */
-export async function noteOnce(output: Output, text: string, more = ""): Promise<void> {
-  const already = told.get(output) ?? new Set();
-  told.set(output, already);
-  if (already.has(text)) return;
-  already.add(text);
+/** A command may look up its services several times. `more` is appended to the message. */
+export async function printNoteOnce(output: Output, text: string, more = ""): Promise<void> {
+  const reported = reportedPaths.get(output) ?? new Set();
+  reportedPaths.set(output, reported);
+  if (reported.has(text)) return;
+  reported.add(text);
   await output.note(text + more);
 }
 
-/** The message about a state that was found in a folder which came from elsewhere, as with a clone. */
+/** The message about a state in a folder from elsewhere, such as a clone. */
 export const createUntrustedStateError = (state: string, hint: string): CommandFailedError =>
   new CommandFailedError("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
     hint: `Its state may send webhooks and contain tokens of its author. ${hint}`,
   });
 
-/** A `.svc` folder that is created for a state is one that git skips: its contents are secrets of this machine. */
+/** Creates a `.svc` folder for a state that git ignores, because its contents are secrets of this machine. */
 export async function makeStateFolder(state: string): Promise<void> {
   const folder = dirname(state);
   if (basename(folder) !== dirname(defaultStateFile)) return;

@@ -7,40 +7,39 @@ import { isForeignState } from "../../../files/origin-marker.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { readEnvironmentEmulator } from "../resolve-settings.ts";
-import { createUntrustedStateError, readRunFile, resolveRunFile, stateFile } from "./run-file.ts";
+import { createUntrustedStateError, readRunFile, resolveRunFile, resolveStateFile } from "./run-file.ts";
 
-/** Folder of the snapshots of a state, each in a file of its name (emulator/store/file/file-snapshot-store.ts). */
-const folderOf = async (state: string): Promise<string> =>
+/** Folder of the snapshots of a state, with one file per name (emulator/store/file/file-snapshot-store.ts). */
+const getSnapshotFolder = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.snapshots`;
 
 const fileName = /^([A-Za-z0-9][A-Za-z0-9._-]{0,63})\.json$/;
 
-/** The names of the snapshots of the state that this folder has, in order. */
-export async function snapshotNames(host: Host): Promise<readonly string[]> {
-  const files = await readdir(await folderOf(stateFile(host, undefined))).catch(() => []);
+/** Lists the names of the snapshots of this folder's state in order. */
+export async function listSnapshotNames(host: Host): Promise<readonly string[]> {
+  const files = await readdir(await getSnapshotFolder(resolveStateFile(host, undefined))).catch(() => []);
   const names = files.flatMap((file) => fileName.exec(file)?.[1] ?? []);
   return names.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 }
 
 /**
- * The file that is meant: that of the snapshot of this name, of the state that this folder has; else the one at this
- * path; else that of the snapshot which the emulator in reach has, wherever its state is. Fails if there is none of
- * these.
+ * Finds the file of a snapshot: by its name in this folder's state, by its path, or by its name in the reachable
+ * emulator. Fails if there is none.
  */
 export async function resolveSnapshotFile(named: string, host: Host): Promise<string> {
-  const names = await snapshotNames(host);
+  const names = await listSnapshotNames(host);
   if (names.includes(named)) {
-    const state = stateFile(host, undefined);
-    const path = join(await folderOf(state), `${named}.json`);
+    const state = resolveStateFile(host, undefined);
+    const path = join(await getSnapshotFolder(state), `${named}.json`);
     if (await isForeignState(state))
       throw createUntrustedStateError(state, `To use the file of a snapshot that you trust: --from ${path}.`);
     return path;
   }
   const path = resolve(host.cwd, named);
   if (existsSync(path)) return path;
-  const running = await snapshotOfRunning(named, host);
+  const running = await findRunningSnapshot(named, host);
   if (running?.file) return running.file;
-  if (running) throw outOfReach(named, running.url);
+  if (running) throw createUnreachableError(named, running.url);
   const known = names.length > 0 ? `snapshots: ${names.join(", ")}` : "the state of this folder has no snapshots";
   throw new CommandFailedError("not-found", "no_such_snapshot", `Snapshot or file ${named} not found (${known}).`, {
     hint:
@@ -50,21 +49,27 @@ export async function resolveSnapshotFile(named: string, host: Host): Promise<st
 }
 
 interface RunningSnapshot {
-  /** The emulator that has it. */
+  /** The emulator of the snapshot. */
   readonly url: string;
-  /** Undefined: it lies in a database, in memory or on another machine. */
+  /** Undefined if the snapshot is in a database, in memory or on another machine. */
   readonly file: string | undefined;
 }
 
-/** The snapshot of this name in the emulator of the environment, or of this folder. */
-async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnapshot | undefined> {
+/** Finds the snapshot by its name in the emulator of the environment or of this folder. */
+async function findRunningSnapshot(named: string, host: Host): Promise<RunningSnapshot | undefined> {
   const access = await import("./emulator-access.ts");
-  const told = readEnvironmentEmulator(host);
-  const here = told ? undefined : await readRunFile(await resolveRunFile(stateFile(host, undefined)));
-  const [url, token] = told ? [told.url.value, told.token?.value] : here ? [here.routerUrl, here.token] : [];
-  if (url === undefined || (here && !(await access.isSameEmulator(here)))) return undefined;
+  const configured = readEnvironmentEmulator(host);
+  const runningHere = configured
+    ? undefined
+    : await readRunFile(await resolveRunFile(resolveStateFile(host, undefined)));
+  const [url, token] = configured
+    ? [configured.url.value, configured.token?.value]
+    : runningHere
+      ? [runningHere.routerUrl, runningHere.token]
+      : [];
+  if (url === undefined || (runningHere && !(await access.isSameEmulator(runningHere)))) return undefined;
   const { listSnapshots } = await import("../../../api/emulator/snapshots.ts");
-  // An emulator that does not answer, or rejects the token, has nothing to begin from.
+  // An emulator that does not respond, or rejects the token, provides no snapshots.
   const listed = await access.withControlClient(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
   const found = listed.find(({ name }) => name === named);
   const file = found?.file ?? undefined;
@@ -72,7 +77,7 @@ async function snapshotOfRunning(named: string, host: Host): Promise<RunningSnap
   return found && { url, file: isReadable ? file : undefined };
 }
 
-const outOfReach = (name: string, url: string): CommandFailedError =>
+const createUnreachableError = (name: string, url: string): CommandFailedError =>
   new CommandFailedError(
     "not-found",
     "no_such_snapshot",

@@ -10,10 +10,13 @@ import { stripByteOrderMark } from "../../parse/body.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
-/** The error in the content of a file, without quoting it: `profile a must be an object`. */
+/** Finds the error in the content of a file without quoting it: `profile a must be an object`. */
 export type Check = (content: Readonly<Record<string, unknown>>) => string | undefined;
 
-/** The content of a JSON file; undefined if there is none. Exit 2 if it is unreadable, or of another shape. */
+/**
+ * Reads a JSON file. Returns undefined if it does not exist. Fails with exit code 2 if it is unreadable or has another
+ * shape.
+ */
 export async function readPrivateFile<T>(path: string, check: Check): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
@@ -22,7 +25,7 @@ export async function readPrivateFile<T>(path: string, check: Check): Promise<T 
     });
   });
   if (text === undefined) return undefined;
-  // The parser's message quotes the text, and the text holds secrets.
+  // The parser's message quotes the content, which holds secrets.
   const content = tryParseJson(stripByteOrderMark(text));
   const problem = isObject(content) ? check(content) : "the file must contain a JSON object";
   if (problem === undefined) return content as T;
@@ -32,8 +35,8 @@ export async function readPrivateFile<T>(path: string, check: Check): Promise<T 
 }
 
 /**
- * Replaces the content by what `change` makes of it, while no other process does. The file is whole at every moment,
- * and only its owner may read it (DECISIONS.md, L12). Gives back what `change` gave.
+ * Replaces the content with the result of `change` under a lock. The write is atomic, and only the owner may read the
+ * file (DECISIONS.md, L12). Returns the result of `change`.
  */
 export function changePrivateFile<T>(
   path: string,
@@ -58,7 +61,7 @@ async function changeLocked<T>(
   signal: AbortSignal,
   change: (content: T | undefined) => T | Promise<T>,
 ): Promise<T> {
-  // A link stays a link: people store their configuration in other places.
+  // A link stays a link, because users store their configuration elsewhere.
   const target = await resolveRealPath(path);
   return withLock(target, host, signal, async () => {
     const changed = await change(await readPrivateFile<T>(target, check));
@@ -68,18 +71,18 @@ async function changeLocked<T>(
 }
 
 /** Long enough for another process to refresh a token at a slow service. */
-const patienceMs = 45_000;
-/** Without a sign of life for so long, a lock was left behind by a process of another machine. */
-const forgottenMs = 5 * 60_000;
+const lockTimeoutMs = 45_000;
+/** A lock without activity for this long belongs to a dead process on another machine. */
+const abandonedMs = 5 * 60_000;
 const pauseMs = 25;
 
 /**
- * Does the work while no other process does any under the same lock, `PATH.lock`. A lock whose process is gone is
- * taken over. Exit 75 when it stays held.
+ * Performs work under the lock `PATH.lock`. Takes over the lock of a dead process. Fails with exit code 75 if the lock
+ * stays held.
  */
 async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const file = `${path}.lock`;
-  const deadline = host.wall.monotonicNow() + patienceMs;
+  const deadline = host.wall.monotonicNow() + lockTimeoutMs;
   await makeFolder(dirname(path));
   let lock = await acquireFileLock(file, host);
   while (lock === undefined) {
@@ -100,19 +103,19 @@ async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: 
 }
 
 /**
- * Takes the lock, over from a process that is gone if need be; undefined when another one holds it. `life` is a file
- * that its holder writes to: of a holder on another machine there is no other sign.
+ * Acquires the lock, also from a dead process. Returns undefined if another process holds it. `life` is a file that its
+ * holder writes to, the only sign of life of a holder on another machine.
  */
 export async function acquireFileLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
-  const taken = await take(file, optionsOf(host, life)).catch((cause: Error) => {
+  const acquired = await take(file, createLockOptions(host, life)).catch((cause: Error) => {
     if (cause.name !== "NotALockFileError") throw cause;
     throw new CommandFailedError("failed", "not_a_lock", cause.message, { cause });
   });
-  return isLockConflict(taken) ? undefined : taken;
+  return isLockConflict(acquired) ? undefined : acquired;
 }
 
-/** Whether a process that is not gone holds the lock. */
+/** Whether a live process holds the lock. */
 export const isLocked = async (file: string, host: Host, life = file): Promise<boolean> =>
-  (await findLockConflict(file, optionsOf(host, life))) !== undefined;
+  (await findLockConflict(file, createLockOptions(host, life))) !== undefined;
 
-const optionsOf = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: forgottenMs } });
+const createLockOptions = ({ wall }: Host, life: string) => ({ wall, forgotten: { life, afterMs: abandonedMs } });

@@ -4,65 +4,65 @@ import { parseBaseUrlFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { parseProxy } from "../proxies.ts";
 import {
-  oauthClientSetting,
-  profileSetting,
   readEnvironmentEmulator,
   readProfileEmulator,
   readProfileName,
   readVariable,
+  resolveOAuthClientSetting,
+  resolveProfileSetting,
+  resolveServiceSettings,
   type SettingValue,
-  serviceSettings,
 } from "../resolve-settings.ts";
 import { changePrivateFile } from "./private-file.ts";
-import { checkProfiles, type Profile, type ProfileFile, profilesPath, readProfiles } from "./profile.ts";
+import { checkProfiles, getProfilesPath, type Profile, type ProfileFile, readProfiles } from "./profile.ts";
 import { appSecrets } from "./secrets.ts";
 
-/** A field of a profile that people set. */
+/** A field of a profile that users set. */
 export interface Setting {
   readonly key: string;
   readonly what: string;
   readonly isSecret: boolean;
-  /** The value as it is stored. Throws UsageError. */
-  readonly checked: (text: string) => string;
+  /** Returns the value to store. Throws UsageError. */
+  readonly check: (text: string) => string;
 }
 
-const asGiven = (text: string) => text;
-const setting = (key: string, what: string, checked: Setting["checked"] = asGiven, isSecret = false): Setting => ({
+const identity = (text: string) => text;
+const createSetting = (key: string, what: string, check: Setting["check"] = identity, isSecret = false): Setting => ({
   key,
   what,
   isSecret,
-  checked,
+  check,
 });
 
 export const settings: readonly Setting[] = [
-  setting("router_url", "Address of the routing service", (text) => parseBaseUrlFlag(text, "router_url")),
-  setting("contracts_url", "Address of the contract API", (text) => parseBaseUrlFlag(text, "contracts_url")),
-  setting("client_id", "Client ID of the workspace's API key"),
-  setting("client_secret", "Secret of the workspace's API key", asGiven, true),
-  setting("token", "Bearer token, instead of a sign-in", asGiven, true),
-  setting("oauth_client_id", "OAuth client of svc auth device-login"),
-  setting("emulator_url", "Address of a shared emulator", (text) => parseBaseUrlFlag(text, "emulator_url")),
-  setting("emulator_token", "Token of its control plane", asGiven, true),
+  createSetting("router_url", "Address of the routing service", (text) => parseBaseUrlFlag(text, "router_url")),
+  createSetting("contracts_url", "Address of the contract API", (text) => parseBaseUrlFlag(text, "contracts_url")),
+  createSetting("client_id", "Client ID of the workspace's API key"),
+  createSetting("client_secret", "Secret of the workspace's API key", identity, true),
+  createSetting("token", "Bearer token, instead of a sign-in", identity, true),
+  createSetting("oauth_client_id", "OAuth client of svc auth device-login"),
+  createSetting("emulator_url", "Address of a shared emulator", (text) => parseBaseUrlFlag(text, "emulator_url")),
+  createSetting("emulator_token", "Token of its control plane", identity, true),
 ];
 
 const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;
 
-/** The setting of a key such as `router_url` or `cluster_keys.eu-1`. */
+/** Finds the setting of a key such as `router_url` or `cluster_keys.eu-1`. */
 export function findSetting(key: string): Setting {
   const known = settings.find((one) => one.key === key);
   if (known) return known;
-  if (clusterKey.test(key)) return setting(key, "Key of one cluster, for x-cluster-key", asGiven, true);
+  if (clusterKey.test(key)) return createSetting(key, "Key of one cluster, for x-cluster-key", identity, true);
   throw new UsageError(`Setting "${key}" not found.`, {
     hint: formatSuggestion(key, [...settings.map((one) => one.key), "cluster_keys.CLUSTER"]),
   });
 }
 
-/** The profile with a setting changed; undefined removes it. */
+/** Returns the profile with a changed setting. Undefined removes the setting. */
 export function withSetting(profile: Profile, key: string, value: string | undefined): Profile {
   const cluster = clusterKey.exec(key)?.[1];
-  const change = <T extends object>(of: T, name: string): T =>
+  const change = <T extends object>(object: T, name: string): T =>
     Object.fromEntries([
-      ...Object.entries(of).filter(([known]) => known !== name),
+      ...Object.entries(object).filter(([known]) => known !== name),
       ...(value === undefined ? [] : [[name, value]]),
     ]) as T;
   return cluster === undefined
@@ -70,36 +70,36 @@ export function withSetting(profile: Profile, key: string, value: string | undef
     : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
 }
 
-/** One setting as it is shown. A secret has no value here: only its origin is shown. */
+/** A setting as displayed. A secret shows only its origin. */
 type EffectiveSetting =
   | { readonly key: string; readonly origin: string; readonly isSecret: false; readonly value: string }
   | { readonly key: string; readonly origin: string; readonly isSecret: true };
 
-/** The settings that commands would use here, with the source of each value. */
-export async function effectiveSettings(context: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
+/** Lists the settings in effect here, with the source of each value. */
+export async function listEffectiveSettings(context: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
   const { host } = context;
-  const found = await serviceSettings(context);
+  const found = await resolveServiceSettings(context);
   const keys = Object.entries(found.clusterKeys);
   const shared = context.globals.profile === undefined ? readEnvironmentEmulator(host) : undefined;
   const emulator = shared ?? (await readProfileEmulator(context));
   return [
-    ...toEffectiveSettings("profile", await profileSetting(context)),
+    ...toEffectiveSettings("profile", await resolveProfileSetting(context)),
     ...toEffectiveSettings("router_url", found.router),
     ...toEffectiveSettings("contracts_url", found.contracts),
     ...toEffectiveSettings("client_id", found.clientId),
-    ...hidden("client_secret", found.clientSecret),
-    ...toEffectiveSettings("oauth_client_id", await oauthClientSetting(context)),
-    ...keys.flatMap(([cluster, key]) => hidden(`cluster_keys.${cluster}`, key)),
-    ...hidden("cluster_key", found.clusterKey),
-    ...hidden("token", found.token),
-    ...hidden("basic_auth", found.basicAuth),
-    ...Object.values(appSecrets).flatMap(({ env }) => hidden(keyOf(env), readVariable(host, env))),
-    ...hidden("webhook_hmac_key", found.hmacKey),
+    ...toHiddenSetting("client_secret", found.clientSecret),
+    ...toEffectiveSettings("oauth_client_id", await resolveOAuthClientSetting(context)),
+    ...keys.flatMap(([cluster, key]) => toHiddenSetting(`cluster_keys.${cluster}`, key)),
+    ...toHiddenSetting("cluster_key", found.clusterKey),
+    ...toHiddenSetting("token", found.token),
+    ...toHiddenSetting("basic_auth", found.basicAuth),
+    ...Object.values(appSecrets).flatMap(({ env }) => toHiddenSetting(toKey(env), readVariable(host, env))),
+    ...toHiddenSetting("webhook_hmac_key", found.hmacKey),
     ...toEffectiveSettings("emulator_url", emulator?.url),
-    ...hidden("emulator_token", emulator?.token ?? found.controlToken),
-    ...toEffectiveSettings("http_proxy", removeCredentials(eitherCase(host, "http_proxy"))),
-    ...toEffectiveSettings("https_proxy", removeCredentials(eitherCase(host, "https_proxy"))),
-    ...toEffectiveSettings("no_proxy", eitherCase(host, "no_proxy")),
+    ...toHiddenSetting("emulator_token", emulator?.token ?? found.controlToken),
+    ...toEffectiveSettings("http_proxy", removeCredentials(readEitherCase(host, "http_proxy"))),
+    ...toEffectiveSettings("https_proxy", removeCredentials(readEitherCase(host, "https_proxy"))),
+    ...toEffectiveSettings("no_proxy", readEitherCase(host, "no_proxy")),
     ...toEffectiveSettings("config_dir", readVariable(host, "SVC_CONFIG_DIR")),
     ...toEffectiveSettings("state_dir", readVariable(host, "SVC_STATE_DIR")),
   ];
@@ -108,32 +108,32 @@ export async function effectiveSettings(context: Pick<Context, "globals" | "host
 const toEffectiveSettings = (key: string, found: SettingValue | undefined): EffectiveSetting[] =>
   found ? [{ key, ...found, isSecret: false }] : [];
 
-const hidden = (key: string, found: SettingValue<unknown> | undefined): EffectiveSetting[] =>
+const toHiddenSetting = (key: string, found: SettingValue<unknown> | undefined): EffectiveSetting[] =>
   found ? [{ key, origin: found.origin, isSecret: true }] : [];
 
-const keyOf = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
+const toKey = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
 
-const eitherCase = (host: Context["host"], name: string): SettingValue | undefined =>
+const readEitherCase = (host: Context["host"], name: string): SettingValue | undefined =>
   readVariable(host, name) ?? readVariable(host, name.toUpperCase());
 
-/** Proxies are often named with a password; other settings may hold one all the same. */
+/** Proxy URLs often contain a password; other settings may, too. */
 const removeCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
   found && { ...found, value: parseProxy(found.value)?.origin ?? "[not a proxy]" };
 
 const firstProfile = "default";
 
 const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => ProfileFile): Promise<ProfileFile> =>
-  changePrivateFile<ProfileFile>(profilesPath(host.env), checkProfiles, host, signal, (content) =>
+  changePrivateFile<ProfileFile>(getProfilesPath(host.env), checkProfiles, host, signal, (content) =>
     change({ ...content, profiles: content?.profiles ?? {} }),
   );
 
 interface ChangedProfile {
   readonly name: string;
-  /** It is the one that commands use from now on, and was not before: the first profile is the one that is meant. */
+  /** Whether the profile has become the current one, as the first profile does. */
   readonly isNewlyCurrent: boolean;
 }
 
-/** Changes the named profile, or the current one; it is created if there is none, unless it must exist. */
+/** Changes the named profile or the current one. Creates it unless it must exist. */
 export async function changeProfile(
   context: Context,
   change: (profile: Profile) => Profile,
@@ -147,7 +147,7 @@ export async function changeProfile(
   }
   await changeFile(context, (file) => {
     name = named ?? file.current ?? firstProfile;
-    if (mustExist) refuseMissing(file, name);
+    if (mustExist) requireProfile(file, name);
     const before = Object.hasOwn(file.profiles, name) ? file.profiles[name]! : {};
     isNewlyCurrent = file.current === undefined;
     return { ...file, current: file.current ?? name, profiles: { ...file.profiles, [name]: change(before) } };
@@ -157,7 +157,7 @@ export async function changeProfile(
 
 export const useProfile = (context: Context, name: string): Promise<unknown> =>
   changeFile(context, (file) => {
-    refuseMissing(file, name);
+    requireProfile(file, name);
     return { ...file, current: name };
   });
 
@@ -168,9 +168,9 @@ export const removeProfile = (context: Context, name: string): Promise<unknown> 
   }));
 
 export const requireKnownProfile = async ({ host }: Context, name: string): Promise<void> =>
-  refuseMissing(await readProfiles(host.env), name);
+  requireProfile(await readProfiles(host.env), name);
 
-function refuseMissing({ profiles }: ProfileFile, name: string): void {
+function requireProfile({ profiles }: ProfileFile, name: string): void {
   if (Object.hasOwn(profiles, name)) return;
   const known = Object.keys(profiles);
   throw new UsageError(`Profile "${name}" not found.`, {

@@ -1,43 +1,43 @@
 import { join } from "node:path";
 import { isObject } from "../../../base/object.ts";
-import { configFolder, hasConfigFolder } from "../../process/environment.ts";
+import { getConfigFolder, hasConfigFolder } from "../../process/environment.ts";
 import type { Host } from "../../process/host.ts";
 import { readPrivateFile } from "./private-file.ts";
 
-/** Addresses and credentials under a name. */
+/** Named addresses and credentials. */
 export interface Profile {
   readonly router_url?: string;
   readonly contracts_url?: string;
   readonly client_id?: string;
   readonly client_secret?: string;
-  /** A bearer token that outranks every sign-in. */
+  /** A bearer token that takes precedence over every sign-in. */
   readonly token?: string;
   /** The OAuth client of `svc auth device-login`. */
   readonly oauth_client_id?: string;
-  /** The control plane of an emulator that others share. */
+  /** The control plane of a shared emulator. */
   readonly emulator_url?: string;
   readonly emulator_token?: string;
-  /** By cluster id. */
+  /** By cluster ID. */
   readonly cluster_keys?: Readonly<Record<string, string>>;
 }
 
-/** `profiles.json` in the folder of the configuration. */
+/** `profiles.json` in the configuration folder. */
 export interface ProfileFile {
   readonly current?: string;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-export const profilesPath = (env: Host["env"]): string => join(configFolder(env), "profiles.json");
+export const getProfilesPath = (env: Host["env"]): string => join(getConfigFolder(env), "profiles.json");
 
-/** The file's content; empty if there is none. */
+/** Reads the file. Returns an empty one if it does not exist. */
 export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
   const content = hasConfigFolder(env)
-    ? await readPrivateFile<Partial<ProfileFile>>(profilesPath(env), checkProfiles)
+    ? await readPrivateFile<Partial<ProfileFile>>(getProfilesPath(env), checkProfiles)
     : undefined;
   return { ...content, profiles: content?.profiles ?? {} };
 }
 
-/** Reports which member of the file is of another type than it has to be. */
+/** Describes the member of the file with the wrong type. */
 export function checkProfiles({ current, profiles = {} }: Readonly<Record<string, unknown>>): string | undefined {
   if (current !== undefined && typeof current !== "string") return "current must be the name of a profile";
   if (!isObject(profiles)) return "profiles must be an object";

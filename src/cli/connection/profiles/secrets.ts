@@ -5,14 +5,14 @@ import type { CommandInput } from "../../parse/declaration.ts";
 import { UsageError } from "../../process/failure.ts";
 import { readVariable } from "../resolve-settings.ts";
 
-/** A secret of a connected app: it comes from a file or from the environment, never from the command line itself. */
+/** A secret of a connected app. It comes from a file or the environment, never from the command line itself. */
 export interface SecretSource<Flag extends string = string> {
   readonly flag: Flag;
   readonly env: string;
   readonly what: string;
 }
 
-/** The secrets with which the connected apps sign or name themselves. */
+/** Secrets that authenticate connected apps. */
 export const appSecrets = {
   chatA: { flag: "signing-secret-file", env: "SVC_CHAT_A_SIGNING_SECRET", what: "the app's signing secret" },
   chatB: { flag: "token-file", env: "SVC_CHAT_B_TOKEN", what: "a bot-framework token" },
@@ -21,8 +21,8 @@ export const appSecrets = {
   billing: { flag: "password-file", env: "SVC_BILLING_PASSWORD", what: "the provider's password" },
 } as const satisfies Record<string, SecretSource>;
 
-/** The flag that names the file of a secret. */
-export const secretFlag = <Flag extends string>({ flag, env, what }: SecretSource<Flag>) =>
+/** Creates the flag for the file of a secret. */
+export const createSecretFlag = <Flag extends string>({ flag, env, what }: SecretSource<Flag>) =>
   ({
     flag,
     type: "text",
@@ -30,7 +30,7 @@ export const secretFlag = <Flag extends string>({ flag, env, what }: SecretSourc
     description: `File with ${what}; or set ${env}`,
   }) as const satisfies FlagSpec;
 
-/** The secret, without the line break at its end; undefined when neither a file nor the environment gives one. */
+/** Reads the secret without its trailing line break. Returns undefined without a file or variable. */
 export async function readAppSecret(
   { flag, env, what }: SecretSource,
   input: CommandInput,
@@ -44,7 +44,7 @@ export async function readAppSecret(
   return readSecret(host, path, `--${flag}`, what);
 }
 
-/** The one line of a file or of standard input, without the line break at its end. */
+/** Reads the single line of a file or of standard input, without its line break. */
 export async function readSecret(host: Context["host"], path: string, flag: string, what: string): Promise<string> {
   const secret = (await readText(host, path, flag)).replace(/\r?\n$/, "");
   if (secret === "") throw new UsageError(`${flag}: the file is empty, expected ${what}`);

@@ -4,21 +4,21 @@ import type { ScenarioResult } from "./run-scenario.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-const notAsked: Assessment = { result: "not_checked", detail: "The client requested no device code." };
+const neverRequested: Assessment = { result: "not_checked", detail: "The client requested no device code." };
 
-/** For the client that got a code and never polled. */
-export const notPolled = (result: ScenarioResult): Assessment =>
+/** Assesses a client that got a code and never polled. */
+export const reportNeverPolled = (result: ScenarioResult): Assessment =>
   result.challenge === undefined
-    ? notAsked
+    ? neverRequested
     : { result: "not_checked", detail: `The client did not poll; ${describeState(result)}.` };
 
-/** `it ended with exit code 1`, or `it was still running`. */
+/** Formats `it ended with exit code 1`, or `it was still running`. */
 export const describeState = ({ exitCode }: ScenarioResult): string =>
   exitCode === undefined ? "it was still running" : `it ended with exit code ${exitCode}`;
 
 export function assessEncoding({ deviceRequests, polls }: ScenarioResult): Assessment {
   const requests = [...deviceRequests, ...polls];
-  if (requests.length === 0) return notAsked;
+  if (requests.length === 0) return neverRequested;
   const fix = "Send the fields in the body of a POST with content-type: application/x-www-form-urlencoded.";
   const other = requests.find(({ method, encoding }) => method !== "POST" || encoding === "other");
   if (other) {
@@ -34,11 +34,11 @@ export function assessEncoding({ deviceRequests, polls }: ScenarioResult): Asses
 
 export function assessFields({ deviceRequests, polls }: ScenarioResult): Assessment {
   const requests = [...deviceRequests, ...polls];
-  if (requests.length === 0) return notAsked;
+  if (requests.length === 0) return neverRequested;
   if (requests.some(({ fields }) => fields === undefined)) {
     return { result: "not_checked", detail: "A body cannot be read." };
   }
-  const problem = deviceRequests.map(missingClient).find(Boolean) ?? polls.map(problemOfPoll).find(Boolean);
+  const problem = deviceRequests.map(findMissingClient).find(Boolean) ?? polls.map(findPollProblem).find(Boolean);
   if (problem !== undefined) {
     return {
       result: "failed",
@@ -50,35 +50,36 @@ export function assessFields({ deviceRequests, polls }: ScenarioResult): Assessm
   return { result: "passed", detail: "All requests have their fields." };
 }
 
-const missingClient = ({ fields, isAuthenticated }: OAuthRequest): string | undefined =>
+const findMissingClient = ({ fields, isAuthenticated }: OAuthRequest): string | undefined =>
   fields?.client_id === undefined && !isAuthenticated ? "A request has no client_id." : undefined;
 
-function problemOfPoll(poll: OAuthRequest): string | undefined {
+function findPollProblem(poll: OAuthRequest): string | undefined {
   const { fields = {} } = poll;
   if (fields.grant_type !== deviceGrant) return `A poll has grant_type ${JSON.stringify(fields.grant_type ?? "")}.`;
   if (fields.device_code === undefined) return "A poll has no device_code.";
-  return missingClient(poll);
+  return findMissingClient(poll);
 }
 
 export function assessShownCode(result: ScenarioResult): Assessment {
   const { challenge, output } = result;
-  if (!challenge) return notAsked;
-  const bare = (text: string) => text.replaceAll(/[-\s]/g, "").toUpperCase();
-  if (bare(output).includes(bare(challenge.userCode))) return { result: "passed", detail: "The code was shown." };
-  return notShown(result, "user code", "Print user_code on standard output or standard error.");
+  if (!challenge) return neverRequested;
+  const stripSeparators = (text: string) => text.replaceAll(/[-\s]/g, "").toUpperCase();
+  if (stripSeparators(output).includes(stripSeparators(challenge.userCode)))
+    return { result: "passed", detail: "The code was shown." };
+  return reportNotShown(result, "user code", "Print user_code on standard output or standard error.");
 }
 
 export function assessShownAddress(result: ScenarioResult): Assessment {
   const { challenge, output } = result;
-  if (!challenge) return notAsked;
-  // Windows break long lines, and terminals need no scheme.
+  if (!challenge) return neverRequested;
+  // Windows wrap long lines, and terminals need no scheme.
   const address = challenge.verificationUri.replace(/^https?:\/\//, "");
   if (output.replaceAll(/\s/g, "").includes(address)) return { result: "passed", detail: "The address was shown." };
-  return notShown(result, "verification address", "Print verification_uri on standard output or standard error.");
+  return reportNotShown(result, "verification address", "Print verification_uri on standard output or standard error.");
 }
 
-function notShown(result: ScenarioResult, what: string, fix: string): Assessment {
-  // A pipe holds back what a running program has printed.
+function reportNotShown(result: ScenarioResult, what: string, fix: string): Assessment {
+  // A pipe buffers the output of a running program.
   if (result.exitCode === undefined && result.output === "") {
     return { result: "not_checked", detail: "The client has printed nothing yet, and was still running." };
   }
@@ -87,10 +88,10 @@ function notShown(result: ScenarioResult, what: string, fix: string): Assessment
 
 export function assessDelivery(result: ScenarioResult): Assessment {
   const { hasTokens, polls, exitCode } = result;
-  if (polls.length === 0) return notPolled(result);
+  if (polls.length === 0) return reportNeverPolled(result);
   if (!hasTokens) return { result: "not_checked", detail: `No poll got the tokens; ${describeState(result)}.` };
-  const later = polls.filter(({ step }) => step === undefined).length;
-  if (later > 0) {
+  const laterPolls = polls.filter(({ step }) => step === undefined).length;
+  if (laterPolls > 0) {
     const detail = "The client polled again after it had got the tokens.";
     return { result: "failed", detail, fix: "Stop polling at the first response with an access_token." };
   }
@@ -101,7 +102,7 @@ export function assessDelivery(result: ScenarioResult): Assessment {
 }
 
 export function assessSecrets(result: ScenarioResult): Assessment {
-  if (!result.challenge) return notAsked;
+  if (!result.challenge) return neverRequested;
   if (result.exposedIn === undefined) {
     const detail = "The arguments of processes were not seen: the client did not poll, or the system hides them.";
     return { result: "not_checked", detail };

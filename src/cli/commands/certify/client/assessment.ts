@@ -3,11 +3,11 @@ import type { ScenarioResult } from "./run-scenario.ts";
 
 export interface Assessment {
   readonly result: CheckResult;
-  /** The observation, one sentence. */
+  /** The observation, as one sentence. */
   readonly detail: string;
-  /** The advice. */
+  /** Suggested fix. */
   readonly fix?: string;
 }
 
-/** Assesses one rule by what a run of the client showed. */
+/** Assesses one rule by a run of the client. */
 export type Assess = (result: ScenarioResult) => Assessment;

@@ -18,7 +18,7 @@ import {
 import type { Assess } from "./assessment.ts";
 
 export interface Check {
-  /** Stable: scripts name it. */
+  /** A stable ID that scripts use. */
   readonly id: string;
   readonly scenario: string;
   readonly summary: string;
@@ -29,7 +29,7 @@ export interface Check {
 
 const advice = "advice of svc; RFC 8628 does not require it";
 
-const endings = [
+const finalErrors = [
   ["expired", "expired_token"],
   ["denied", "access_denied"],
 ] as const;
@@ -112,7 +112,7 @@ export const checks: readonly Check[] = [
     basis: "RFC 8628, 3.5",
     assess: assessEachAddition,
   },
-  ...endings.flatMap(([scenario, error]): readonly Check[] => [
+  ...finalErrors.flatMap(([scenario, error]): readonly Check[] => [
     {
       id: `${scenario}.stops`,
       scenario,

@@ -3,21 +3,21 @@ import { isObject } from "../../../../base/object.ts";
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** One request of the flow, as the client sent it. */
+/** One request of the flow, as sent by the client. */
 export interface OAuthRequest {
-  /** Monotonic milliseconds at which it was seen. */
+  /** Monotonic milliseconds of the observation. */
   readonly at: number;
-  /** At which it can have arrived at the earliest. */
+  /** The earliest possible arrival. */
   readonly earliestAt: number;
   readonly method: string;
   readonly encoding: "form" | "json" | "other";
   /** Parameters of the body; undefined if it is unreadable. */
   readonly fields: Fields | undefined;
   readonly query: Fields;
-  /** The client authenticates by a header, so client_id may be missing. */
+  /** Whether the client authenticates by a header, so that client_id is optional. */
   readonly isAuthenticated: boolean;
   readonly contentType: string;
-  /** How a device authorization was answered. */
+  /** The response to a device authorization. */
   readonly status?: number;
 }
 
@@ -30,13 +30,13 @@ export function parseOAuthRequest(
   const text = body.toString("utf8");
   const type = contentType.split(";")[0]!.trim().toLowerCase();
   const json = type === "application/json" ? parseFields(text) : undefined;
-  const isForm = type === "application/x-www-form-urlencoded";
+  const isFormEncoded = type === "application/x-www-form-urlencoded";
   return {
     ...times,
     method,
     contentType,
-    encoding: isForm ? "form" : json ? "json" : "other",
-    fields: isForm ? Object.fromEntries(new URLSearchParams(text)) : json,
+    encoding: isFormEncoded ? "form" : json ? "json" : "other",
+    fields: isFormEncoded ? Object.fromEntries(new URLSearchParams(text)) : json,
     query: Object.fromEntries(new URL(url, "http://localhost").searchParams),
     isAuthenticated: headers.authorization !== undefined,
   };

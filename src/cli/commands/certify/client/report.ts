@@ -4,7 +4,7 @@ import { formatJUnit } from "../../../output/junit.ts";
 import { countResults, describeCounts } from "../check.ts";
 import type { CheckOutcome } from "./run-checks.ts";
 
-/** The report in JUnit's XML. A warning passes, and is in the output. */
+/** Formats the JUnit XML report. A warning counts as passed and appears in the output. */
 export const formatReport = (outcomes: readonly CheckOutcome[]): string =>
   formatJUnit(
     "svc auth certify",
@@ -18,7 +18,7 @@ export const formatReport = (outcomes: readonly CheckOutcome[]): string =>
     })),
   );
 
-/** All outcomes as rows; to people also what to fix, and the counts. */
+/** Prints all outcomes as rows. Users also get the fixes and the counts. */
 export async function showResults(outcomes: readonly CheckOutcome[], context: Context): Promise<void> {
   const { output, host, argv } = context;
   const rows = outcomes.map(({ fix = null, seconds, ...row }) => ({

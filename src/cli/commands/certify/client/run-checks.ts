@@ -12,7 +12,7 @@ import { type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 /** One check with its assessment. */
 export interface CheckOutcome extends Assessment, Pick<Check, "scenario" | "basis"> {
   readonly id: string;
-  /** How long its scenario took. */
+  /** Duration of its scenario. */
   readonly seconds: number;
 }
 
@@ -22,7 +22,7 @@ export interface CheckOutcomes {
   readonly failure: CommandFailedError | undefined;
 }
 
-/** Runs the scenarios of these checks, all at once, and assesses what they showed. */
+/** Runs the scenarios of these checks concurrently, and assesses the results. */
 export async function runChecks(
   checks: readonly Check[],
   argv: readonly [string, ...string[]],
@@ -36,12 +36,12 @@ export async function runChecks(
   const found = await withSpinner(
     context,
     text,
-    () => allEnded(servers.map((server) => runScenario(server, argv, maxWaitMs, context))),
+    () => waitForAll(servers.map((server) => runScenario(server, argv, maxWaitMs, context))),
     { tellsTime: true },
   );
   const results = new Map(names.map((name, i) => [name, found[i]!]));
   const hasAsked = found.some(({ deviceRequests }) => deviceRequests.length > 0);
-  const failure = hasAsked ? undefined : neverAsked(found);
+  const failure = hasAsked ? undefined : createNeverAskedError(found);
   const outcomes = checks.map((check) => {
     const result = results.get(check.scenario)!;
     const assessment = failure
@@ -53,12 +53,12 @@ export async function runChecks(
   return { outcomes, failure };
 }
 
-/** One for each scenario; all are up before a client starts, so that times are the client's alone. */
+/** One server per scenario. All are ready before a client starts, so that only the client's times are measured. */
 async function startServers(names: readonly string[], context: Context): Promise<readonly ScriptedServer[]> {
   const servers: ScriptedServer[] = [];
   const stopped = new AbortController();
   const heartbeat = new Heartbeat(stopped.signal);
-  context.atEnd(async () => {
+  context.onEnd(async () => {
     stopped.abort();
     await Promise.all(servers.map((server) => server.close()));
   });
@@ -67,23 +67,23 @@ async function startServers(names: readonly string[], context: Context): Promise
 }
 
 /** Waits for all, so that no client outlives a failure of another one; then throws the first failure. */
-async function allEnded<T>(runs: readonly Promise<T>[]): Promise<readonly T[]> {
-  const settled = await Promise.allSettled(runs);
-  return settled.map((one) => {
+async function waitForAll<T>(runs: readonly Promise<T>[]): Promise<readonly T[]> {
+  const outcomes = await Promise.allSettled(runs);
+  return outcomes.map((one) => {
     if (one.status === "rejected") throw one.reason;
     return one.value;
   });
 }
 
-function neverAsked(results: readonly ScenarioResult[]): CommandFailedError {
+function createNeverAskedError(results: readonly ScenarioResult[]): CommandFailedError {
   const { exitCode, output } = results[0]!;
-  const ended = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
+  const ending = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
   const last = output.trim().split("\n").at(-1)?.slice(0, 300);
   const lastLine = last ? ` Its last line: ${last}` : "";
   return new CommandFailedError(
     "failed",
     "no_sign_in",
-    `The client requested no device code, and ${ended}.${lastLine}`,
+    `The client requested no device code, and ${ending}.${lastLine}`,
     {
       hint: "It finds the server by SVC_ROUTER_URL, and its client ID by SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
     },
@@ -93,8 +93,8 @@ function neverAsked(results: readonly ScenarioResult[]): CommandFailedError {
 const beatMs = 25;
 
 /**
- * Reports since when an event may have been waiting to be seen. On a busy machine a request is seen late, and the wait
- * before the next one looks shorter than it was: a client must not be blamed for that.
+ * Measures how long an event may have waited to be observed. On a busy machine, a request is observed late and the next
+ * wait looks shorter than it was, which must not count against the client.
  */
 class Heartbeat {
   #last: number;
@@ -106,9 +106,9 @@ class Heartbeat {
     void this.#run(signal);
   }
 
-  /** The earliest time at which an event that is seen now can have happened, monotonic milliseconds. */
+  /** The earliest time, in monotonic milliseconds, of an event that is observed now. */
   get earliest(): number {
-    // After a delay the beat comes first, and the events of that time after it.
+    // After a delay, the heartbeat runs before the pending events.
     return this.#previous;
   }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import spawn from "cross-spawn";
 import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
-import { emulatorVariables } from "../../../connection/emulator/emulator-variables.ts";
+import { createEmulatorVariables } from "../../../connection/emulator/emulator-variables.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { endGroup, hasProcessGroups } from "../check.ts";
 import type { Observation, ScriptedServer } from "./scripted-server.ts";
@@ -13,22 +13,22 @@ import type { Observation, ScriptedServer } from "./scripted-server.ts";
 /** Observations of one run of the client. */
 export interface ScenarioResult extends Observation {
   readonly output: string;
-  /** Undefined: it was still running when the run was over. */
+  /** Undefined if it was still running at the end. */
   readonly exitCode: number | undefined;
   readonly seconds: number;
 }
 
-// The client runs in real time, so this does, too.
-/** Silence after the end of the script after which a client counts as idle. */
+// The client runs in real time, so this uses the wall clock, too.
+/** A client without requests for this long after the script counts as idle. */
 const quietMs = 8_000;
-/** How often it looks whether a run is over. */
-const lookMs = 50;
-/** For a client to end by itself after SIGTERM. */
+/** Interval of checks whether a run is over. */
+const checkIntervalMs = 50;
+/** Time for a client to end after SIGTERM. */
 const terminationMs = 1_000;
-/** Polls after the end of the script that show that the client continues. */
-const enoughPolls = 2;
+/** Number of polls after the script that prove that the client continues. */
+const maxExtraPolls = 2;
 
-/** Runs the client against this server, and ends it when nothing more is to be seen. */
+/** Runs the client against this server, and ends it when no more observations are expected. */
 export async function runScenario(
   server: ScriptedServer,
   argv: readonly [string, ...string[]],
@@ -38,16 +38,16 @@ export async function runScenario(
   const { host, signal } = context;
   const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
   const began = systemWallClock.monotonicNow();
-  const client = startClient(argv, { cwd: host.cwd, env: environmentOf(server, folder, context) });
-  context.atForcedEnd(() => client.kill("SIGKILL"));
+  const client = startClient(argv, { cwd: host.cwd, env: createEnvironment(server, folder, context) });
+  context.onForcedEnd(() => client.kill("SIGKILL"));
   try {
     const isOver = () => hasShownAll(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
     let hasEnded = false;
-    const ended = client.ended.then(() => {
+    const ended = client.exited.then(() => {
       hasEnded = true;
     });
     while (!hasEnded && !signal.aborted && !isOver()) {
-      await Promise.race([ended, systemWallClock.sleep(lookMs, signal)]);
+      await Promise.race([ended, systemWallClock.sleep(checkIntervalMs, signal)]);
     }
     signal.throwIfAborted();
     const seconds = (systemWallClock.monotonicNow() - began) / 1_000;
@@ -62,30 +62,37 @@ function hasShownAll(observation: Observation, now: number, latest: number): boo
   if (now >= latest) return true;
   const { endedAt, lastAt = 0, polls, deviceRequests } = observation;
   if (endedAt === undefined) return false;
-  const later = polls.filter(({ step }) => step === undefined);
-  return later.length >= enoughPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
+  const laterPolls = polls.filter(({ step }) => step === undefined);
+  return laterPolls.length >= maxExtraPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
 }
 
 async function endClient(client: ClientProcess): Promise<void> {
   if (client.exitCode() === undefined) {
     client.kill("SIGTERM");
     const waited = new AbortController();
-    await Promise.race([client.ended.catch(() => {}), systemWallClock.sleep(terminationMs, waited.signal)]);
+    await Promise.race([client.exited.catch(() => {}), systemWallClock.sleep(terminationMs, waited.signal)]);
     waited.abort();
   }
   client.kill("SIGKILL");
 }
 
-/** URL of the server for the client. The token of the control plane is not for it: that approves for the person. */
-function environmentOf(server: ScriptedServer, folder: string, { host }: Context): Readonly<Record<string, string>> {
+/**
+ * Variables of the client, with the URL of its server. They contain no control plane token, because that approves codes
+ * for the user.
+ */
+function createEnvironment(
+  server: ScriptedServer,
+  folder: string,
+  { host }: Context,
+): Readonly<Record<string, string>> {
   const { url, emulator } = server;
   const all = {
     ...host.env,
-    ...emulatorVariables({ ...emulator, routerUrl: url, controlUrl: `${url}/_emulator` }),
+    ...createEmulatorVariables({ ...emulator, routerUrl: url, controlUrl: `${url}/_emulator` }),
     SVC_EMULATOR_URL: undefined,
     SVC_EMULATOR_TOKEN: undefined,
     SVC_OAUTH_CLIENT_ID: "demo-cli",
-    // Sign-ins of the user stay as they are, and runs do not share theirs.
+    // The client does not use the sign-ins of the user, and runs do not share theirs.
     SVC_CONFIG_DIR: folder,
   };
   return Object.fromEntries(
@@ -93,23 +100,23 @@ function environmentOf(server: ScriptedServer, folder: string, { host }: Context
   );
 }
 
-/** A run of the client that is assessed. */
+/** An assessed run of the client. */
 interface ClientProcess {
   /** Its output on both streams. */
   readonly output: () => string;
-  /** Undefined while it runs; 128 + n when a signal ended it. */
+  /** Undefined while it runs; 128 + n after a signal. */
   readonly exitCode: () => number | undefined;
   /** Resolves when it has ended; rejects if it cannot be run. */
-  readonly ended: Promise<void>;
-  /** Signals its whole group. */
+  readonly exited: Promise<void>;
+  /** Sends a signal to its whole group. */
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
-/** Limit of its output: a code and an address are at the beginning. */
+/** Limit of stored output. The code and the address are at its beginning. */
 const maxOutputCharacters = 1_000_000;
 const outputGraceMs = 500;
 
-/** Starts a client in a process group of its own, with nothing to read. */
+/** Starts a client in its own process group, with empty standard input. */
 function startClient(
   [program, ...args]: readonly [string, ...string[]],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
@@ -122,18 +129,18 @@ function startClient(
       if (output.length < maxOutputCharacters) output += text;
     });
   }
-  const ended = new Promise<void>((resolve, reject) => {
+  const exited = new Promise<void>((resolve, reject) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
       reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${why}`, { cause }));
     });
     child.once("exit", (code, name) => {
       exitCode = code ?? 128 + (name ? constants.signals[name] : 0);
-      // Its output is complete at "close", which waits for children of it that hold the pipes.
+      // The output is complete at "close", which waits for children that hold the pipes.
       runAfterDelay(outputGraceMs, resolve);
     });
     child.once("close", () => resolve());
   });
-  ended.catch(() => {});
-  return { output: () => output, exitCode: () => exitCode, ended, kill: (signal) => endGroup(child, signal) };
+  exited.catch(() => {});
+  return { output: () => output, exitCode: () => exitCode, exited, kill: (signal) => endGroup(child, signal) };
 }

@@ -17,9 +17,9 @@ export interface Observation {
   readonly polls: Poll[];
   /** Time of the first device authorization. */
   challenge?: Challenge;
-  /** The script is at its end since then. */
+  /** Time at which the script ended. */
   endedAt?: number;
-  /** When the last request of the flow arrived. */
+  /** Arrival of the last request of the flow. */
   lastAt?: number;
   hasTokens: boolean;
   /** The command line that held a secret; null if none did, undefined if the system does not show it. */
@@ -33,7 +33,7 @@ export interface Challenge {
 }
 
 export interface Poll extends OAuthRequest {
-  /** How it was answered; undefined once the script is at its end. */
+  /** The response; undefined after the end of the script. */
   readonly step: Step | undefined;
 }
 
@@ -44,20 +44,20 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-/** A device's request is not larger. */
+/** Maximum size of a device's request. */
 const maxBodyBytes = 64 * 1024;
 const devicePath = createDeviceCode.path;
-/** The routing service redeems device codes at both (DECISIONS.md, R35). */
+/** The routing service accepts device codes at both addresses (DECISIONS.md, R35). */
 const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path];
 
-/** A fresh emulator behind a server that answers the polls of one client by a script, and everything else as it is. */
+/** A new emulator behind a server that answers the polls of one client by a script and forwards everything else. */
 export async function startScriptedServer(
   script: readonly Step[],
   heartbeat: { readonly earliest: number },
 ): Promise<ScriptedServer> {
   const observation: Observation = { deviceRequests: [], polls: [], hasTokens: false };
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy());
+    handleRequest(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(0, "127.0.0.1", resolve);
@@ -68,17 +68,22 @@ export async function startScriptedServer(
   const steps = [...script];
   const secrets: string[] = [];
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const times = { at: systemWallClock.monotonicNow(), earliestAt: heartbeat.earliest };
     const body = await readBody(request);
     const path = (request.url ?? "/").split("?")[0]!;
     const oauth = parseOAuthRequest(request, body, times);
-    if (path === devicePath) return answerDevice(request, response, body, oauth);
+    if (path === devicePath) return handleDeviceRequest(request, response, body, oauth);
     if (tokenPaths.includes(path) && isPoll(oauth)) return answerPoll(request, response, body, oauth);
     send(response, await forward(request, body, emulator.routerUrl));
   }
 
-  async function answerDevice(request: IncomingMessage, response: ServerResponse, body: Buffer, oauth: OAuthRequest) {
+  async function handleDeviceRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Buffer,
+    oauth: OAuthRequest,
+  ) {
     observation.lastAt = oauth.at;
     const answered = await forward(request, body, emulator.routerUrl);
     observation.deviceRequests.push({ ...oauth, status: answered.status });
@@ -96,14 +101,14 @@ export async function startScriptedServer(
   async function answerPoll(request: IncomingMessage, response: ServerResponse, body: Buffer, oauth: OAuthRequest) {
     observation.lastAt = oauth.at;
     lookForSecrets();
-    const isOfFirst = oauth.fields?.device_code === observation.challenge?.deviceCode;
-    const step = isOfFirst ? steps.shift() : undefined;
+    const hasFirstCode = oauth.fields?.device_code === observation.challenge?.deviceCode;
+    const step = hasFirstCode ? steps.shift() : undefined;
     const poll = { ...oauth, step };
     observation.polls.push(poll);
-    const played = await playStep(step, response);
-    if (played) return;
+    const isSent = await playStep(step, response);
+    if (isSent) return;
     const answered = await forward(request, body, emulator.routerUrl);
-    if (isOfFirst && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
+    if (hasFirstCode && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (answered.status === 200) {
       observation.hasTokens = true;
       const { access_token } = toFields(JSON.parse(answered.body.toString("utf8")));
@@ -112,14 +117,14 @@ export async function startScriptedServer(
     send(response, answered);
   }
 
-  /** Answers instead of the emulator, or changes it first. Resolves with whether the response is sent. */
+  /** Responds instead of the emulator, or changes its state first. Resolves with whether the response is sent. */
   async function playStep(step: Step | undefined, response: ServerResponse): Promise<boolean> {
     switch (step) {
       case "pending":
-        send(response, oauthError("authorization_pending"));
+        send(response, createOAuthError("authorization_pending"));
         return true;
       case "slow_down":
-        send(response, oauthError("slow_down"));
+        send(response, createOAuthError("slow_down"));
         return true;
       case "reset":
         response.socket?.resetAndDestroy();
@@ -132,10 +137,10 @@ export async function startScriptedServer(
         send(response, { status: 503, headers: { "content-type": "text/html" }, body: Buffer.from(unavailablePage) });
         return true;
       case "approve":
-        await decide("AUTHORIZED");
+        await decideCode("AUTHORIZED");
         return false;
       case "deny":
-        await decide("DENIED");
+        await decideCode("DENIED");
         return false;
       case "expire":
         await emulator.clock.advance({ by: "PT16M" });
@@ -145,7 +150,7 @@ export async function startScriptedServer(
     }
   }
 
-  async function decide(status: "AUTHORIZED" | "DENIED"): Promise<void> {
+  async function decideCode(status: "AUTHORIZED" | "DENIED"): Promise<void> {
     const { approveDevice } = await import("../../../../api/emulator/device-grants.ts");
     const params = { user_code: observation.challenge?.userCode ?? "" };
     await withControlClient(emulator.routerUrl, emulator.token, (client) =>
@@ -171,7 +176,7 @@ export async function startScriptedServer(
   };
 }
 
-/** A refresh of tokens goes to the same address, and does not count. */
+/** A refresh of tokens goes to the same address and does not count. */
 const isPoll = ({ fields, query }: OAuthRequest): boolean => {
   const { device_code, grant_type } = { ...query, ...fields };
   if (device_code !== undefined || grant_type?.endsWith(":device_code")) return true;
@@ -188,7 +193,7 @@ const jsonHeaders = { "content-type": "application/json" };
 const unavailablePage =
   "<!DOCTYPE html><html><head><title>503 Service Unavailable</title></head><body><h1>Service Unavailable</h1></body></html>";
 
-const oauthError = (error: string): ForwardedAnswer => ({
+const createOAuthError = (error: string): ForwardedAnswer => ({
   status: 400,
   headers: jsonHeaders,
   body: Buffer.from(JSON.stringify({ error })),
@@ -198,19 +203,26 @@ function send(response: ServerResponse, { status, headers, body }: ForwardedAnsw
   response.writeHead(status, { ...headers, "content-length": String(body.length) }).end(body);
 }
 
-/** Belong to one connection (RFC 9110, 7.6.1), or no longer hold for the body. */
+/** Headers of one connection (RFC 9110, 7.6.1), or invalid for the changed body. */
 const ownHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "content-length"]);
 
 function forward({ method, url, headers }: IncomingMessage, body: Buffer, to: string): Promise<ForwardedAnswer> {
-  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.has(name)));
+  const keptHeaders = Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.has(name)));
   return new Promise((resolve, reject) => {
-    const sent = httpRequest(`${to}${url}`, { method, headers: { ...kept, "content-length": body.length } }, (got) => {
-      const { statusCode: status = 502 } = got;
-      const pairs = Object.entries(got.headers).flatMap(([name, value]) =>
-        value === undefined || ownHeaders.has(name) ? [] : [[name, [value].flat().join(", ")] as const],
-      );
-      readBody(got).then((content) => resolve({ status, headers: Object.fromEntries(pairs), body: content }), reject);
-    });
+    const sent = httpRequest(
+      `${to}${url}`,
+      { method, headers: { ...keptHeaders, "content-length": body.length } },
+      (proxied) => {
+        const { statusCode: status = 502 } = proxied;
+        const pairs = Object.entries(proxied.headers).flatMap(([name, value]) =>
+          value === undefined || ownHeaders.has(name) ? [] : [[name, [value].flat().join(", ")] as const],
+        );
+        readBody(proxied).then(
+          (content) => resolve({ status, headers: Object.fromEntries(pairs), body: content }),
+          reject,
+        );
+      },
+    );
     sent.on("error", reject).end(body);
   });
 }
@@ -227,9 +239,9 @@ async function readBody(stream: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * The name of a running program that has one of these strings among its arguments, which every user of the machine can
- * read; null if none has, undefined if the system does not show arguments as files. These files are in memory, and the
- * client waits: reading them synchronously takes milliseconds, by threads much longer on a busy machine.
+ * Finds a running program with one of these strings among its arguments, which every user of the machine can read.
+ * Returns null if there is none, and undefined if the system does not show arguments as files. These files are in
+ * memory and the client waits: synchronous reads take milliseconds, asynchronous ones much longer on a busy machine.
  */
 function findArguments(texts: readonly string[]): string | null | undefined {
   const pids = listProcesses();
@@ -249,7 +261,7 @@ function listProcesses(): readonly string[] {
   }
 }
 
-/** Empty if the process has ended or is another user's. */
+/** Empty if the process has ended or belongs to another user. */
 function readArguments(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");

@@ -2,11 +2,11 @@ import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { type Check, type CheckFinding, type CheckRun, describeReply } from "./check.ts";
 import { hasTimedOut, isAccepted, type Reply } from "./sender.ts";
 
-/** How slow a receiver may be. The service waits longer, but counts a timeout as a failure. */
+/** Maximum response time of a receiver. The service waits longer, but counts a timeout as a failure. */
 export const slowMs = 1_000;
 const parallelDeliveries = 64;
 
-const accepted = (reply: Reply): CheckFinding => ({
+const assessReply = (reply: Reply): CheckFinding => ({
   result: isAccepted(reply) ? "passed" : "failed",
   detail: describeReply(reply),
 });
@@ -28,7 +28,7 @@ export const responseTimeCheck: Check = {
   },
 };
 
-/** Checks over several deliveries. */
+/** Checks that use several deliveries. */
 export const behaviorChecks: readonly Check[] = [
   {
     id: "duplicate",
@@ -36,11 +36,11 @@ export const behaviorChecks: readonly Check[] = [
     expects: "accept",
     basis: "specified",
     reason: retries,
-    async run({ deliveries, numberOf, send }) {
-      const delivery = deliveries.genuine(numberOf());
+    async run({ deliveries, getEventNumber, send }) {
+      const delivery = deliveries.createGenuine(getEventNumber());
       const first = await send(delivery);
       if (!isAccepted(first)) return { result: "failed", detail: `${describeReply(first)} to the first delivery` };
-      return accepted(await send(delivery));
+      return assessReply(await send(delivery));
     },
   },
   {
@@ -49,10 +49,10 @@ export const behaviorChecks: readonly Check[] = [
     expects: "accept",
     basis: "specified",
     reason: "A timeout of the service is a failed attempt, which it repeats",
-    async run({ deliveries, numberOf, send }) {
-      const delivery = deliveries.genuine(numberOf());
+    async run({ deliveries, getEventNumber, send }) {
+      const delivery = deliveries.createGenuine(getEventNumber());
       await send({ ...delivery, hangsUp: "after-body" });
-      return accepted(await send(delivery));
+      return assessReply(await send(delivery));
     },
   },
   {
@@ -61,10 +61,10 @@ export const behaviorChecks: readonly Check[] = [
     expects: "accept",
     basis: "public",
     reason: "Connections break",
-    async run({ deliveries, numberOf, send }) {
-      const delivery = deliveries.genuine(numberOf());
+    async run({ deliveries, getEventNumber, send }) {
+      const delivery = deliveries.createGenuine(getEventNumber());
       await send({ ...delivery, hangsUp: "in-body" });
-      return accepted(await send(delivery));
+      return assessReply(await send(delivery));
     },
   },
   {
@@ -73,11 +73,12 @@ export const behaviorChecks: readonly Check[] = [
     expects: "accept",
     basis: "specified",
     reason: "An event that is retried arrives after later ones",
-    async run({ deliveries, numberOf, send }) {
-      const number = numberOf();
-      const later = await send(deliveries.genuine(number, { status: "EXECUTED", laterSeconds: 60 }));
-      if (!isAccepted(later)) return { result: "failed", detail: `${describeReply(later)} to the newer event` };
-      return accepted(await send(deliveries.genuine(number)));
+    async run({ deliveries, getEventNumber, send }) {
+      const number = getEventNumber();
+      const laterReply = await send(deliveries.createGenuine(number, { status: "EXECUTED", laterSeconds: 60 }));
+      if (!isAccepted(laterReply))
+        return { result: "failed", detail: `${describeReply(laterReply)} to the newer event` };
+      return assessReply(await send(deliveries.createGenuine(number)));
     },
   },
   {
@@ -94,17 +95,17 @@ export const behaviorChecks: readonly Check[] = [
     expects: "accept",
     basis: "specified",
     reason: `The service retries for ${specifiedOutageMs / 60_000} minutes before it disables a webhook`,
-    async run({ retryLate, numberOf }) {
-      const { reply } = await retryLate(numberOf());
-      return accepted(reply);
+    async run({ retryLate, getEventNumber }) {
+      const { reply } = await retryLate(getEventNumber());
+      return assessReply(reply);
     },
   },
 ];
 
-async function sendInParallel({ deliveries, numberOf, send, pace }: CheckRun): Promise<CheckFinding> {
+async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckRun): Promise<CheckFinding> {
   if (pace.isSlow) return { result: "not_checked", detail: "the receiver is too slow for it" };
-  const numbers = Array.from({ length: parallelDeliveries }, (_, further) => numberOf(further));
-  const replies = await Promise.all(numbers.map((number) => send(deliveries.genuine(number))));
+  const numbers = Array.from({ length: parallelDeliveries }, (_, further) => getEventNumber(further));
+  const replies = await Promise.all(numbers.map((number) => send(deliveries.createGenuine(number))));
   const failed = replies.filter((reply) => !isAccepted(reply));
   if (failed.length === 0) return { result: "passed", detail: `${parallelDeliveries} deliveries accepted` };
   const late = failed.filter(hasTimedOut);
@@ -112,15 +113,15 @@ async function sendInParallel({ deliveries, numberOf, send, pace }: CheckRun): P
     const first = failed.find((reply) => !hasTimedOut(reply)) ?? failed[0]!;
     return { result: "failed", detail: `${failed.length} of ${parallelDeliveries} failed: ${describeReply(first)}` };
   }
-  // Whatever is checked next must not wait behind them.
-  await send(deliveries.genuine(numberOf(parallelDeliveries)));
+  // The next check must not wait behind these deliveries.
+  await send(deliveries.createGenuine(getEventNumber(parallelDeliveries)));
   const detail = `${late.length} of ${parallelDeliveries} were still waiting in the receiver's queue: ${describeReply(late[0]!)}`;
   return { result: "not_checked", detail };
 }
 
 /**
- * Whether a receiver was still working when time was up: one that handles events one after the other accepts them until
- * then, one whose requests block each other accepts none after the first ones.
+ * Whether a receiver was still working at the timeout. A receiver that processes events sequentially accepts them until
+ * then; one whose requests block each other accepts none after the first ones.
  */
 function isQueueing(replies: readonly Reply[]): boolean {
   const lastAcceptedMs = Math.max(0, ...replies.filter(isAccepted).map(({ durationMs }) => durationMs));

@@ -15,8 +15,8 @@ import { type Emulation, startEmulation } from "./emulation.ts";
 import { genuineCheck } from "./genuine-checks.ts";
 import type { Language } from "./language.ts";
 import { createProbe } from "./probe.ts";
-import { createReceiverProcess, listens, type ReceiverProcess } from "./receiver-process.ts";
-import { type CertifyReport, checkColumns, checkLine, createReport, findingLines, junitOf } from "./report.ts";
+import { createReceiverProcess, isListening, type ReceiverProcess } from "./receiver-process.ts";
+import { type CertifyReport, checkColumns, checkLine, createReport, formatFindings, formatJunit } from "./report.ts";
 import { acceptsAny, type CheckedItem, runChecks } from "./run.ts";
 import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
 
@@ -25,7 +25,7 @@ export interface CertifyPlan {
   readonly url: string;
   readonly checks: readonly Check[];
   readonly activity: Activity;
-  /** Base64; undefined: the emulator makes one. */
+  /** Base64. The emulator creates a key if it is undefined. */
   readonly key: string | undefined;
   readonly command: string | undefined;
   readonly readyTimeoutMs: number;
@@ -35,7 +35,7 @@ export interface CertifyPlan {
   readonly language: Language | undefined;
   /** Absolute. */
   readonly keep: string | undefined;
-  /** Keeps the emulator and the receiver until Ctrl-C. */
+  /** Keeps the emulator and the receiver running until Ctrl-C. */
   readonly console: boolean;
   /** Writes the file of --report. */
   writeReport(xml: string): Promise<void>;
@@ -44,18 +44,18 @@ export interface CertifyPlan {
 type EnvironmentOf = (access: EmulatorAccess) => Record<string, string>;
 
 /** Checks a receiver and prints the report. */
-export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, context: Context) {
+export async function runCertification(plan: CertifyPlan, createEnvironment: EnvironmentOf, context: Context) {
   const { output, host, signal } = context;
   const emulation = await startEmulation(plan, context);
   const { key } = emulation.deliveries;
   await maskSecrets(host, [key]);
-  const env = { ...environmentOf(emulation.access), SVC_WEBHOOK_HMAC_KEY: key };
+  const env = { ...createEnvironment(emulation.access), SVC_WEBHOOK_HMAC_KEY: key };
   const receiver = await openReceiver(plan, env, emulation, context);
   const probe = plan.probe === undefined ? undefined : createProbe(plan.probe, { host, env, signal });
   const sent =
     plan.keep === undefined ? undefined : await SentFiles.open(plan.keep, plan.key === undefined ? key : undefined);
 
-  const begunAt = host.wall.monotonicNow();
+  const startedAt = host.wall.monotonicNow();
   const isTable = output.format === "table";
   const { url, language } = plan;
   const { deliveries, retryLate } = emulation;
@@ -73,26 +73,28 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
     async onChecked(item) {
       await sent?.add(item);
       // If a receiver accepts nothing, a rejection proves nothing, which only the end of the run shows.
-      if (isTable) await output.status(`${item.check.summary} …`);
+      if (isTable) await output.showStatus(`${item.check.summary} …`);
     },
   });
   const checked = await explain(items, plan, emulation, context);
-  await output.status(undefined);
+  await output.showStatus(undefined);
   const shown = selectShownItems(checked.items, plan.checks);
   const report = createReport({
     url,
     language,
     items: shown,
     diagnoses: checked.diagnoses,
-    seconds: Math.round((host.wall.monotonicNow() - begunAt) / 100) / 10,
-    filesOf: (id) => sent?.of(id) ?? [],
+    seconds: Math.round((host.wall.monotonicNow() - startedAt) / 100) / 10,
+    getFiles: (id) => sent?.getFiles(id) ?? [],
   });
   if (!plan.console) await receiver?.stop();
   await writeReports(report, shown, plan, context);
-  const cutOff = shown.filter(({ isCutOff }) => isCutOff).length;
-  if (cutOff > 0) {
+  const cutOffCount = shown.filter(({ isCutOff }) => isCutOff).length;
+  if (cutOffCount > 0) {
     const limit = `the time limit of ${plan.maxMs / 1_000} s (--time-limit)`;
-    await output.warn(`${pluralize(cutOff, "check")} ${cutOff === 1 ? "was" : "were"} not made within ${limit}`);
+    await output.warn(
+      `${pluralize(cutOffCount, "check")} ${cutOffCount === 1 ? "was" : "were"} not made within ${limit}`,
+    );
   }
   if (plan.console && !signal.aborted) {
     await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
@@ -103,17 +105,17 @@ export async function certify(plan: CertifyPlan, environmentOf: EnvironmentOf, c
   return report.result === "failed" ? ("failed" as const) : undefined;
 }
 
-/** Starts the receiver, or makes sure that one with this key is there. */
+/** Starts the receiver, or ensures that one with this key is running. */
 async function openReceiver(
   { command, url, readyTimeoutMs, key }: CertifyPlan,
   env: Record<string, string>,
   { deliveries }: Emulation,
   context: Context,
 ): Promise<ReceiverProcess | undefined> {
-  const { host, globals, output, signal, atEnd } = context;
+  const { host, globals, output, signal, onEnd } = context;
   if (command !== undefined) {
     const receiver = createReceiverProcess({ command, url, env, readyTimeoutMs }, context);
-    atEnd(() => receiver.stop());
+    onEnd(() => receiver.stop());
     await receiver.start();
     return receiver;
   }
@@ -123,13 +125,13 @@ async function openReceiver(
         hint: "SVC_WEBHOOK_HMAC_KEY may hold the key, too.",
       });
     }
-    // Under --quiet, too: without the key there is nothing to wait for.
+    // The key is printed under --quiet, too, because the receiver cannot start without it.
     await output.warn("Start the receiver with this key:");
     await output.warn(`  SVC_WEBHOOK_HMAC_KEY=${deliveries.key}`);
     const { askText } = await import("../../../prompt/ask.ts");
     await askText("Press Enter when it listens", host, signal);
   }
-  if (!(await listens(url, host.wall))) {
+  if (!(await isListening(url, host.wall))) {
     throw new CommandFailedError("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
       hint: "Start the receiver, or let --command start it.",
     });
@@ -148,7 +150,7 @@ const selectShownItems = (items: readonly CheckedItem[], checks: readonly Check[
       (result === "failed" && (check === genuineCheck || checks.every(({ requires }) => requires === "probe"))),
   );
 
-/** Names the mistakes. Of a receiver that accepts nothing, it is found out which signatures it would accept. */
+/** Names the mistakes. For a receiver that accepts nothing, searches for the signatures that it would accept. */
 async function explain(
   items: readonly CheckedItem[],
   { url, console }: CertifyPlan,
@@ -180,17 +182,17 @@ async function writeReports(
   context: Context,
 ): Promise<void> {
   const { output, host, globals, argv } = context;
-  await writeReport(junitOf(report));
+  await writeReport(formatJunit(report));
   if (output.format === "ndjson") {
-    for (const check of report.checks) await output.document({ type: "check", ...check });
-    for (const finding of report.findings) await output.document({ type: "finding", ...finding });
+    for (const check of report.checks) await output.printDocument({ type: "check", ...check });
+    for (const finding of report.findings) await output.printDocument({ type: "finding", ...finding });
     const { checks: _, findings: __, ...sum } = report;
-    await output.document({ type: "result", ...sum });
+    await output.printDocument({ type: "result", ...sum });
   } else if (output.format === "table" && (host.stdout.isTTY === true || globals.format === "table")) {
-    await output.print(...items.map(checkLine), ...findingLines(report));
+    await output.print(...items.map(checkLine), ...formatFindings(report));
   } else {
     await output.show(report, { rows: "checks", columns: checkColumns });
-    if (output.format === "table") for (const line of findingLines(report)) await output.note(line);
+    if (output.format === "table") for (const line of formatFindings(report)) await output.note(line);
   }
   if (!shouldAnnotate(host.env, argv)) return;
   for (const { title, fix, mistake, checks: ids, result } of report.findings) {
@@ -201,9 +203,9 @@ async function writeReports(
 }
 
 /**
- * Writes what checks sent into a folder: the body of each delivery as `<check>.json`, or `<check>-2.json` for the
- * second one, and its headers next to it. The key that the emulator made is in `emulator-hmac.key`; a given one, which may be
- * that of a real workspace, is not written. The files of another run are replaced.
+ * Writes the deliveries of the checks into a folder: each body as `<check>.json`, or `<check>-2.json` for the second
+ * one, with its headers next to it. A generated key is in `emulator-hmac.key`; a given one may belong to a real
+ * workspace and is not written. Files of another run are replaced.
  */
 class SentFiles {
   readonly #folder: string;
@@ -217,7 +219,7 @@ class SentFiles {
     await makeFolder(folder);
     const path = join(folder, "emulator-hmac.key");
     if (key === undefined) await rm(path, { force: true });
-    else await writeFileAtomic(path, `${key}\n`, { ...notDurable, mode: 0o600 });
+    else await writeFileAtomic(path, `${key}\n`, { ...writeOptions, mode: 0o600 });
     return new SentFiles(folder);
   }
 
@@ -226,16 +228,16 @@ class SentFiles {
     for (const [i, { delivery }] of exchanges.entries()) {
       const path = join(this.#folder, i === 0 ? check.id : `${check.id}-${i + 1}`);
       const headers = delivery.headers.map(([name, value]) => `${name}: ${value}\n`).join("");
-      await writeFileAtomic(`${path}.headers`, headers, notDurable);
-      await writeFileAtomic(`${path}.json`, delivery.body, notDurable);
+      await writeFileAtomic(`${path}.headers`, headers, writeOptions);
+      await writeFileAtomic(`${path}.json`, delivery.body, writeOptions);
       files.push(`${path}.json`);
     }
     this.#files.set(check.id, files);
   }
 
-  of(id: string): readonly string[] {
+  getFiles(id: string): readonly string[] {
     return this.#files.get(id) ?? [];
   }
 }
 
-const notDurable = { durable: false };
+const writeOptions = { durable: false };

@@ -3,38 +3,38 @@ import type { Deliveries } from "./deliveries.ts";
 import type { Probe } from "./probe.ts";
 import type { Delivery, Reply } from "./sender.ts";
 
-/** How sure it is that the real service sends this, or requires that. */
+/** Confidence that the real service sends or requires this. */
 export type CheckBasis = "specified" | "public" | "assumed";
 
 /** One requirement of a receiver. */
 export interface Check {
-  /** Stable, for --only and --skip: `raw-body.spaced`. */
+  /** A stable ID for --only and --skip: `raw-body.spaced`. */
   readonly id: string;
   /** Behavior of a good receiver, in the present tense: "Accepts JSON with blanks". */
   readonly summary: string;
   readonly expects: "accept" | "reject" | "other";
   readonly basis: CheckBasis;
-  /** Why a receiver must do so. */
+  /** Reason for the requirement. */
   readonly reason: string;
-  /** Only what --probe prints shows it. */
+  /** Whether the check needs --probe. */
   readonly requires?: "probe";
-  /** How it is found out; omitted: by the only delivery. */
+  /** How to check it (default: by a single delivery). */
   readonly run: (run: CheckRun) => Promise<CheckFinding>;
 }
 
 export interface CheckFinding {
   readonly result: CheckResult;
-  /** The observation, in a sentence without a full stop. */
+  /** The observation, as a sentence without a full stop. */
   readonly detail: string;
 }
 
 /** Context of a check. */
 export interface CheckRun {
   readonly deliveries: Deliveries;
-  /** Sends it, and records it for the report and for --keep. */
+  /** Sends a delivery, and records it for the report and for --keep. */
   send(delivery: Delivery): Promise<Reply>;
-  /** The number of the event that is this check's own, or of a further one. */
-  numberOf(further?: number): number;
+  /** The event number of this check, or that of a further event. */
+  getEventNumber(further?: number): number;
   /** Duration of one delivery, and whether it is too long for concurrent deliveries to prove anything. */
   readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */
@@ -42,7 +42,7 @@ export interface CheckRun {
   readonly probe: Probe | undefined;
 }
 
-/** One delivery that was made, and its response. */
+/** A delivery and its response. */
 export interface Exchange {
   readonly delivery: Delivery;
   readonly reply: Reply;

@@ -4,7 +4,7 @@ import { genuineCheck, genuineChecks } from "./genuine-checks.ts";
 import { probeCheck, probeChecks } from "./probe-checks.ts";
 import { signatureChecks } from "./signature-checks.ts";
 
-/** All checks, in the order in which they are made. Their positions number their events. */
+/** All checks in execution order. Their positions number their events. */
 export const allChecks: readonly Check[] = [
   genuineCheck,
   responseTimeCheck,

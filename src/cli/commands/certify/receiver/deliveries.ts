@@ -7,20 +7,20 @@ import type { Delivery } from "./sender.ts";
 
 type Document = Readonly<Record<string, unknown>>;
 
-/** How an event differs from the usual one. */
+/** How an event differs from the default one. */
 export interface EventChanges {
   readonly activity?: string;
   readonly title?: string;
   readonly status?: string;
-  /** Time of the event, in seconds after the one with the same number. */
+  /** Time of the event in seconds after the default event with the same number. */
   readonly laterSeconds?: number;
-  /** Further members at the top of the document. */
+  /** Additional top-level members of the document. */
   readonly more?: Document;
 }
 
 /**
- * Genuine events and their signatures. Everything follows from the key and from the document, which the emulator made:
- * each run sends the same bytes.
+ * Genuine events and their signatures. All depend only on the key and the document of the emulator, so each run sends
+ * the same bytes.
  */
 export class Deliveries {
   readonly #document: Document;
@@ -32,10 +32,10 @@ export class Deliveries {
   }
 
   /** The document of an event about the contract with this number, as compact JSON. */
-  event(number: number, changes: EventChanges = {}): string {
+  createEvent(number: number, changes: EventChanges = {}): string {
     const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, more } = changes;
     const data = this.#document.activity_data as Document;
-    const timestamp = secondsAfter(String(data.timestamp), number + laterSeconds);
+    const timestamp = addSeconds(String(data.timestamp), number + laterSeconds);
     return JSON.stringify({
       ...this.#document,
       ...(activity !== undefined && { activity }),
@@ -48,17 +48,17 @@ export class Deliveries {
     });
   }
 
-  /** These bytes, signed as the service does. */
-  signed(body: string | Buffer, hash = contentHash(this.key, body)): Delivery {
+  /** Signs a body as the service does. */
+  signDelivery(body: string | Buffer, hash = contentHash(this.key, body)): Delivery {
     return { body: Buffer.from(body), headers: [contentType, [contentHashHeader, hash]] };
   }
 
-  /** A genuine delivery of that event. */
-  genuine(number: number, changes?: EventChanges, form: JsonForm = "compact"): Delivery {
-    return this.signed(writeJson(this.event(number, changes), form));
+  /** Creates a genuine delivery of that event. */
+  createGenuine(number: number, changes?: EventChanges, form: JsonForm = "compact"): Delivery {
+    return this.signDelivery(writeJson(this.createEvent(number, changes), form));
   }
 
-  /** The result of a receiver with other rules. */
+  /** The hash of a receiver with different rules. */
   hash(
     body: string,
     { digest = "sha512", key = Buffer.from(this.key, "base64"), encoding = "hex" }: HashRules,
@@ -75,7 +75,7 @@ interface HashRules {
 
 export const contentType: readonly [string, string] = ["Content-Type", "application/json"];
 
-/** The same document with the keys of all objects in alphabetical order. */
+/** The same document with alphabetically sorted keys in all objects. */
 export const sortKeys = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;
@@ -83,4 +83,4 @@ export const sortKeys = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([name, inner]) => [name, sortKeys(inner)]));
 };
 
-const secondsAfter = (time: string, seconds: number): string => toIsoMicros(Date.parse(time) + seconds * 1_000);
+const addSeconds = (time: string, seconds: number): string => toIsoMicros(Date.parse(time) + seconds * 1_000);

@@ -1,7 +1,7 @@
 import { lookupTable } from "../../../../base/object.ts";
 import { contentHash } from "../../../../schemes/webhook.ts";
 import { type Deliveries, sortKeys } from "./deliveries.ts";
-import { spacedAscii } from "./genuine-checks.ts";
+import { toSpacedAscii } from "./genuine-checks.ts";
 import type { CheckedItem } from "./run.ts";
 import { createSender, type Delivery, hasSucceeded, isAccepted } from "./sender.ts";
 
@@ -11,7 +11,7 @@ export interface Diagnosis {
   readonly checks: readonly string[];
 }
 
-/** The reason of a failed check if no pattern over several checks explains it. */
+/** Describes the mistake of a failed check if no pattern over several checks explains it. */
 const mistakeOfCheck = lookupTable<string>({
   "raw-body.spaced": "reserialized-json",
   "raw-body.escaped": "reserialized-json",
@@ -52,19 +52,19 @@ const mistakeOfCheck = lookupTable<string>({
   "store.before-response": "answered-before-stored",
 });
 
-/** Ways to write the same JSON, which differ for all serializers. */
+/** Checks of JSON formats, which differ between serializers. */
 const forms = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
 
 /**
- * Names the likely mistakes by the pattern over all checks: one mistake usually fails several of them.
- * `accepted` are the mistakes of a signature that the receiver accepted when it rejected all genuine ones.
+ * Finds the likely mistakes by the pattern over all checks, because one mistake usually fails several of them.
+ * `accepted` are the signature mistakes that the receiver accepted when it rejected all genuine deliveries.
  */
 export function diagnose(items: readonly CheckedItem[], accepted: readonly string[] = []): readonly Diagnosis[] {
   const open = new Map(items.filter(isWrong).map((item) => [item.check.id, item]));
   const found: Diagnosis[] = [];
 
-  const claim = (mistake: string, belongs: (item: CheckedItem) => boolean) => {
-    const checks = [...open.values()].filter(belongs).map(({ check }) => check.id);
+  const addDiagnosis = (mistake: string, matches: (item: CheckedItem) => boolean) => {
+    const checks = [...open.values()].filter(matches).map(({ check }) => check.id);
     for (const id of checks) open.delete(id);
     if (checks.length > 0) found.push({ mistake, checks });
   };
@@ -72,9 +72,9 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   const isGenuine = ({ check }: CheckedItem) => check.expects === "accept";
   const isSignature = ({ check }: CheckedItem) => check.id.startsWith("signature.");
 
-  // Of a response that never came, nothing else follows.
-  claim("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
-  if (isOpen("signature.tampered") && isOpen("signature.other-key")) claim("signature-unchecked", isSignature);
+  // Without any response, no other mistake can be found.
+  addDiagnosis("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
+  if (isOpen("signature.tampered") && isOpen("signature.other-key")) addDiagnosis("signature-unchecked", isSignature);
 
   const genuine = open.get("genuine");
   const reply = genuine?.exchanges[0]?.reply;
@@ -85,65 +85,65 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
     const byCheck = wrongSignature.filter(
       (id) => isOpen(id) && items.some((item) => item.check.id === id && wasAccepted(item)),
     );
-    if (error) claim("broken-response", isGenuine);
-    else if (status < 400) claim("redirect", isGenuine);
-    else if (status === 404 || status === 405) claim("wrong-address", isGenuine);
+    if (error) addDiagnosis("broken-response", isGenuine);
+    else if (status < 400) addDiagnosis("redirect", isGenuine);
+    else if (status === 404 || status === 405) addDiagnosis("wrong-address", isGenuine);
     else if (byCheck.length > 0) {
       const [first = ""] = byCheck;
       const mistake = first === "signature.upper-case" ? "wrong-encoding" : mistakeOfCheck[first]!;
-      claim(mistake, (item) => isGenuine(item) || item.check.id === first);
+      addDiagnosis(mistake, (item) => isGenuine(item) || item.check.id === first);
     } else if (accepted.length > 0) {
       const [first, ...others] = accepted as [string, ...string[]];
-      claim(first, isGenuine);
+      addDiagnosis(first, isGenuine);
       for (const mistake of others) found.push({ mistake, checks: found.at(-1)!.checks });
-    } else if (passed.length > 0) claim("reserialized-json", hasReplyOf(genuine!));
-    else claim("header-case", isGenuine);
+    } else if (passed.length > 0) addDiagnosis("reserialized-json", hasReplyOf(genuine!));
+    else addDiagnosis("header-case", isGenuine);
   } else {
     const rewritten = forms.filter(isOpen);
-    if (rewritten.length > 1) claim("reserialized-json", hasReplyOf(open.get(rewritten[0]!)!));
+    if (rewritten.length > 1) addDiagnosis("reserialized-json", hasReplyOf(open.get(rewritten[0]!)!));
   }
 
   const rest = new Map<string, string[]>();
   for (const [id, item] of open) {
-    const mistake = mistakeOf(item);
+    const mistake = describeMistake(item);
     rest.set(mistake, [...(rest.get(mistake) ?? []), id]);
   }
   return [...found, ...[...rest].map(([mistake, checks]) => ({ mistake, checks }))];
 }
 
-/** What ends a receiver each time, and is a mistake that is known to. */
+/** Checks that end the receiver each time, with a known mistake. */
 const isCrash = (item: CheckedItem): boolean =>
   item.endsReceiver === true &&
-  ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(mistakeOf(item));
+  ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(describeMistake(item));
 
 const isWrong = ({ result }: CheckedItem): boolean => result === "failed" || result === "warning";
 
 const wasAccepted = ({ exchanges }: CheckedItem): boolean => exchanges.some(({ reply }) => hasSucceeded(reply));
 
-/** Whether a delivery was rejected as in another check, so for the same reason. */
+/** Whether a delivery was rejected as in another check, and so for the same reason. */
 const hasReplyOf =
-  (like: CheckedItem) =>
+  (reference: CheckedItem) =>
   ({ check, exchanges }: CheckedItem): boolean => {
-    const statusOf = (item: Pick<CheckedItem, "exchanges">) =>
+    const getRejection = (item: Pick<CheckedItem, "exchanges">) =>
       item.exchanges.map(({ reply }) => reply).find((reply) => !isAccepted(reply) && reply.error?.code !== "hung-up")
         ?.status;
-    return check.expects === "accept" && statusOf({ exchanges }) === statusOf(like);
+    return check.expects === "accept" && getRejection({ exchanges }) === getRejection(reference);
   };
 
-function mistakeOf(item: CheckedItem): string {
+function describeMistake(item: CheckedItem): string {
   const { check } = item;
   // A rejection by an exception.
   if (check.expects === "reject" && item.result === "warning" && !wasAccepted(item)) return "signature-crash";
   return mistakeOfCheck[check.id] ?? "unexplained";
 }
 
-/** A signature as a receiver with these mistakes computes it. */
+/** Computes a signature like a receiver with these mistakes. */
 interface Candidate {
   readonly mistakes: readonly string[];
   readonly hash: (body: string, deliveries: Deliveries) => string;
 }
 
-const sortedOf = (body: string): string => JSON.stringify(sortKeys(JSON.parse(body)));
+const sortJsonKeys = (body: string): string => JSON.stringify(sortKeys(JSON.parse(body)));
 
 const candidates: readonly Candidate[] = [
   {
@@ -161,29 +161,29 @@ const candidates: readonly Candidate[] = [
   { mistakes: ["wrong-digest"], hash: (body, deliveries) => deliveries.hash(body, { digest: "sha1" }) },
   { mistakes: ["wrong-digest"], hash: (body, deliveries) => deliveries.hash(body, { digest: "sha384" }) },
   { mistakes: ["wrong-encoding"], hash: (body, { key }) => `sha512=${contentHash(key, body)}` },
-  { mistakes: ["reserialized-json"], hash: (body, { key }) => contentHash(key, spacedAscii(sortedOf(body))) },
+  { mistakes: ["reserialized-json"], hash: (body, { key }) => contentHash(key, toSpacedAscii(sortJsonKeys(body))) },
   {
     mistakes: ["reserialized-json", "key-not-decoded"],
-    hash: (body, deliveries) => deliveries.hash(spacedAscii(body), { key: deliveries.key }),
+    hash: (body, deliveries) => deliveries.hash(toSpacedAscii(body), { key: deliveries.key }),
   },
   {
     mistakes: ["reserialized-json", "wrong-digest"],
-    hash: (body, deliveries) => deliveries.hash(spacedAscii(body), { digest: "sha256" }),
+    hash: (body, deliveries) => deliveries.hash(toSpacedAscii(body), { digest: "sha256" }),
   },
 ];
 
-/** Their events have numbers that no check uses. */
+/** Event numbers that no check uses. */
 const firstNumber = 9_900;
 
-/** Sends an event with each of these signatures, and gives the mistakes of the first that is accepted. */
+/** Sends an event with each of these signatures, and returns the mistakes of the first accepted one. */
 export async function findAcceptedMistakes(
   deliveries: Deliveries,
   options: Parameters<typeof createSender>[0],
 ): Promise<readonly string[]> {
   const send = createSender(options);
   for (const [i, { mistakes, hash }] of candidates.entries()) {
-    const body = deliveries.event(firstNumber + i);
-    const delivery: Delivery = deliveries.signed(body, hash(body, deliveries));
+    const body = deliveries.createEvent(firstNumber + i);
+    const delivery: Delivery = deliveries.signDelivery(body, hash(body, deliveries));
     if (isAccepted(await send(delivery))) return mistakes;
   }
   return [];

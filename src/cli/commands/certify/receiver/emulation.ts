@@ -14,20 +14,20 @@ export interface Emulation {
   readonly access: EmulatorAccess;
   readonly deliveries: Deliveries;
   readonly retryLate: CheckRun["retryLate"];
-  /** Adds a delivery that this process has made to those that the console shows. */
+  /** Adds a delivery of this process to those in the console. */
   readonly record: (label: string, exchange: Exchange) => void;
-  /** Gives an address that signs one browser in to the console. */
+  /** Creates an address that signs one browser in to the console. */
   readonly openConsole: () => Promise<string>;
 }
 
 interface EmulationOptions {
   readonly url: string;
   readonly activity: Activity;
-  /** Base64; undefined: one of the emulator's own, the same in each run. */
+  /** Base64. If it is undefined, the emulator uses its own key, the same in each run. */
   readonly key: string | undefined;
 }
 
-/** Of the attempts until the webhook would be disabled, the last one is not dropped. */
+/** The last attempt before the webhook is disabled is not dropped. */
 const droppedAttempts = failuresUntilDisabled - 1;
 
 /** Starts a deterministic emulator in this process. It ends with the run. */
@@ -46,7 +46,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   }).catch((error: Error) => {
     throw toStartError(error, {});
   });
-  context.atEnd(() => emulator.close({ signal: context.cut }));
+  context.onEnd(() => emulator.close({ signal: context.cut }));
   const { routerUrl, token, clusters } = emulator;
   const { payload } = await withControlClient(routerUrl, token, (client) =>
     client.call(fireActivity, { body: { activity, preview: true } }),
@@ -73,7 +73,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   }
 
   let webhook: number | undefined;
-  /** Subscribes the receiver, unless that is done, and gives the ID of its webhook. Never called twice at once. */
+  /** Subscribes the receiver once, and returns the ID of its webhook. It is never called concurrently. */
   async function subscribe(client: Client): Promise<number> {
     const { createWebhook } = await import("../../../../api/contracts/webhooks.ts");
     const body = { title: "certify", url, only_for_activities: [activity] };
@@ -84,7 +84,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all of them. */
   const retryLate: CheckRun["retryLate"] = (number) =>
     withClient(async (client) => {
-      // They are recorded at the virtual time at which they were made.
+      // The deliveries are recorded at the virtual time of the attempts.
       await recording;
       const [{ addFault }, { showDelivery }] = await Promise.all([
         import("../../../../api/emulator/faults.ts"),
@@ -92,17 +92,17 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
       ]);
       await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: droppedAttempts } });
       await subscribe(client);
-      const event: unknown = JSON.parse(deliveries.event(number));
+      const event: unknown = JSON.parse(deliveries.createEvent(number));
       if (!isObject(event)) throw new Error("The event is not an object");
       const fired = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
       await emulator.clock.advance({ by: specifiedOutageMs });
       const sent = await client.call(showDelivery, { params: { id: fired.deliveries[0]! } });
       const last = sent.attempts.at(-1);
       return {
-        delivery: deliveries.signed(sent.request_body),
+        delivery: deliveries.signDelivery(sent.request_body),
         reply: {
           status: last?.status ?? undefined,
-          error: last?.error === null ? undefined : replyError(last?.error ?? undefined, sent.standing),
+          error: last?.error === null ? undefined : toReplyError(last?.error ?? undefined, sent.standing),
           durationMs: last?.duration_ms ?? 0,
           body: last?.response_body ?? "",
         },
@@ -130,7 +130,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
         await client.call(recordDelivery, { body });
       }),
     );
-    // A run that ends before the console is opened needs none of them.
+    // A run that ends before the console is opened does not need them.
     void recording.catch(() => {});
   };
 
@@ -145,15 +145,15 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
 }
 
 /** The error of an attempt of the emulator; `standing` is why there was no attempt. */
-const replyError = (
+const toReplyError = (
   error: { readonly code: string; readonly message: string } | undefined,
-  standing: string,
+  skipReason: string,
 ): NonNullable<Reply["error"]> => ({
   code: error?.code === "response_timeout" ? "timeout" : "unreachable",
-  message: error?.message ?? standing,
+  message: error?.message ?? skipReason,
 });
 
-/** One workspace with everything that a contract needs; its key is created unless it is given. */
+/** Creates a workspace with everything that a contract needs. Its key is generated unless it is given. */
 const seedWith = (hmac_key: string | undefined): object => ({
   time: "2031-01-02T03:04:05Z",
   clusters: [{ id: "eu-1", label: "eu" }],

@@ -8,7 +8,7 @@ interface Genuine extends Pick<Check, "id" | "summary" | "basis" | "reason"> {
   readonly build: (run: CheckRun) => Delivery;
 }
 
-/** A check that a delivery gets a 2xx. */
+/** Creates a check that a delivery gets a 2xx. */
 const accepts = ({ build, ...declared }: Genuine): Check => ({
   ...declared,
   expects: "accept",
@@ -25,47 +25,48 @@ const http = "HTTP allows it, and a proxy on the way may do it";
 const longLength = 300_000;
 export const longTitle = "Düsseldorf, 東京 and 🖋";
 
-/** The check that all others build on. */
+/** The check that all others depend on. */
 export const genuineCheck = accepts({
   id: "genuine",
   summary: "Accepts a signed event",
   basis: "specified",
   reason: "2xx is success, and everything else is retried",
-  build: ({ deliveries, numberOf }) => deliveries.genuine(numberOf()),
+  build: ({ deliveries, getEventNumber }) => deliveries.createGenuine(getEventNumber()),
 });
 
-/** Signed deliveries as the service may send them. */
+/** Variants of signed deliveries that the service may send. */
 export const genuineChecks: readonly Check[] = [
   accepts({
     id: "raw-body.spaced",
     summary: "Accepts JSON with blanks after commas and colons",
     basis: "assumed",
     reason: rawBytes,
-    build: ({ deliveries, numberOf }) => deliveries.genuine(numberOf(), {}, "spaced"),
+    build: ({ deliveries, getEventNumber }) => deliveries.createGenuine(getEventNumber(), {}, "spaced"),
   }),
   accepts({
     id: "raw-body.escaped",
     summary: "Accepts JSON with escaped characters",
     basis: "assumed",
     reason: rawBytes,
-    build: ({ deliveries, numberOf }) => deliveries.genuine(numberOf(), { title: longTitle }, "escaped"),
+    build: ({ deliveries, getEventNumber }) =>
+      deliveries.createGenuine(getEventNumber(), { title: longTitle }, "escaped"),
   }),
   accepts({
     id: "raw-body.key-order",
     summary: "Accepts JSON with keys in another order",
     basis: "assumed",
     reason: rawBytes,
-    build: ({ deliveries, numberOf }) =>
-      deliveries.signed(JSON.stringify(sortKeys(JSON.parse(deliveries.event(numberOf()))))),
+    build: ({ deliveries, getEventNumber }) =>
+      deliveries.signDelivery(JSON.stringify(sortKeys(JSON.parse(deliveries.createEvent(getEventNumber()))))),
   }),
   accepts({
     id: "raw-body.numbers",
     summary: "Accepts numbers such as 100.50 and 1e3",
     basis: "assumed",
     reason: rawBytes,
-    build({ deliveries, numberOf }) {
-      const body = deliveries.event(numberOf(), { more: { external_metadata: { amounts: "NUMBERS" } } });
-      return deliveries.signed(body.replace('"NUMBERS"', "[100.50,1.0,1e3]"));
+    build({ deliveries, getEventNumber }) {
+      const body = deliveries.createEvent(getEventNumber(), { more: { external_metadata: { amounts: "NUMBERS" } } });
+      return deliveries.signDelivery(body.replace('"NUMBERS"', "[100.50,1.0,1e3]"));
     },
   }),
   accepts({
@@ -73,15 +74,15 @@ export const genuineChecks: readonly Check[] = [
     summary: "Accepts characters outside ASCII",
     basis: "assumed",
     reason: rawBytes,
-    build: ({ deliveries, numberOf }) => deliveries.genuine(numberOf(), { title: longTitle }),
+    build: ({ deliveries, getEventNumber }) => deliveries.createGenuine(getEventNumber(), { title: longTitle }),
   }),
   accepts({
     id: "raw-body.split-character",
     summary: "Accepts a body that is split within a character",
     basis: "public",
     reason: "TCP divides a body anywhere",
-    build({ deliveries, numberOf }) {
-      const delivery = deliveries.genuine(numberOf(), { title: longTitle });
+    build({ deliveries, getEventNumber }) {
+      const delivery = deliveries.createGenuine(getEventNumber(), { title: longTitle });
       return { ...delivery, pauseAt: delivery.body.indexOf("東") + 1 };
     },
   }),
@@ -90,37 +91,37 @@ export const genuineChecks: readonly Check[] = [
     summary: "Accepts JSON on several lines",
     basis: "assumed",
     reason: rawBytes,
-    build: ({ deliveries, numberOf }) =>
-      deliveries.signed(`${JSON.stringify(JSON.parse(deliveries.event(numberOf())), null, 2)}\n`),
+    build: ({ deliveries, getEventNumber }) =>
+      deliveries.signDelivery(`${JSON.stringify(JSON.parse(deliveries.createEvent(getEventNumber())), null, 2)}\n`),
   }),
   accepts({
     id: "raw-body.long",
     summary: `Accepts a body of ${longLength / 1_000} kB`,
     basis: "assumed",
     reason: "An event holds all counterparties and the external metadata of a contract",
-    build: ({ deliveries, numberOf }) =>
-      deliveries.genuine(numberOf(), { more: { external_metadata: { note: "x".repeat(longLength) } } }),
+    build: ({ deliveries, getEventNumber }) =>
+      deliveries.createGenuine(getEventNumber(), { more: { external_metadata: { note: "x".repeat(longLength) } } }),
   }),
   accepts({
     id: "transfer.chunked",
     summary: "Accepts a body in chunks, without Content-Length",
     basis: "public",
     reason: http,
-    build: ({ deliveries, numberOf }) => ({ ...deliveries.genuine(numberOf()), isChunked: true }),
+    build: ({ deliveries, getEventNumber }) => ({ ...deliveries.createGenuine(getEventNumber()), isChunked: true }),
   }),
   accepts({
     id: "header.lower-case",
     summary: "Accepts header names in lower case",
     basis: "public",
     reason: "Names of headers have no case (RFC 9110, 5.1)",
-    build: (run) => withHeaders(run, [lower(contentType), [contentHashHeader.toLowerCase()]]),
+    build: (run) => withHeaders(run, [toLowerCaseName(contentType), [contentHashHeader.toLowerCase()]]),
   }),
   accepts({
     id: "header.title-case",
     summary: "Accepts header names in title case",
     basis: "public",
     reason: "Names of headers have no case (RFC 9110, 5.1)",
-    build: (run) => withHeaders(run, [contentType, [titleCase(contentHashHeader)]]),
+    build: (run) => withHeaders(run, [contentType, [toTitleCase(contentHashHeader)]]),
   }),
   accepts({
     id: "header.charset",
@@ -134,29 +135,33 @@ export const genuineChecks: readonly Check[] = [
     summary: "Accepts fields that it does not know",
     basis: "assumed",
     reason: "The service may add fields to its events",
-    build: ({ deliveries, numberOf }) =>
-      deliveries.genuine(numberOf(), { more: { added_later: true, added_data: { version: 2 } } }),
+    build: ({ deliveries, getEventNumber }) =>
+      deliveries.createGenuine(getEventNumber(), { more: { added_later: true, added_data: { version: 2 } } }),
   }),
   accepts({
     id: "event.unknown-activity",
     summary: "Accepts an activity that it does not know",
     basis: "assumed",
     reason: "The service may add activities, and a failure disables the webhook for all of them",
-    build: ({ deliveries, numberOf }) => deliveries.genuine(numberOf(), { activity: "CONTRACT_ADDED_LATER" }),
+    build: ({ deliveries, getEventNumber }) =>
+      deliveries.createGenuine(getEventNumber(), { activity: "CONTRACT_ADDED_LATER" }),
   }),
 ];
 
-const lower = ([name, value]: readonly [string, string]): readonly [string, string] => [name.toLowerCase(), value];
-const titleCase = (name: string): string => name.toLowerCase().replace(/(^|-)\w/g, (letter) => letter.toUpperCase());
+const toLowerCaseName = ([name, value]: readonly [string, string]): readonly [string, string] => [
+  name.toLowerCase(),
+  value,
+];
+const toTitleCase = (name: string): string => name.toLowerCase().replace(/(^|-)\w/g, (letter) => letter.toUpperCase());
 
-/** A genuine delivery whose headers are written so; the last one is that of the signature. */
+/** Creates a genuine delivery with these header names; the last one is that of the signature. */
 function withHeaders(
-  { deliveries, numberOf }: CheckRun,
+  { deliveries, getEventNumber }: CheckRun,
   [type, [hashName]]: readonly [readonly [string, string], readonly [string]],
 ): Delivery {
-  const { body, headers } = deliveries.genuine(numberOf());
+  const { body, headers } = deliveries.createGenuine(getEventNumber());
   return { body, headers: [type, [hashName, headers.at(-1)![1]]] };
 }
 
-/** The same event as candidates of a diagnosis write it. */
-export const spacedAscii = (body: string): string => writeJson(writeJson(body, "escaped"), "spaced");
+/** The same event in the form of a diagnosis. */
+export const toSpacedAscii = (body: string): string => writeJson(writeJson(body, "escaped"), "spaced");

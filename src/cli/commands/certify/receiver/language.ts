@@ -1,4 +1,4 @@
-/** The languages in which a fix is written. */
+/** The languages of fixes. */
 export const languages = ["node", "python", "go", "java", "csharp"] as const;
 export type Language = (typeof languages)[number];
 
@@ -10,6 +10,6 @@ const programs: readonly (readonly [Language, RegExp])[] = [
   ["go", /(^|[\s/&;])(go|air)(\s|$)|\.go(\s|$)/],
 ];
 
-/** The language of a receiver, by the command that starts it; undefined if that does not show it. */
+/** Guesses the language of a receiver from its command. Returns undefined if the command does not show it. */
 export const guessLanguage = (command: string): Language | undefined =>
   programs.find(([, pattern]) => pattern.test(command))?.[0];

@@ -2,11 +2,11 @@ import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { lookupTable } from "../../../../base/object.ts";
 import type { Language } from "./language.ts";
 
-/** The likely mistake of a receiver, and the advice. */
+/** The likely mistake of a receiver, and its fix. */
 interface Mistake {
   readonly title: string;
   readonly fix: string;
-  /** The same as code, by language. */
+  /** The fix as code, by language. */
   readonly code?: Readonly<Partial<Record<Language, string>>>;
 }
 

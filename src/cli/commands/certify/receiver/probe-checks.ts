@@ -3,7 +3,7 @@ import { describeReply } from "./check.ts";
 import type { Probe } from "./probe.ts";
 import { isAccepted } from "./sender.ts";
 
-/** The check that those of this list build on: silence does not change the output, an event does. */
+/** The check that the others here depend on: the output changes after an event, and only then. */
 export const probeCheck: Check = {
   id: "probe",
   summary: "The output of --probe shows an event, and only that",
@@ -11,12 +11,12 @@ export const probeCheck: Check = {
   basis: "specified",
   reason: "What the responses do not show is read from what the receiver has stored",
   requires: "probe",
-  run: withProbe(async (probe, { deliveries, numberOf, send }) => {
+  run: withProbe(async (probe, { deliveries, getEventNumber, send }) => {
     const before = await probe.read();
     if ((await probe.readChanged(before, 0)) !== undefined) {
       return { result: "failed", detail: "the output changes without an event" };
     }
-    const reply = await send(deliveries.genuine(numberOf()));
+    const reply = await send(deliveries.createGenuine(getEventNumber()));
     if (!isAccepted(reply)) return { result: "not_checked", detail: `no event was accepted: ${describeReply(reply)}` };
     return (await probe.readChanged(before)) === undefined
       ? { result: "failed", detail: "the output does not change after an event" }
@@ -33,9 +33,9 @@ export const probeChecks: readonly Check[] = [
     basis: "specified",
     reason: "After a 2xx the service never sends the event again",
     requires: "probe",
-    run: withProbe(async (probe, { deliveries, numberOf, send }) => {
+    run: withProbe(async (probe, { deliveries, getEventNumber, send }) => {
       const before = await probe.readSettled();
-      const reply = await send(deliveries.genuine(numberOf()));
+      const reply = await send(deliveries.createGenuine(getEventNumber()));
       if (!isAccepted(reply)) return { result: "not_checked", detail: describeReply(reply) };
       if ((await probe.readChanged(before, 0)) !== undefined) {
         return { result: "passed", detail: "the event was stored when the response came" };
@@ -51,14 +51,14 @@ export const probeChecks: readonly Check[] = [
     basis: "specified",
     reason: "Retries can repeat an event, so a receiver keeps a dedupe key",
     requires: "probe",
-    run: withProbe(async (probe, { deliveries, numberOf, send }) => {
-      const delivery = deliveries.genuine(numberOf());
+    run: withProbe(async (probe, { deliveries, getEventNumber, send }) => {
+      const delivery = deliveries.createGenuine(getEventNumber());
       const before = await probe.readSettled();
       const first = await send(delivery);
-      const after = await probe.readChanged(before);
-      if (!isAccepted(first) || after === undefined) return { result: "not_checked", detail: describeReply(first) };
+      const changed = await probe.readChanged(before);
+      if (!isAccepted(first) || changed === undefined) return { result: "not_checked", detail: describeReply(first) };
       await send(delivery);
-      return (await probe.staysSame(after))
+      return (await probe.staysSame(changed))
         ? { result: "passed", detail: "the second delivery changes nothing" }
         : { result: "failed", detail: "the second delivery of the event changes the output" };
     }),
@@ -70,8 +70,8 @@ export const probeChecks: readonly Check[] = [
     basis: "specified",
     reason: "Unauthenticated senders can send such an event",
     requires: "probe",
-    run: withProbe(async (probe, { deliveries, numberOf, send }) => {
-      const { body, headers } = deliveries.genuine(numberOf());
+    run: withProbe(async (probe, { deliveries, getEventNumber, send }) => {
+      const { body, headers } = deliveries.createGenuine(getEventNumber());
       const before = await probe.readSettled();
       await send({ headers, body: Buffer.from(body.toString().replace('"SIGN"', '"VOID"')) });
       return (await probe.staysSame(before))
@@ -86,26 +86,26 @@ export const probeChecks: readonly Check[] = [
     basis: "specified",
     reason: "An event that is retried arrives after later ones",
     requires: "probe",
-    run: withProbe(async (probe, { deliveries, numberOf, send }) => {
-      const number = numberOf();
+    run: withProbe(async (probe, { deliveries, getEventNumber, send }) => {
+      const number = getEventNumber();
       const newest = "EXECUTED";
       const before = await probe.readSettled();
-      await send(deliveries.genuine(number, { status: newest, laterSeconds: 60 }));
-      const after = await probe.readChanged(before);
-      if (after === undefined || countOf(after, newest) <= countOf(before, newest)) {
+      await send(deliveries.createGenuine(number, { status: newest, laterSeconds: 60 }));
+      const changed = await probe.readChanged(before);
+      if (changed === undefined || countOccurrences(changed, newest) <= countOccurrences(before, newest)) {
         return { result: "not_checked", detail: "the output does not show the status of a contract" };
       }
-      await send(deliveries.genuine(number));
-      await probe.staysSame(after);
+      await send(deliveries.createGenuine(number));
+      await probe.staysSame(changed);
       const late = await probe.readSettled();
-      return countOf(late, newest) < countOf(after, newest)
+      return countOccurrences(late, newest) < countOccurrences(changed, newest)
         ? { result: "failed", detail: "the older event replaces the newer status" }
         : { result: "passed", detail: "the newer status stays" };
     }),
   },
 ];
 
-const countOf = (text: string, word: string): number => text.split(word).length - 1;
+const countOccurrences = (text: string, word: string): number => text.split(word).length - 1;
 
 function withProbe(check: (probe: Probe, run: CheckRun) => Promise<CheckFinding>): Check["run"] {
   return (run) =>

@@ -5,23 +5,23 @@ import { endGroup, hasProcessGroups } from "../check.ts";
 
 /** The command that prints what the receiver has stored. */
 export interface Probe {
-  /** Present output. Fails if the probe does. */
+  /** Returns the current output. Fails if the probe does. */
   read(): Promise<string>;
-  /** The first output that differs from `before`; undefined if it stays the same for that long. */
-  readChanged(before: string, patienceMs?: number): Promise<string | undefined>;
-  /** The output once processing has ended, by the time that earlier events took to show. */
+  /** Waits for the first output that differs from `before`. Returns undefined if it does not change in time. */
+  readChanged(before: string, waitMs?: number): Promise<string | undefined>;
+  /** Waits until processing has ended, by the time that earlier events took. */
   readSettled(): Promise<string>;
-  /** Whether it prints the same as `before` for as long as an event takes to show. */
+  /** Whether the output equals `before` for as long as an event takes to appear. */
   staysSame(before: string): Promise<boolean>;
 }
 
 const maxMs = 5_000;
 const maxBytes = 1024 * 1024;
 const intervalMs = 100;
-/** An event that shows sooner is stored at once. */
-const atOnceMs = 150;
-const defaultPatienceMs = 2_000;
-/** The absence of a change is awaited for at least this long. */
+/** An event that appears sooner was stored immediately. */
+const immediateMs = 150;
+const defaultWaitMs = 2_000;
+/** Minimum wait for the absence of a change. */
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
 
@@ -34,30 +34,30 @@ export function createProbe(
   const read = () => runProbe(command, { host, env, signal });
   let slowestMs = 0;
   /** Output when no event was being processed. */
-  let settled: string | undefined;
+  let settledOutput: string | undefined;
 
-  async function readChanged(before: string, patienceMs = defaultPatienceMs): Promise<string | undefined> {
-    const begunAt = wall.monotonicNow();
+  async function readChanged(before: string, waitMs = defaultWaitMs): Promise<string | undefined> {
+    const startedAt = wall.monotonicNow();
     for (;;) {
-      const elapsedMs = wall.monotonicNow() - begunAt;
+      const elapsedMs = wall.monotonicNow() - startedAt;
       const now = await read();
       if (now !== before) {
         slowestMs = Math.max(slowestMs, elapsedMs);
-        settled = undefined;
+        settledOutput = undefined;
         return now;
       }
-      if (elapsedMs >= patienceMs || signal.aborted) return undefined;
+      if (elapsedMs >= waitMs || signal.aborted) return undefined;
       await wall.sleep(intervalMs, signal);
     }
   }
 
-  const quietMs = () => Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs));
+  const getQuietMs = () => Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs));
 
   async function readSettled(): Promise<string> {
     let now = await read();
-    while (slowestMs >= atOnceMs && now !== settled) {
-      const next = await readChanged(now, quietMs());
-      if (next === undefined) settled = now;
+    while (slowestMs >= immediateMs && now !== settledOutput) {
+      const next = await readChanged(now, getQuietMs());
+      if (next === undefined) settledOutput = now;
       now = next ?? now;
     }
     return now;
@@ -68,8 +68,8 @@ export function createProbe(
     readChanged,
     readSettled,
     async staysSame(before) {
-      const isSame = (await readChanged(before, quietMs())) === undefined;
-      if (isSame) settled = before;
+      const isSame = (await readChanged(before, getQuietMs())) === undefined;
+      if (isSame) settledOutput = before;
       return isSame;
     },
   };
@@ -109,7 +109,7 @@ function runProbe(
     child.once("error", (error) => fail("cannot run", error));
     child.once("close", (code) => {
       if (ended.signal.aborted) return;
-      // What it started may outlive it.
+      // Its child processes may outlive it.
       endGroup(child, "SIGKILL");
       if (code !== 0) return fail(code === null ? "was killed" : `exits with ${code}`);
       ended.abort();

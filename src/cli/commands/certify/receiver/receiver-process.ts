@@ -10,11 +10,11 @@ import { endGroup, hasProcessGroups } from "../check.ts";
 export interface ReceiverProcess {
   /** Starts it and waits until it listens. */
   start(): Promise<void>;
-  /** How it ended: `exit code 3`. Undefined while it runs. */
+  /** Its exit, such as `exit code 3`. Undefined while it runs. */
   readonly end: string | undefined;
-  /** The same a moment after a connection broke: a program that ends closes its connections first. */
+  /** Its exit, a moment after a connection broke: a process closes its connections before it ends. */
   endAfterBreak(): Promise<string | undefined>;
-  /** Ends it, with all the processes that it started. */
+  /** Ends it with all its child processes. */
   stop(): Promise<void>;
 }
 
@@ -30,61 +30,62 @@ const graceMs = 500;
 /** Last output, for the error of a receiver that does not start. */
 const retainedCharacters = 4_000;
 
-/** A receiver that the shell runs, in a process group of its own. */
+/** A receiver that the shell runs, in its own process group. */
 export function createReceiverProcess(options: ReceiverOptions, context: Context): ReceiverProcess {
   const { command, url, env, readyTimeoutMs } = options;
-  const { host, signal, output, globals, atForcedEnd } = context;
+  const { host, signal, output, globals, onForcedEnd } = context;
   let child: ChildProcess | undefined;
-  let ending: Promise<void> = Promise.resolve();
+  let exit: Promise<void> = Promise.resolve();
   let printed = "";
-  let patienceMs = graceMs;
-  atForcedEnd(() => child && endGroup(child, "SIGKILL"));
+  let stopTimeoutMs = graceMs;
+  onForcedEnd(() => child && endGroup(child, "SIGKILL"));
 
-  const endOfChild = () => (child && (child.exitCode !== null || child.signalCode !== null) ? endOf(child) : undefined);
+  const getChildEnd = () =>
+    child && (child.exitCode !== null || child.signalCode !== null) ? formatEnd(child) : undefined;
 
-  /** Resolves when it has ended, or after so long. */
+  /** Resolves when it has ended, or after a timeout. */
   async function waitForEnd(ms: number, cut?: AbortSignal): Promise<void> {
     const stopped = new AbortController();
     const signals = [stopped.signal, ...(cut ? [cut] : [])];
-    await Promise.race([ending.finally(() => stopped.abort()), host.wall.sleep(ms, AbortSignal.any(signals))]);
+    await Promise.race([exit.finally(() => stopped.abort()), host.wall.sleep(ms, AbortSignal.any(signals))]);
   }
 
   async function waitUntilListening(): Promise<void> {
-    const begunAt = host.wall.monotonicNow();
+    const startedAt = host.wall.monotonicNow();
     const text = `Waiting until the receiver listens at ${url}`;
     let shownSeconds = 0;
-    while (!(await listens(url, host.wall))) {
+    while (!(await isListening(url, host.wall))) {
       signal.throwIfAborted();
-      const end = endOfChild();
-      if (end !== undefined) throw notStarted(`ended with ${end} before it listened at ${url}`, printed);
-      const elapsedMs = host.wall.monotonicNow() - begunAt;
+      const end = getChildEnd();
+      if (end !== undefined) throw createNotStartedError(`ended with ${end} before it listened at ${url}`, printed);
+      const elapsedMs = host.wall.monotonicNow() - startedAt;
       if (elapsedMs > readyTimeoutMs) {
-        throw notStarted(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, printed);
+        throw createNotStartedError(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, printed);
       }
       const seconds = Math.floor(elapsedMs / 1_000);
-      if (seconds > shownSeconds && canAnimate(context)) await output.status(`${text}: ${seconds} s`);
+      if (seconds > shownSeconds && canAnimate(context)) await output.showStatus(`${text}: ${seconds} s`);
       else if (seconds > 0 && shownSeconds === 0) await output.note(`${text}, for at most ${readyTimeoutMs / 1_000} s`);
       shownSeconds = seconds;
       await host.wall.sleep(pollMs, signal);
     }
-    await output.status(undefined);
+    await output.showStatus(undefined);
   }
 
   const receiver = {
     get end() {
-      return endOfChild();
+      return getChildEnd();
     },
 
     async endAfterBreak() {
-      await waitForEnd(patienceMs, signal);
-      const end = endOfChild();
-      // One that lives on breaks connections by itself.
-      if (end === undefined) patienceMs /= 2;
+      await waitForEnd(stopTimeoutMs, signal);
+      const end = getChildEnd();
+      // A receiver that continues breaks connections by itself.
+      if (end === undefined) stopTimeoutMs /= 2;
       return end;
     },
 
     async start() {
-      if (await listens(url, host.wall)) {
+      if (await isListening(url, host.wall)) {
         throw new CommandFailedError("failed", "port_taken", `Something already listens at ${url}.`, {
           hint: "Stop it, or leave --command out and name its key with --hmac-key-file.",
         });
@@ -92,13 +93,13 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       printed = "";
       const started = spawn(command, {
         cwd: host.cwd,
-        env: { ...env, PORT: portOf(url) },
+        env: { ...env, PORT: getPort(url) },
         shell: true,
         detached: hasProcessGroups,
         stdio: ["ignore", "pipe", "pipe"],
       });
       child = started;
-      ending = new Promise((resolve) => {
+      exit = new Promise((resolve) => {
         started.once("error", () => resolve());
         started.once("exit", () => resolve());
       });
@@ -119,9 +120,9 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       await waitForEnd(graceMs, context.cut);
       // Its child processes may outlive it.
       endGroup(ended, "SIGKILL");
-      await ending;
+      await exit;
       const until = host.wall.monotonicNow() + graceMs;
-      while ((await listens(url, host.wall)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
+      while ((await isListening(url, host.wall)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
       child = undefined;
       ended.stdout?.destroy();
       ended.stderr?.destroy();
@@ -130,27 +131,28 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   return receiver;
 }
 
-function notStarted(how: string, printed: string): CommandFailedError {
+function createNotStartedError(failure: string, printed: string): CommandFailedError {
   const lines = printed.trim().split("\n").slice(-8).join(" | ");
-  return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${how}.`, {
+  return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${failure}.`, {
     hint: lines === "" ? "It must listen at the address of --to. PORT holds the port." : `It printed: ${lines}`,
   });
 }
 
-const endOf = ({ exitCode, signalCode }: ChildProcess): string => signalCode ?? `exit code ${exitCode ?? "unknown"}`;
+const formatEnd = ({ exitCode, signalCode }: ChildProcess): string =>
+  signalCode ?? `exit code ${exitCode ?? "unknown"}`;
 
-const portOf = (url: string): string => {
+const getPort = (url: string): string => {
   const { port, protocol } = new URL(url);
   return port || (protocol === "https:" ? "443" : "80");
 };
 
 const maxConnectMs = 1_000;
 
-/** Whether something accepts connections at this address. */
-export const listens = (url: string, wall: WallClock): Promise<boolean> =>
+/** Whether a program accepts connections at this address. */
+export const isListening = (url: string, wall: WallClock): Promise<boolean> =>
   new Promise((resolve) => {
     const ended = new AbortController();
-    const socket = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port: Number(portOf(url)) });
+    const socket = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port: Number(getPort(url)) });
     const end = (isOpen: boolean) => {
       ended.abort();
       socket.destroy();

@@ -6,7 +6,7 @@ import type { Language } from "./language.ts";
 import { mistakes } from "./mistakes.ts";
 import type { CheckedItem } from "./run.ts";
 
-/** The outcome of a run, as JSON has it. */
+/** The outcome of a run, as in JSON. */
 export interface CertifyReport {
   readonly url: string;
   readonly result: "passed" | "failed";
@@ -49,25 +49,27 @@ interface Outcome {
   readonly items: readonly CheckedItem[];
   readonly diagnoses: readonly Diagnosis[];
   readonly seconds: number;
-  readonly filesOf: (id: string) => readonly string[];
+  readonly getFiles: (id: string) => readonly string[];
 }
 
-/** The names under which checks are shown in tables. */
+/** The names of checks in tables. */
 export const checkColumns = ["id", "result", { name: "detail", cut: 1, least: 16 }, "basis", "mistake"] as const;
 
-export function createReport({ url, language, items, seconds, filesOf, ...given }: Outcome): CertifyReport {
+export function createReport({ url, language, items, seconds, getFiles, ...given }: Outcome): CertifyReport {
   const counts = countResults(items);
-  // Checks that were only made for others are not part of the report.
+  // Checks that only others depend on are not part of the report.
   const diagnoses = given.diagnoses.flatMap(({ mistake, checks }) => {
     const own = checks.filter((id) => items.some(({ check }) => check.id === id));
     return own.length === 0 ? [] : [{ mistake, checks: own }];
   });
-  const mistakeOf = new Map(diagnoses.flatMap(({ mistake, checks }) => checks.map((id) => [id, mistake] as const)));
+  const mistakesByCheck = new Map(
+    diagnoses.flatMap(({ mistake, checks }) => checks.map((id) => [id, mistake] as const)),
+  );
   const hasFailed = ({ checks }: Diagnosis) =>
     items.some(({ check, result }) => result === "failed" && checks.includes(check.id));
   return {
     url,
-    // What the time limit cut off may be what is wrong.
+    // A check that the time limit cut off may fail.
     result: counts.failed > 0 || items.some(({ isCutOff }) => isCutOff) ? "failed" : "passed",
     language: language ?? null,
     counts,
@@ -83,11 +85,11 @@ export function createReport({ url, language, items, seconds, filesOf, ...given 
         checks: diagnosis.checks,
       };
     }),
-    checks: items.map((item) => reportedCheck(item, mistakeOf.get(item.check.id), filesOf(item.check.id))),
+    checks: items.map((item) => toReportedCheck(item, mistakesByCheck.get(item.check.id), getFiles(item.check.id))),
   };
 }
 
-function reportedCheck(item: CheckedItem, mistake: string | undefined, files: readonly string[]): ReportedCheck {
+function toReportedCheck(item: CheckedItem, mistake: string | undefined, files: readonly string[]): ReportedCheck {
   const { check, result, detail, exchanges, durationMs } = item;
   const reply = exchanges.at(-1)?.reply;
   return {
@@ -115,35 +117,35 @@ const marks: Readonly<Record<CheckResult, (text: string) => StyledText>> = Objec
   not_checked: dim,
 });
 
-const widest = "not checked".length;
+const columnWidth = "not checked".length;
 
-/** One check in a line. */
+/** Formats one check on one line. */
 export function checkLine({ check, result, detail }: CheckedItem): StyledLine {
-  const mark = marks[result](result.replace("_", " ").padEnd(widest));
+  const mark = marks[result](result.replace("_", " ").padEnd(columnWidth));
   return [mark, `  ${check.summary}`, dim(` (${result === "passed" ? check.id : `${check.id}: ${detail}`})`)];
 }
 
-/** The mistakes with their fixes, and the sum. */
-export function findingLines({ findings, counts, seconds, url }: CertifyReport): StyledLine[] {
+/** Formats the mistakes with their fixes, and the counts. */
+export function formatFindings({ findings, counts, seconds, url }: CertifyReport): StyledLine[] {
   const lines = findings.flatMap(({ title, fix, code, checks, result, mistake }): StyledLine[] => [
     "",
     [result === "failed" ? red(bold(title).text) : yellow(title), dim(` (${mistake})`)],
     `  ${fix}`,
     ...(code === null ? [] : [["  ", cyan(code)]]),
-    [dim(`  Checks: ${shortList(checks)}`)],
+    [dim(`  Checks: ${formatShortList(checks)}`)],
   ]);
   return [...lines, "", [bold(`${url}: ${describeCounts(counts)}`), ` in ${seconds} s`]];
 }
 
 const maxListed = 5;
 
-const shortList = (ids: readonly string[]): string =>
+const formatShortList = (ids: readonly string[]): string =>
   ids.length <= maxListed
     ? ids.join(", ")
     : `${ids.slice(0, maxListed - 1).join(", ")} and ${ids.length - maxListed + 1} more`;
 
-/** The report for CI servers: a case for each check. */
-export const junitOf = ({ checks, findings }: CertifyReport): string =>
+/** Formats the report for CI servers, with one case per check. */
+export const formatJunit = ({ checks, findings }: CertifyReport): string =>
   formatJUnit(
     "svc webhooks certify",
     checks.map(({ id, summary, result, detail, mistake, duration_ms }) => {

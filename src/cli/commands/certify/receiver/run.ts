@@ -22,11 +22,11 @@ export interface CheckedItem extends CheckFinding {
   readonly check: Check;
   readonly exchanges: readonly Exchange[];
   readonly durationMs: number;
-  /** How the receiver of --command ended during the check: `exit code 3`. */
+  /** Exit of the receiver during the check, such as `exit code 3`. */
   readonly receiverEnd?: string;
-  /** It ended when the check was made alone, too: the check is why. */
+  /** It also ended when the check ran alone, so the check is the cause. */
   readonly endsReceiver?: boolean;
-  /** The time limit alone is why it is not checked. */
+  /** It is not checked only because of the time limit. */
   readonly isCutOff?: boolean;
 }
 
@@ -39,28 +39,28 @@ export interface RunOptions {
   readonly receiver: ReceiverProcess | undefined;
   readonly wall: WallClock;
   readonly signal: AbortSignal;
-  /** Time limit of all checks together; later ones are skipped. */
+  /** Time limit of all checks together. Later ones are skipped. */
   readonly maxMs: number;
-  /** Called after each delivery, also of those that are made again. */
+  /** Called after each delivery, including repeated ones. */
   readonly onExchange: ((check: Check, exchange: Exchange) => void) | undefined;
-  /** Called after each check, in their order. */
+  /** Called after each check, in order. */
   readonly onChecked: (item: CheckedItem) => Promise<void>;
 }
 
 /** A slow receiver is sent this many deliveries at once. */
 const slowerMs = 150;
-const concurrencyOfSlow = 16;
-/** Duration of a check with a probe, if the receiver is slow. */
+const slowConcurrency = 16;
+/** Duration of a check with a probe, for a slow receiver. */
 const probeMs = 2_000;
 const maxRestarts = 10;
-/** Events of one check have neighboring numbers. One that is made again has others, which the receiver cannot know. */
+/** Events of one check have consecutive numbers. A repeated check uses others, which the receiver cannot know. */
 const numbersPerCheck = 200;
-const furtherWhenAgain = 100;
+const repeatedNumberOffset = 100;
 
-/** Runs the checks, and returns their results in order; those that build on a genuine delivery come after it. */
+/** Runs the checks, and returns their results in order. Those that depend on a genuine delivery come after it. */
 export async function runChecks(options: RunOptions): Promise<readonly CheckedItem[]> {
   const { checks, wall, signal, receiver, onChecked, maxMs } = options;
-  const begunAt = wall.monotonicNow();
+  const startedAt = wall.monotonicNow();
   const pace = { bestMs: 0, isSlow: false };
   const items = new Map<string, CheckedItem>();
   let restarts = 0;
@@ -72,17 +72,17 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
     items.set(item.check.id, item);
     if (checks.includes(item.check)) await onChecked(item);
   };
-  const skip = (check: Check, detail: string) => record({ ...unmade(check), detail });
+  const skip = (check: Check, detail: string) => record({ ...toUnmadeItem(check), detail });
 
   const mustRestart = () => receiver !== undefined && (receiver.end !== undefined || isRefusing);
 
-  /** Of a receiver that responded to the last check, and ended afterwards. */
+  /** Exit of a receiver that responded to the last check and ended afterwards. */
   function noteLateEnd(): void {
     const ended = last && items.get(last.id);
-    if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, withEnd(ended, receiver.end));
+    if (ended && !ended.receiverEnd && receiver?.end) items.set(ended.check.id, addReceiverEnd(ended, receiver.end));
   }
 
-  /** Starts a receiver again that has ended; false: that has happened too often. */
+  /** Restarts a receiver that has ended. Returns false if it has ended too often. */
   async function restart(): Promise<boolean> {
     if (restarts === maxRestarts) return false;
     restarts += 1;
@@ -92,24 +92,24 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
     return true;
   }
 
-  /** What comes of one check; undefined: no delivery of it was taken. */
-  async function attempt(check: Check, further = 0): Promise<CheckedItem | undefined> {
-    const leftMs = maxMs - (wall.monotonicNow() - begunAt);
+  /** Runs one check. Returns undefined if none of its deliveries was accepted. */
+  async function attemptCheck(check: Check, further = 0): Promise<CheckedItem | undefined> {
+    const leftMs = maxMs - (wall.monotonicNow() - startedAt);
     const cutOff = `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`;
     if (leftMs <= (check.requires === "probe" ? probeMs : 0)) {
-      return { ...unmade(check), detail: cutOff, isCutOff: true };
+      return { ...toUnmadeItem(check), detail: cutOff, isCutOff: true };
     }
-    const item = await makeCheck(check, options, { pace, timeoutMs: Math.min(responseTimeoutMs, leftMs), further });
+    const item = await runCheck(check, options, { pace, timeoutMs: Math.min(responseTimeoutMs, leftMs), further });
     if (isRefused(item)) return undefined;
     const receiverEnd = isBroken(item) ? await receiver?.endAfterBreak() : receiver?.end;
-    if (receiverEnd !== undefined) return withEnd(item, receiverEnd);
+    if (receiverEnd !== undefined) return addReceiverEnd(item, receiverEnd);
     if (item.result === "passed" || leftMs >= responseTimeoutMs || !isTooLate(item)) return item;
     return { ...item, result: "not_checked", detail: cutOff, isCutOff: true };
   }
 
   /**
-   * Makes these checks, so many at once. Where the receiver ends, those whose connections broke are made again, each
-   * alone: only so it shows which of them ends it, if one does.
+   * Runs these checks with limited concurrency. If the receiver ends, the checks with broken connections are repeated
+   * one by one, which shows the cause.
    */
   async function make(list: readonly Check[], concurrency = 1): Promise<void> {
     for (let waiting = list; waiting.length > 0; ) {
@@ -117,12 +117,12 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
       const ended: CheckedItem[] = [];
       noteLateEnd();
       const hasGivenUp = mustRestart() && !(await restart());
-      await inTurn(waiting, concurrency, signal, async (check) => {
-        const reason = reasonToSkip(check, items, options);
+      await runInTurn(waiting, concurrency, signal, async (check) => {
+        const reason = findReasonToSkip(check, items, options);
         if (reason !== undefined) return skip(check, reason);
         if (hasGivenUp) return skip(check, "the receiver ended again and again");
         if (mustRestart()) return void left.push(check);
-        const item = await attempt(check);
+        const item = await attemptCheck(check);
         if (item?.receiverEnd) ended.push(item);
         else if (item) await record(item);
         else if (!receiver) await skip(check, "the receiver no longer accepts connections");
@@ -131,43 +131,43 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
           left.push(check);
         }
       });
-      await makeAgain(ended);
+      await repeatChecks(ended);
       signal.throwIfAborted();
       waiting = left;
     }
   }
 
-  /** If none of them ends the receiver alone, each counts as one during which it ended. */
-  async function makeAgain(ended: readonly CheckedItem[]): Promise<void> {
+  /** If none of them ends the receiver alone, it counts as ended during each of them. */
+  async function repeatChecks(ended: readonly CheckedItem[]): Promise<void> {
     const again: CheckedItem[] = [];
     for (const item of ended) {
       const isRunning = !mustRestart() || (await restart());
-      const repeated = isRunning ? await attempt(item.check, furtherWhenAgain) : undefined;
-      again.push(repeated?.receiverEnd ? endedAgain(repeated) : (repeated ?? item));
+      const repeated = isRunning ? await attemptCheck(item.check, repeatedNumberOffset) : undefined;
+      again.push(repeated?.receiverEnd ? toEndedAgain(repeated) : (repeated ?? item));
     }
     const isExplained = again.some(({ endsReceiver }) => endsReceiver);
     for (const item of isExplained ? again : ended) await record(item);
   }
 
   const first = await makeGenuine(options, pace);
-  const firstEnd = isBroken(first) ? await receiver?.endAfterBreak() : receiver?.end;
-  await record(firstEnd === undefined ? first : withEnd(first, firstEnd));
+  const firstExit = isBroken(first) ? await receiver?.endAfterBreak() : receiver?.end;
+  await record(firstExit === undefined ? first : addReceiverEnd(first, firstExit));
   if (checks.includes(responseTimeCheck)) await make([responseTimeCheck]);
   if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await make([probeCheck]);
   const others = checks.filter((check) => !items.has(check.id));
   // Sequential checks need the results of earlier ones.
   const single = others.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
-  await make(single, pace.bestMs >= slowerMs ? concurrencyOfSlow : 1);
+  await make(single, pace.bestMs >= slowerMs ? slowConcurrency : 1);
   await make(others.filter((check) => !single.includes(check)));
   noteLateEnd();
   signal.throwIfAborted();
   return allChecks.flatMap((check) => items.get(check.id) ?? []);
 }
 
-const unmade = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
+const toUnmadeItem = (check: Check) => ({ check, result: "not_checked" as const, exchanges: [], durationMs: 0 });
 
 /** A response is not a success if the receiver has ended with it. */
-const withEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
+const addReceiverEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
   ...item,
   result: "failed",
   detail: `the receiver ended with ${receiverEnd} during this check`,
@@ -175,21 +175,21 @@ const withEnd = (item: CheckedItem, receiverEnd: string): CheckedItem => ({
 });
 
 /** A rejection that ends the receiver each time stays a warning. */
-const endedAgain = (item: CheckedItem): CheckedItem => ({
+const toEndedAgain = (item: CheckedItem): CheckedItem => ({
   ...item,
   result:
     item.check.expects === "reject" && !item.exchanges.some(({ reply }) => hasSucceeded(reply)) ? "warning" : "failed",
   endsReceiver: true,
 });
 
-/** The first deliveries: their duration decides how the others are sent. */
+/** The first deliveries, whose duration determines how the others are sent. */
 async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: boolean }): Promise<CheckedItem> {
-  const made = await makeCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs });
+  const made = await runCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs });
   const [first] = made.exchanges;
   pace.bestMs = first?.reply.durationMs ?? 0;
-  // The first request of a program that has just started is not a measure.
+  // The first request of a new process is not representative.
   if (pace.bestMs >= slowerMs && first?.reply.error === undefined) {
-    const again = await makeCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs, further: 1 });
+    const again = await runCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs, further: 1 });
     pace.bestMs = Math.min(pace.bestMs, again.exchanges[0]?.reply.durationMs ?? pace.bestMs);
   }
   pace.isSlow = pace.bestMs >= 2 * slowerMs;
@@ -202,7 +202,7 @@ interface CheckOptions {
   readonly further?: number;
 }
 
-async function makeCheck(
+async function runCheck(
   check: Check,
   options: RunOptions,
   { pace, timeoutMs, further: skipped = 0 }: CheckOptions,
@@ -211,15 +211,15 @@ async function makeCheck(
   const onReply = (delivery: Delivery, reply: Reply) => options.onExchange?.(check, { delivery, reply });
   const sender = createSender({ url, wall, signal, timeoutMs, onReply });
   const exchanges: Exchange[] = [];
-  const begunAt = wall.monotonicNow();
+  const startedAt = wall.monotonicNow();
   const position = allChecks.indexOf(check) + 1;
   const finding = await check.run({
     deliveries,
     probe,
     pace,
-    numberOf: (further = 0) => position * numbersPerCheck + further + skipped,
+    getEventNumber: (further = 0) => position * numbersPerCheck + further + skipped,
     async send(delivery) {
-      const place = exchanges.push({ delivery, reply: noReply }) - 1;
+      const place = exchanges.push({ delivery, reply: missingReply }) - 1;
       const reply = await sender(delivery);
       exchanges[place] = { delivery, reply };
       return reply;
@@ -236,11 +236,11 @@ async function makeCheck(
     check,
     ...(isInconclusive ? ({ result: "not_checked", detail: "the receiver is too slow for it" } as const) : finding),
     exchanges,
-    durationMs: wall.monotonicNow() - begunAt,
+    durationMs: wall.monotonicNow() - startedAt,
   };
 }
 
-/** Whether no status came in time: one of 2xx to a forged delivery proves what it proves. */
+/** Whether no status came in time. A 2xx to a forged delivery is conclusive anyway. */
 const isTooLate = ({ exchanges }: Pick<CheckedItem, "exchanges">): boolean =>
   exchanges.some(({ reply }) => hasTimedOut(reply));
 
@@ -251,15 +251,15 @@ const isBroken = ({ exchanges }: CheckedItem): boolean =>
 /** An earlier delivery has ended the receiver. */
 const isRefused = ({ exchanges }: CheckedItem): boolean => exchanges[0]?.reply.error?.code === "refused";
 
-const noReply = {
+const missingReply = {
   status: undefined,
   error: { code: "unreachable", message: "nothing was received" },
   durationMs: 0,
   body: "",
 } as const;
 
-/** The reason why a check would prove nothing, by earlier results. */
-function reasonToSkip(
+/** Finds the reason why a check would prove nothing, from earlier results. */
+function findReasonToSkip(
   { requires }: Check,
   items: ReadonlyMap<string, CheckedItem>,
   options: Pick<RunOptions, "probe">,
@@ -272,20 +272,20 @@ function reasonToSkip(
   return probe.result === "not_checked" ? probe.detail : `the probe does not work: ${probe.detail}`;
 }
 
-/** Works through a list, this many at once, in its order. */
-async function inTurn<T>(
+/** Processes a list in order with limited concurrency. */
+async function runInTurn<T>(
   list: readonly T[],
   concurrency: number,
   signal: AbortSignal,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const waiting = [...list];
-  const worker = async () => {
+  const runWorker = async () => {
     for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) await work(next);
   };
-  await Promise.all(Array.from({ length: concurrency }, worker));
+  await Promise.all(Array.from({ length: concurrency }, runWorker));
 }
 
-/** Whether the receiver took any genuine delivery: otherwise a rejection proves nothing. */
+/** Whether the receiver accepted any genuine delivery. Otherwise, a rejection proves nothing. */
 export const acceptsAny = (items: readonly CheckedItem[]): boolean =>
   items.some(({ check, exchanges }) => check.expects === "accept" && exchanges.some(({ reply }) => isAccepted(reply)));

@@ -3,33 +3,33 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { WallClock } from "../../../../base/clock.ts";
 
-/** One HTTP request, byte for byte: names of headers are sent as they are written here. */
+/** One raw HTTP request. Header names are sent exactly as given. */
 export interface Delivery {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
   /** Sends the body in chunks, without its length. */
   readonly isChunked?: boolean;
-  /** Sends the bytes before this position first, and the others a moment later. */
+  /** Sends the bytes before this position first, and the rest a moment later. */
   readonly pauseAt?: number;
-  /** Closes the connection in the middle of the body, or after it, and waits for no response. */
+  /** Closes the connection in the middle of the body or after it, without waiting for a response. */
   readonly hangsUp?: "in-body" | "after-body";
 }
 
-/** The response: a status, unless there was none; an error, unless it was complete. */
+/** The response. It has a status if one arrived, and an error if it is incomplete. */
 export interface Reply {
   readonly status: number | undefined;
   readonly error: { readonly code: ReplyErrorCode; readonly message: string } | undefined;
   readonly durationMs: number;
-  /** How the body begins. */
+  /** Beginning of the body. */
   readonly body: string;
 }
 
 export type ReplyErrorCode = "refused" | "unreachable" | "closed" | "timeout" | "too-large" | "malformed" | "hung-up";
 
-/** Whether a status of 2xx came, whatever became of the rest of the response. */
+/** Whether a 2xx status arrived, even if the rest of the response did not. */
 export const hasSucceeded = ({ status = 0 }: Reply): boolean => status >= 200 && status < 300;
 
-/** As the service counts it: 2xx, and a complete response. */
+/** Success by the rules of the service: a complete 2xx response. */
 export const isAccepted = (reply: Reply): boolean => reply.error === undefined && hasSucceeded(reply);
 
 /** Whether no status came in time. */
@@ -46,19 +46,19 @@ interface SenderOptions {
 
 /** Maximum time for one response. */
 export const responseTimeoutMs = 5_000;
-/** How long a body pauses, so that its parts arrive one by one. */
+/** Pause within a body, so that its parts arrive separately. */
 const pauseMs = 30;
 const maxResponseBytes = 1024 * 1024;
 const maxInformational = 20;
 const shownBytes = 2_000;
 
-/** The way to send deliveries, each over a connection of its own. It always resolves, whatever the receiver does. */
+/** Creates a sender that uses one connection per delivery. It always resolves, whatever the receiver does. */
 export const createSender =
   (options: SenderOptions) =>
   (delivery: Delivery): Promise<Reply> =>
     new Promise((resolve) => {
       const { url, wall, signal, timeoutMs } = options;
-      const begunAt = wall.monotonicNow();
+      const startedAt = wall.monotonicNow();
       const ended = new AbortController();
       const received: Buffer[] = [];
       let size = 0;
@@ -71,7 +71,7 @@ export const createSender =
         ended.abort();
         request?.destroy();
         const body = Buffer.concat(received).subarray(0, shownBytes).toString("utf8");
-        const reply = { status, error, durationMs: wall.monotonicNow() - begunAt, body };
+        const reply = { status, error, durationMs: wall.monotonicNow() - startedAt, body };
         options.onReply?.(delivery, reply);
         resolve(reply);
       };
@@ -106,7 +106,7 @@ export const createSender =
         if (informational > maxInformational) fail("malformed", "the receiver sends only 1xx responses");
       });
       request.on("upgrade", () => fail("malformed", "the receiver changes the protocol"));
-      request.on("error", (error: NodeJS.ErrnoException) => settle(replyError(error)));
+      request.on("error", (error: NodeJS.ErrnoException) => settle(toReplyError(error)));
       void sendBody(request, delivery, wall, ended.signal).then((hasHungUp) => {
         if (hasHungUp) fail("hung-up", "the sender closed the connection");
       });
@@ -124,17 +124,17 @@ function openRequest(url: string, { headers, body, isChunked, hangsUp }: Deliver
   return request;
 }
 
-/** Resolves with true if the sender was to hang up, once that is due. */
+/** Resolves with true once a requested hang-up is due. */
 async function sendBody(
   request: ClientRequest,
   { body, pauseAt, isChunked, hangsUp }: Delivery,
   wall: WallClock,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const middle = pauseAt ?? (isChunked || hangsUp === "in-body" ? Math.floor(body.length / 2) : undefined);
-  if (middle !== undefined) {
+  const splitAt = pauseAt ?? (isChunked || hangsUp === "in-body" ? Math.floor(body.length / 2) : undefined);
+  if (splitAt !== undefined) {
     await new Promise<void>((resolve) => {
-      request.write(body.subarray(0, middle), () => resolve());
+      request.write(body.subarray(0, splitAt), () => resolve());
       request.once("close", resolve);
     });
     await wall.sleep(pauseMs, signal);
@@ -142,7 +142,7 @@ async function sendBody(
     if (hangsUp === "in-body") return true;
   }
   await new Promise<void>((resolve) => {
-    request.end(body.subarray(middle ?? 0), () => resolve());
+    request.end(body.subarray(splitAt ?? 0), () => resolve());
     request.once("close", resolve);
   });
   if (hangsUp !== "after-body") return false;
@@ -150,7 +150,7 @@ async function sendBody(
   return !signal.aborted;
 }
 
-function replyError({ code = "", message }: NodeJS.ErrnoException): NonNullable<Reply["error"]> {
+function toReplyError({ code = "", message }: NodeJS.ErrnoException): NonNullable<Reply["error"]> {
   if (code === "ECONNREFUSED") return { code: "refused", message: "connection refused" };
   if (code === "ECONNRESET" || code === "EPIPE" || code === "ECONNABORTED") {
     return { code: "closed", message: "the connection closed without a response" };

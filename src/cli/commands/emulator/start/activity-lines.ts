@@ -2,18 +2,18 @@ import type { EmulatorEvent } from "../../../../../emulator/index.ts";
 import { cyan, dim, red, type StyledLine, styleState, styleStatus, yellow } from "../../../output/styled.ts";
 import { truncateText } from "../../../output/text.ts";
 
-type Of<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
+type EventOfKind<Name extends EmulatorEvent["event"]> = Extract<EmulatorEvent, { event: Name }>;
 
 /**
- * An activity of an emulator, in one line. On a terminal `columns` is its width: the time of day is enough there, and a
- * long path is cut.
+ * Formats an activity as one line. `columns` is the width of a terminal: the line then has only the time of day, and
+ * long paths are cut.
  */
-export function activityLine(event: EmulatorEvent, columns?: number): StyledLine {
+export function formatActivityLine(event: EmulatorEvent, columns?: number): StyledLine {
   switch (event.event) {
     case "request":
-      return requestLine(event, columns);
+      return formatRequestLine(event, columns);
     case "delivery":
-      return deliveryLine(event, columns);
+      return formatDeliveryLine(event, columns);
     case "clock":
       return [dim(formatLineTime(event.to, columns)), "  ", cyan("time"), `  ${event.from} → ${event.to}`];
     case "state":
@@ -23,18 +23,18 @@ export function activityLine(event: EmulatorEvent, columns?: number): StyledLine
   }
 }
 
-/** The time of a line: on a terminal that of the day. */
+/** Formats the time of a line: on a terminal, the time of day. */
 export const formatLineTime = (iso: string, columns: number | undefined): string =>
   columns === undefined ? iso : iso.slice(11, 19);
 
-function requestLine(
-  { at, method, target, status, duration_ms: took, ...event }: Of<"request">,
+function formatRequestLine(
+  { at, method, target, status, duration_ms: durationMs, ...event }: EventOfKind<"request">,
   columns?: number,
 ): StyledLine {
   const time = formatLineTime(at, columns);
   const noted = event.findings.length === 0 ? "" : ` (${event.findings.join(", ")})`;
   const about = `${event.failure ?? event.operation ?? "not declared"}${noted}`;
-  const before = `  ${String(took).padStart(4)} ms  ${method.padEnd(6)} `;
+  const before = `  ${String(durationMs).padStart(4)} ms  ${method.padEnd(6)} `;
   const room = (columns ?? Number.POSITIVE_INFINITY) - time.length - 5 - before.length;
   const path = truncateText(target, Math.max(10, room - about.length - 2));
   const rest = Math.max(0, room - path.length - 2);
@@ -47,7 +47,10 @@ function requestLine(
   ];
 }
 
-function deliveryLine({ at, attempt, status, error, outcome, ...event }: Of<"delivery">, columns?: number): StyledLine {
+function formatDeliveryLine(
+  { at, attempt, status, error, outcome, ...event }: EventOfKind<"delivery">,
+  columns?: number,
+): StyledLine {
   const answer = error === null ? (status === null ? "" : styleStatus(status)) : red(error);
   const took = event.duration_ms === null ? "" : `  ${String(Math.round(event.duration_ms)).padStart(4)} ms`;
   const contract = event.composite_id === null ? "" : ` ${event.composite_id}`;

@@ -2,12 +2,12 @@ import { relative } from "node:path";
 import type { Emulator, EmulatorEvent } from "../../../../../emulator/index.ts";
 import { toIsoMillis, type WallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
-import { stateFile } from "../../../connection/emulator/run-file.ts";
+import { resolveStateFile } from "../../../connection/emulator/run-file.ts";
 import type { Host } from "../../../process/host.ts";
 import { quoteShellWord } from "../../../process/shell-words.ts";
 
 /** The line that scripts wait for (DECISIONS.md, L21). */
-export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emulator, { pid }: Host) => ({
+export const createReadyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emulator, { pid }: Host) => ({
   event: "ready",
   router_url: routerUrl,
   control_url: controlUrl,
@@ -17,13 +17,13 @@ export const readyEvent = ({ routerUrl, controlUrl, clusters, file, store }: Emu
   pid,
 });
 
-/** Addresses of a standby and of the leader. */
+/** Addresses of a standby and of its leader. */
 export interface LeaderInfo {
   readonly routerUrl: string;
   readonly leader: string;
 }
 
-/** Message of a standby; it prints its ready line once it leads. */
+/** Message of a standby. It prints its ready line when it becomes the leader. */
 export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
   ready: { event: "following", router_url: routerUrl, leader },
   banner: [
@@ -33,16 +33,16 @@ export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
   secrets: [],
 });
 
-/** Message of a process that leads again. */
+/** Message of a process that is leader again. */
 export const leadershipRegainedLines = ["This process is the leader of its store again."];
 
 /**
- * The banner, line by line: addresses, how to use it, how to end it. `toldAt` is the state next to which commands find
- * it; undefined without a run file.
+ * Formats the banner: addresses, usage and how to stop. `runFileState` is the state file by which commands find the
+ * emulator; undefined without a run file.
  */
-export function formatBanner(emulator: Emulator, toldAt: string | undefined, host: Host): string[] {
+export function formatBanner(emulator: Emulator, runFileState: string | undefined, host: Host): string[] {
   const { routerUrl, controlUrl, clusters, file, store } = emulator;
-  const kept = file === undefined ? (store ?? "in memory") : relative(host.cwd, file) || file;
+  const stateName = file === undefined ? (store ?? "in memory") : relative(host.cwd, file) || file;
   const isDetached = host.starter !== undefined;
   return [
     "The emulator is running.",
@@ -50,71 +50,76 @@ export function formatBanner(emulator: Emulator, toldAt: string | undefined, hos
     `  router    ${routerUrl}`,
     ...clusters.map(({ id, url, external }) => `  ${id.padEnd(8)}  ${url}${external ? " (external)" : ""}`),
     `  control   ${controlUrl}`,
-    `  state     ${kept}`,
-    `  time      ${timeOf(emulator)}`,
+    `  state     ${stateName}`,
+    `  time      ${formatTime(emulator)}`,
     "",
     isDetached ? "To use it:" : "In another terminal:",
     "",
-    ...(toldAt === undefined ? exports(emulator) : [`  eval "$(svc emulator env${named(toldAt, host)})"`]),
+    ...(runFileState === undefined
+      ? formatExports(emulator)
+      : [`  eval "$(svc emulator env${formatFileFlag(runFileState, host)})"`]),
     `  svc contracts templates list`,
     "",
     isDetached
-      ? `To stop it: svc emulator stop${toldAt === undefined ? "" : named(toldAt, host)}`
+      ? `To stop it: svc emulator stop${runFileState === undefined ? "" : formatFileFlag(runFileState, host)}`
       : "Press Ctrl-C to stop it.",
   ];
 }
 
-/** Present virtual time and how it passes: a stored state has both. */
-function timeOf({ clock: { now, mode, speed } }: Emulator): string {
-  const passes = {
+/** Formats the virtual time and the clock mode, which a saved state preserves. */
+function formatTime({ clock: { now, mode, speed } }: Emulator): string {
+  const clockDescription = {
     real: speed === 1 ? "passes in real time" : `passes ${speed} times as fast as real time`,
     manual: "is paused (to advance it: svc emulator clock advance)",
     auto: "jumps to the next due entry",
   }[mode];
-  const usual = mode === "real" && speed === 1;
-  return `${toIsoMillis(now())}, ${passes}${usual ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
+  const isDefault = mode === "real" && speed === 1;
+  return `${toIsoMillis(now())}, ${clockDescription}${isDefault ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
 }
 
-/** The flag that names the state, where another would be found without it. */
-const named = (file: string, host: Host): string =>
-  file === stateFile(host, undefined) ? "" : ` --file ${quoteShellWord(relative(host.cwd, file) || file)}`;
+/** Formats the flag for the state, if commands would otherwise find another one. */
+const formatFileFlag = (file: string, host: Host): string =>
+  file === resolveStateFile(host, undefined) ? "" : ` --file ${quoteShellWord(relative(host.cwd, file) || file)}`;
 
 /** For an emulator without a run file. */
-function exports({ routerUrl, controlUrl, clusters, token }: Emulator): string[] {
+function formatExports({ routerUrl, controlUrl, clusters, token }: Emulator): string[] {
   const first = clusters.find(({ clientId }) => clientId !== undefined);
   return [
-    exported("SVC_BASE_URL", routerUrl),
-    ...(first ? [exported("SVC_CLIENT_ID", first.clientId), exported("SVC_CLIENT_SECRET", first.clientSecret)] : []),
-    exported("SVC_EMULATOR_URL", controlUrl),
-    exported("SVC_EMULATOR_TOKEN", token),
+    formatExport("SVC_BASE_URL", routerUrl),
+    ...(first
+      ? [formatExport("SVC_CLIENT_ID", first.clientId), formatExport("SVC_CLIENT_SECRET", first.clientSecret)]
+      : []),
+    formatExport("SVC_EMULATOR_URL", controlUrl),
+    formatExport("SVC_EMULATOR_TOKEN", token),
   ];
 }
 
-/** To be copied into a shell: custom seeds choose the values. */
-const exported = (name: string, value = ""): string => `  export ${name}=${quoteShellWord(value)}`;
+/** Quoted for a shell, because custom seeds choose the values. */
+const formatExport = (name: string, value = ""): string => `  export ${name}=${quoteShellWord(value)}`;
 
 type Level = "info" | "warn" | "error";
 
-/** The log of an emulator for programs that collect such: a document on a line of standard error for each thing. */
+/** JSON log of an emulator for log collectors: one document per line on standard error. */
 export interface JsonLog {
-  /** Something that an emulator did: its `at` is virtual time, `time` is that of the wall clock. */
-  event(event: EmulatorEvent): Promise<void>;
-  /** Reports that it is ready, or about to end. */
-  lifecycle(event: "ready" | "stopping" | "stopped", about?: object): Promise<void>;
-  /** Its messages in words. */
-  message(level: Level, message: string): Promise<void>;
+  /** Logs an activity of the emulator: its `at` is virtual time, `time` is wall-clock time. */
+  logEvent(event: EmulatorEvent): Promise<void>;
+  /** Logs that the emulator is ready, stopping or stopped. */
+  logLifecycle(event: "ready" | "stopping" | "stopped", about?: object): Promise<void>;
+  /** Logs a message. */
+  logMessage(level: Level, message: string): Promise<void>;
 }
 
-export function jsonLog({ output }: Pick<Context, "output">, wall: WallClock): JsonLog {
-  const line = (level: Level, about: object) => output.tell({ time: toIsoMillis(wall.now()), level, ...about });
+export function createJsonLog({ output }: Pick<Context, "output">, wall: WallClock): JsonLog {
+  const printLine = (level: Level, about: object) =>
+    output.printDiagnosticDocument({ time: toIsoMillis(wall.now()), level, ...about });
   return {
-    event: (event) => line(levelOf(event), event),
-    lifecycle: (event, about = {}) => line("info", { event, ...about }),
-    message: (level, message) => line(level, { event: "message", message }),
+    logEvent: (event) => printLine(getLevel(event), event),
+    logLifecycle: (event, about = {}) => printLine("info", { event, ...about }),
+    logMessage: (level, message) => printLine(level, { event: "message", message }),
   };
 }
 
-function levelOf(event: EmulatorEvent): Level {
+function getLevel(event: EmulatorEvent): Level {
   if (event.event === "request") return event.status >= 500 ? "error" : event.status === 0 ? "warn" : "info";
   if (event.event === "delivery") return event.outcome === "delivered" ? "info" : "warn";
   return event.event === "dropped" ? "warn" : "info";

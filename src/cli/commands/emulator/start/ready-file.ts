@@ -10,44 +10,44 @@ import { checkOutputFile, createForeignFileError, writeOutput } from "../../../o
 import { createOutput } from "../../../output/output.ts";
 import type { Host, OutputStream } from "../../../process/host.ts";
 
-/** The file that says by being there that an emulator is up. Anything but a file, such as a pipe, is only written to. */
+/** A file whose existence shows that an emulator is ready. A pipe or device is only written to. */
 export interface ReadyFile {
   /** Absolute. */
   readonly path: string;
   tell(ready: object): Promise<void>;
-  /** Removes the file, unless another process has written to it meanwhile. */
+  /** Removes the file, unless another process has written to it since. */
   remove(): Promise<void>;
 }
 
 /**
- * Checks whether the file can be written, and removes the contents of an emulator that has ended: a program that waits
- * for the file waits for this emulator. The contents of a running one stay until this one is ready, since it may be the
- * one that prevents that. Throws a UsageError over a file that holds anything else.
+ * Checks whether the file is writable, and removes the content of an emulator that has ended, because a waiting program
+ * waits for this emulator. The content of a running emulator stays until this one is ready, since that one may prevent
+ * the start. Throws a UsageError for any other content.
  */
 export async function prepareReadyFile(path: string, { host }: Pick<Context, "host">): Promise<ReadyFile> {
   const absolute = await checkOutputFile(host, path, "--ready-file");
-  const before = await contentOf(absolute);
+  const before = await readContent(absolute);
   if (before !== undefined && before.trim() !== "" && !isReadyLine(before)) {
     throw createForeignFileError(path, "--ready-file");
   }
   if (before !== undefined && isReadyLine(before) && !(await isRunning(before))) await rm(absolute, { force: true });
-  let told: string | undefined;
+  let written: string | undefined;
   return {
     path: absolute,
     async tell(ready) {
-      told = `${JSON.stringify(ready)}\n`;
-      // It holds the token, whatever the permissions of the file that was there.
+      written = `${JSON.stringify(ready)}\n`;
+      // The file holds the token, so its permissions are restricted.
       if ((await stat(absolute).catch(() => undefined))?.isFile()) await chmod(absolute, 0o600);
-      await writeOutput(host, path, [Buffer.from(told)], 0o600);
+      await writeOutput(host, path, [Buffer.from(written)], 0o600);
     },
     async remove() {
-      if (told !== undefined && (await contentOf(absolute)) === told) await rm(absolute, { force: true });
+      if (written !== undefined && (await readContent(absolute)) === written) await rm(absolute, { force: true });
     },
   };
 }
 
-/** For a file alone: reading a pipe would remove data that others wait for. */
-async function contentOf(path: string): Promise<string | undefined> {
+/** Only for a file: reading a pipe would remove data that others wait for. */
+async function readContent(path: string): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
 }
@@ -70,34 +70,37 @@ function isReadyLine(text: string): boolean {
   }
 }
 
-/** Reports in the log how many lines of it are missing. */
+/** Formats the number of lines that are missing in the log. */
 type MissingLinesNote = (lines: number) => string;
 
 /**
- * The same context with an output for processes that run all day: a log on a full disk must not end them. Lines of a
- * file for which there is no room are omitted and counted, and the log has the count once it accepts lines again.
+ * Returns the context with an output for long-running processes, which a log on a full disk must not end. Lines that do
+ * not fit are dropped and counted; the log gets the count once it accepts lines again.
  */
 export function withResilientOutput(context: Context, isJsonLog: boolean): Context {
   const { host, globals, output } = context;
   const { wall } = host;
-  const inWords: MissingLinesNote = (lines) =>
+  const formatAsText: MissingLinesNote = (lines) =>
     `${toIsoMillis(wall.now())} (wall)  ${lines} lines of this log are missing, because the disk was full or failed`;
-  const asEvent: MissingLinesNote = (count) => JSON.stringify({ event: "dropped", count });
-  const asLogged: MissingLinesNote = (count) =>
+  const formatAsEvent: MissingLinesNote = (count) => JSON.stringify({ event: "dropped", count });
+  const formatAsLogEntry: MissingLinesNote = (count) =>
     JSON.stringify({ time: toIsoMillis(wall.now()), level: "warn", event: "dropped", count });
   const streams: Pick<Host, "stdout" | "stderr"> = {
-    stdout: lasting(host.stdout, output.format === "table" ? inWords : asEvent),
-    stderr: lasting(host.stderr, isJsonLog ? asLogged : inWords),
+    stdout: createResilientStream(host.stdout, output.format === "table" ? formatAsText : formatAsEvent),
+    stderr: createResilientStream(host.stderr, isJsonLog ? formatAsLogEntry : formatAsText),
   };
-  // Not a copy: to read standard input is to open it.
-  const kept: Host = Object.create(host, {
+  // The context is extended, not copied: copying would open standard input.
+  const resilientHost: Host = Object.create(host, {
     stdout: { value: streams.stdout },
     stderr: { value: streams.stderr },
   });
-  return Object.create(context, { host: { value: kept }, output: { value: createOutput(kept, globals) } });
+  return Object.create(context, {
+    host: { value: resilientHost },
+    output: { value: createOutput(resilientHost, globals) },
+  });
 }
 
-/** Whether a stream leads to a file, in which lines are read long after they were written. */
+/** Whether a stream is a file, whose lines are read later. */
 export function isFileStream(stream: OutputStream): boolean {
   const { fd } = stream as { readonly fd?: number };
   try {
@@ -107,13 +110,13 @@ export function isFileStream(stream: OutputStream): boolean {
   }
 }
 
-/** Node's own stream to a file accepts nothing after one failed write. */
-function lasting(stream: OutputStream, missing: MissingLinesNote): OutputStream {
+/** Node's file stream accepts nothing after a failed write. */
+function createResilientStream(stream: OutputStream, missing: MissingLinesNote): OutputStream {
   if (!isFileStream(stream)) return stream;
   const { fd } = stream as OutputStream & { readonly fd: number };
   let dropped = 0;
   let isWithinLine = false;
-  const put = (bytes: Buffer): void => {
+  const enqueue = (bytes: Buffer): void => {
     for (let done = 0; done < bytes.byteLength; ) {
       done += writeSync(fd, bytes, done);
       isWithinLine = bytes[done - 1] !== lineEnd;
@@ -122,11 +125,11 @@ function lasting(stream: OutputStream, missing: MissingLinesNote): OutputStream 
   return new Writable({
     write(bytes: Buffer, _encoding, written) {
       try {
-        if (dropped > 0) put(Buffer.from(`${isWithinLine ? "\n" : ""}${missing(dropped)}\n`));
+        if (dropped > 0) enqueue(Buffer.from(`${isWithinLine ? "\n" : ""}${missing(dropped)}\n`));
         dropped = 0;
-        put(bytes);
+        enqueue(bytes);
       } catch {
-        dropped += linesIn(bytes);
+        dropped += countLines(bytes);
       }
       written();
     },
@@ -134,4 +137,4 @@ function lasting(stream: OutputStream, missing: MissingLinesNote): OutputStream 
 }
 
 const lineEnd = 0x0a;
-const linesIn = (bytes: Buffer): number => bytes.reduce((lines, byte) => (byte === lineEnd ? lines + 1 : lines), 0);
+const countLines = (bytes: Buffer): number => bytes.reduce((lines, byte) => (byte === lineEnd ? lines + 1 : lines), 0);

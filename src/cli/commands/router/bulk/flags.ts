@@ -5,8 +5,8 @@ import { parseShard } from "./input/distinct.ts";
 import { detectFormat, type InputFormat, inputFormats } from "./input/format.ts";
 import { emailHashings } from "./input/identifiers.ts";
 
-/** Flags of every command that works through an input in batches. */
-export const bulkFlags = (batchSize: number) =>
+/** Creates the flags that all commands with batched input share. */
+export const createBulkFlags = (batchSize: number) =>
   [
     {
       flag: "input-format",
@@ -96,15 +96,16 @@ export const defaultConcurrency = 6;
 
 /** `dry-run` is a flag of the derived commands. */
 export type BulkInput = CommandInputOf<
-  readonly [...ReturnType<typeof bulkFlags>, typeof hashFlag, { readonly flag: "dry-run"; readonly type: "switch" }]
+  readonly [
+    ...ReturnType<typeof createBulkFlags>,
+    typeof hashFlag,
+    { readonly flag: "dry-run"; readonly type: "switch" },
+  ]
 >;
 
-/**
- * Values of the flags, most of which a plan stores. `column` is the one that a flag names, which rows of plain lines do
- * not have.
- */
-export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
-  ...notationOf(flags, path, column),
+/** Values of the flags, most of which a plan stores. `column` is the selected column; plain lines have none. */
+export const readBulkOptions = ({ flags }: BulkInput, path: string, batchSize: number, column?: string) => ({
+  ...resolveNotation(flags, path, column),
   hash: flags.hash ?? "sha256",
   batch_size: flags["batch-size"] ?? batchSize,
   concurrency: resolveConcurrency(flags),
@@ -119,7 +120,7 @@ export const bulkOptions = ({ flags }: BulkInput, path: string, batchSize: numbe
   dryRun: flags["dry-run"] === true,
 });
 
-function notationOf(
+function resolveNotation(
   { "input-format": named, delimiter: given }: BulkInput["flags"],
   path: string,
   column: string | undefined,
@@ -136,10 +137,10 @@ function notationOf(
   if (format !== "csv") {
     throw new UsageError("--delimiter requires csv", { hint: "If the rows are CSV, add --input-format csv." });
   }
-  return { format, format_guessed, delimiter: delimiterOf(given) };
+  return { format, format_guessed, delimiter: parseDelimiter(given) };
 }
 
-function delimiterOf(given: string): string {
+function parseDelimiter(given: string): string {
   const delimiter = ["tab", "\\t"].includes(given) ? "\t" : given;
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
   throw new UsageError(`--delimiter must be one character (no quote or line break) or tab, got "${given}"`);
@@ -150,7 +151,7 @@ export const resolveConcurrency = (flags: { readonly concurrency?: number }, fal
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 
-/** A plan is complete: other flags for its decisions are rejected. */
+/** A plan is complete, so flags that would change it are rejected. */
 export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: CommandInput): void {
   const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
   if (other) throw new UsageError(`--${other.flag} cannot be used with --apply`);

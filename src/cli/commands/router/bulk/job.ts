@@ -10,24 +10,24 @@ import { type IdentifierKind, InputError } from "./input/identifiers.ts";
 import { readRows } from "./input/rows.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
-import { resultLines } from "./log/results.ts";
+import { formatResultLines } from "./log/results.ts";
 import { createLookup, requireLookup } from "./lookup.ts";
 import type { Progress } from "./progress.ts";
 import { type BatchResult, createSender, type RejectedRange, runConcurrently } from "./send.ts";
 import type { BulkWork } from "./work.ts";
 
-/** Of a batch without a row to send. */
-const none: ReadonlyMap<number, string> = new Map();
-const notLookedUp = { contradicted: none, unverified: 0 };
-const nothing: BatchResult = { moved: 0, refused: [] };
+/** Result of a batch without valid rows. */
+const noMoves: ReadonlyMap<number, string> = new Map();
+const noVerification = { contradicted: noMoves, unverified: 0 };
+const emptyResult: BatchResult = { moved: 0, refused: [] };
 
 /** Summary of the rows of a job. */
 export interface RowSummary {
   readonly firstInvalid: InvalidRow | undefined;
   readonly distinct: number | null;
-  /** Rows that a look-up has found in the right cluster; null without a look-up. */
+  /** Rows that a look-up found in the right cluster; null without a look-up. */
   readonly verified: number | null;
-  /** Rows that cannot be looked up. */
+  /** Rows without a possible look-up. */
   readonly unverified: number;
 }
 
@@ -41,8 +41,8 @@ export interface JobRun {
 }
 
 /**
- * Performs the rest of a job: rows → identifiers → batches → calls, finished batches logged as they come. Resolves when
- * every row was processed, with their results; throws if it stopped before.
+ * Performs the rest of a job: rows → identifiers → batches → requests. Finished batches are logged as they complete.
+ * Resolves with the results when every row is processed; throws if the job stops earlier.
  */
 export async function runJob(run: JobRun, context: Context): Promise<RowSummary> {
   const { record, source, work, job, progress, concurrency } = run;
@@ -63,48 +63,48 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
       work,
       scope: record.scope,
       concurrency,
-      // A call that takes too long then is sent again by a resume.
+      // A resume resends a request that takes too long.
       cut: context.cut,
-      onRetry: (retry) => progress.retried(retry),
+      onRetry: (retry) => progress.reportRetry(retry),
     },
     context,
   );
-  const kind = work.kind(record);
+  const kind = work.getKind(record);
   const moves = await createMoveLookup(record, work, context);
   const verification = record.verify ? await createVerification(record, work, context) : undefined;
-  // Rows of a pipe that earlier runs have sent are not looked at again.
+  // Rows of a pipe that earlier runs sent are not checked again.
   const counter = record.input.path === "-" && job.finished.count === 0 ? new IdentifierCounter(kind) : undefined;
   let firstInvalid: InvalidRow | undefined;
 
   async function perform(batch: Batch): Promise<void> {
     if (batch.invalid.length > 0) {
       firstInvalid ??= batch.invalid[0];
-      if (!record.skip_invalid && !limit) throw wrongRow(kind, batch.invalid[0]!);
+      if (!record.skip_invalid && !limit) throw createInvalidRowError(kind, batch.invalid[0]!);
     }
     const before = await moves?.before(batch);
-    const { moved, refused } = batch.count === 0 ? nothing : await send(batch);
+    const { moved, refused } = batch.count === 0 ? emptyResult : await send(batch);
     const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
-    // Before the first success, the error is not about these rows.
+    // Before the first success, an error is not caused by these rows.
     if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
-    const { contradicted, unverified } = (await verification?.lookUp(batch, refused)) ?? notLookedUp;
-    const movedFrom = before ?? none;
-    const fell = refusedRows + contradicted.size;
+    const { contradicted: mismatches, unverified } = (await verification?.lookUp(batch, refused)) ?? noVerification;
+    const movedFrom = before ?? noMoves;
+    const failedCount = refusedRows + mismatches.size;
     await job.finish(
       {
         batch: batch.index,
-        rows: batch.count - fell,
+        rows: batch.count - failedCount,
         invalid: batch.invalid.length,
-        failed: fell,
+        failed: failedCount,
         moved: moved ?? (before ? before.size : null),
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
         ...(unverified > 0 && { unverified }),
       },
-      resultLines(batch, { refused, contradicted, movedFrom }, record.results),
+      formatResultLines(batch, { refused, mismatches, movedFrom }, record.results),
     );
     progress.add(batch.count + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
     const errors = invalid + failed;
-    if (limit?.exceeded(errors, rows + errors)) throw tooMany(errors, limit.text);
+    if (limit?.isExceeded(errors, rows + errors)) throw createTooManyErrorsError(errors, limit.text);
   }
 
   const groups = readRows(source.open(), record);
@@ -113,11 +113,11 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     kind,
     counter,
     finished: job.finished,
-    rolling: record.input.path === "-",
+    hasRollingDigest: record.input.path === "-",
   });
   try {
     const isDone = await runConcurrently(batches, concurrency, perform, signal);
-    // Stopped when there was nothing left to do, it is finished.
+    // A job without remaining work is finished, even if it was stopped.
     if (!isDone) signal.throwIfAborted();
     if (job.finished.count === 0 && !record.shard) {
       throw new UsageError(`${work.place}: ${source.name} has no rows`);
@@ -133,32 +133,35 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
   }
 }
 
-const wrongRow = ({ shown }: IdentifierKind, { number, text, problem }: InvalidRow): Error =>
-  new InputError("invalid_row", `Row ${number} (${shown(text).slice(0, 80)}) is ${problem}.`, {
+const createInvalidRowError = ({ toShown }: IdentifierKind, { number, text, problem }: InvalidRow): Error =>
+  new InputError("invalid_row", `Row ${number} (${toShown(text).slice(0, 80)}) is ${problem}.`, {
     hint: isHeading(problem)
       ? undefined
       : "Skip invalid rows with --skip-invalid, and save them with --errors-out FILE.",
   });
 
-const tooMany = (errors: number, limit: string): Error =>
+const createTooManyErrorsError = (errors: number, limit: string): Error =>
   new CommandFailedError(
     "partial",
     "too_many_errors",
     `${pluralize(errors, "row")} failed, more than --max-errors ${limit} allows.`,
   );
 
-export const resultsPath = (folder: string): string => join(folder, "results.csv");
+export const getResultsPath = (folder: string): string => join(folder, "results.csv");
 
-/** Looks up the owners of identifiers before they are mapped; undefined if that is not requested, or not possible. */
+/**
+ * Looks up the owners of identifiers before they are mapped. Returns undefined if the look-up is not requested or not
+ * possible.
+ */
 async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
   if (work.action !== "map" || results !== "all") return undefined;
   const lookup = await createLookup(work, context);
   return (
     lookup && {
-      /** The clusters that will lose identifiers of a batch, by the place of the first row that names each. */
+      /** The clusters that lose identifiers of a batch, by the position of the first row of each. */
       async before(batch: Batch): Promise<ReadonlyMap<number, string>> {
-        const values = batch.values();
-        const clusters = await lookup.clustersOf(values);
+        const values = batch.getValues();
+        const clusters = await lookup.findClusters(values);
         const seen = new Set<string>();
         const found = new Map<number, string>();
         for (const [place, value] of values.entries()) {
@@ -173,54 +176,57 @@ async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, c
   );
 }
 
-/** Looks up whether identifiers are where the service has confirmed them to be. */
+/** Looks up whether identifiers are mapped as the service has confirmed. */
 async function createVerification({ scope }: JobRecord, work: BulkWork, context: Context) {
   const lookup = await requireLookup(work, context);
   const target = scope.cluster_id!;
   return {
-    /** Unexpected owners of rows, by their positions; and the number of rows that cannot be looked up. */
+    /** Unexpected owners by row position, and the number of rows without a look-up. */
     async lookUp(batch: Batch, refused: readonly RejectedRange[]) {
-      const values = batch.values();
-      const clusters = await lookup.clustersOf(values);
-      const contradicted = new Map<number, string>();
+      const values = batch.getValues();
+      const clusters = await lookup.findClusters(values);
+      const mismatches = new Map<number, string>();
       let unverified = 0;
       for (const [place, value] of values.entries()) {
         if (refused.some(({ from, to }) => place >= from && place < to)) continue;
         const cluster = clusters.get(value);
         if (cluster === undefined) unverified += 1;
         else if ((cluster === target) !== (work.action === "map")) {
-          const where = cluster === null ? "not mapped" : `mapped to ${cluster}`;
-          contradicted.set(place, `${where} when looked up`);
+          const location = cluster === null ? "not mapped" : `mapped to ${cluster}`;
+          mismatches.set(place, `${location} when looked up`);
         }
       }
-      return { contradicted, unverified };
+      return { contradicted: mismatches, unverified };
     },
   };
 }
 
-/** How many rows may go wrong before a job stops. */
+/** Maximum number of failed rows before a job stops. */
 interface ErrorLimit {
   readonly text: string;
-  /** Whether this many of this many rows are too many. */
-  exceeded(errors: number, rows: number): boolean;
+  /** Whether the number of errors exceeds the limit. */
+  isExceeded(errors: number, rows: number): boolean;
 }
 
-/** Percentages of few rows say nothing. */
-const meaningfulRows = 1_000;
+/** A percentage of a few rows is meaningless. */
+const minPercentageRows = 1_000;
 
-/** `100` or `2%` (DECISIONS.md, L17); a usage error otherwise. `total` where all rows are known. */
+/**
+ * Parses `100` or `2%` (DECISIONS.md, L17). Throws a usage error for other values. `total` is the number of rows, if
+ * known.
+ */
 export function parseErrorLimit(text: string, total?: number): ErrorLimit {
   const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
   if (number === undefined || (percent === "" && number.includes("."))) {
     throw new UsageError(`--max-errors must be a number or a percentage (10, 2%), got "${text}"`);
   }
   const bound = Number(number);
-  if (percent === "") return { text, exceeded: (errors) => errors > bound };
+  if (percent === "") return { text, isExceeded: (errors) => errors > bound };
   return {
     text,
-    exceeded: (errors, rows) => {
-      const of = total ?? (rows < meaningfulRows ? undefined : rows);
-      return of !== undefined && errors > (of * bound) / 100;
+    isExceeded: (errors, rows) => {
+      const totalRows = total ?? (rows < minPercentageRows ? undefined : rows);
+      return totalRows !== undefined && errors > (totalRows * bound) / 100;
     },
   };
 }

@@ -7,54 +7,54 @@ import { offboardKinds } from "./offboard-work.ts";
 import { runConcurrently } from "./send.ts";
 import type { BulkWork } from "./work.ts";
 
-/** A table of the routing data, as svc router resolve calls it. */
+/** A table of the routing data, named as in svc router resolve. */
 type Table = string;
 
-/** Looks up where identifiers are mapped, as they are sent. */
+/** Looks up the cluster of identifiers in their request form. */
 export interface Lookup {
-  /** The cluster of each, null if it has none, undefined if the service has no look-up of its kind. */
-  clustersOf(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
+  /** The cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind. */
+  findClusters(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
 }
 
-/** Connections of their own, next to those of the calls that change something. */
+/** Maximum connections in addition to those of the mapping requests. */
 const connections = 8;
 
-/** Tables that every router can be asked about. */
+/** Tables with a public look-up on every router. */
 const publicTables: readonly Table[] = ["cluster_emails", "cluster_clients"];
 
-/** Look-ups for the identifiers of a job; undefined if the service has none for any of them. */
+/** Creates a look-up for the identifiers of a job. Returns undefined if the service supports none of them. */
 export async function createLookup(work: BulkWork, context: Context): Promise<Lookup | undefined> {
-  const ofEmulator = await isEmulator(context);
-  if (work.table !== undefined && !publicTables.includes(work.table) && !ofEmulator) return undefined;
-  const ask = await asker(context, ofEmulator);
+  const isForEmulator = await isEmulator(context);
+  if (work.table !== undefined && !publicTables.includes(work.table) && !isForEmulator) return undefined;
+  const ask = await createQuery(context, isForEmulator);
   const { table } = work;
-  const lookUp = ofEmulator && table !== undefined ? await manyAtOnce(table, context) : undefined;
+  const lookUp = isForEmulator && table !== undefined ? await createBatchLookup(table, context) : undefined;
   return {
-    async clustersOf(values) {
+    async findClusters(values) {
       if (lookUp) return lookUp([...new Set(values)]);
       const found = new Map<string, string | null | undefined>();
-      const each = async (value: string) => {
-        const [table, key] = keyOf(work, value);
+      const lookUpOne = async (value: string) => {
+        const [table, key] = splitKey(work, value);
         found.set(value, await ask(table, key));
       };
-      const items = async function* () {
+      const listItems = async function* () {
         yield* new Set(values);
       };
-      await runConcurrently(items(), connections, each);
+      await runConcurrently(listItems(), connections, lookUpOne);
       context.signal.throwIfAborted();
       return found;
     },
   };
 }
 
-/** This many identifiers are looked up by one request. */
+/** Number of identifiers in one look-up request. */
 const maxKeys = 10_000;
 
 /**
- * Look-ups in a table of an emulator, which accepts many identifiers at a time: a request for each takes a minute for
- * 100,000. Undefined if the table is not keyed by identifiers.
+ * Creates a look-up in a table of an emulator, which accepts many identifiers at a time; single requests would take a
+ * minute for 100,000. Returns undefined if identifiers are not the key of the table.
  */
-async function manyAtOnce(name: Table, context: Context) {
+async function createBatchLookup(name: Table, context: Context) {
   const table = keyedTables.find((keyed) => keyed === name);
   if (table === undefined) return undefined;
   const client = await context.client("emulator", {});
@@ -70,35 +70,35 @@ async function manyAtOnce(name: Table, context: Context) {
   };
 }
 
-/** The same, or the reason why there is none. */
+/** Creates the look-up, or throws the reason why there is none. */
 export async function requireLookup(work: BulkWork, context: Context): Promise<Lookup> {
   const lookup = await createLookup(work, context);
   if (lookup) return lookup;
   throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
 }
 
-function keyOf(work: BulkWork, value: string): [table: Table, key: string] {
+function splitKey(work: BulkWork, value: string): [table: Table, key: string] {
   if (work.table !== undefined) return [work.table, value];
   const space = value.indexOf(" ");
   const field = value.slice(0, space);
   return [Object.values(offboardKinds).find((kind) => kind.field === field)!.table, value.slice(space + 1)];
 }
 
-async function asker(context: Context, ofEmulator: boolean) {
+async function createQuery(context: Context, isForEmulator: boolean) {
   const [emails, clients] = await Promise.all([
     import("../../../../api/router/mapping-tables.ts"),
     import("../../../../api/router/mapping-tables.ts"),
   ]);
   const client = await context.client("router", { connections });
   const options = { signal: context.signal };
-  const owners = ofEmulator ? listOwners : undefined;
+  const owners = isForEmulator ? listOwners : undefined;
   const control = owners && (await context.client("emulator", {}));
   return async (table: Table, key: string): Promise<string | null | undefined> => {
     if (table === "cluster_emails") {
-      return orNull(client.call(emails.showClusterEmail, { params: { email_hash: key } }, options));
+      return toNullIfMissing(client.call(emails.showClusterEmail, { params: { email_hash: key } }, options));
     }
     if (table === "cluster_clients") {
-      return orNull(client.call(clients.showClusterClient, { params: { client_id: key } }, options));
+      return toNullIfMissing(client.call(clients.showClusterClient, { params: { client_id: key } }, options));
     }
     if (!owners || !control) return undefined;
     const found = await control.call(owners, { query: { identifier: key } }, options);
@@ -106,7 +106,7 @@ async function asker(context: Context, ofEmulator: boolean) {
   };
 }
 
-const orNull = (asked: Promise<{ readonly cluster_id: string }>): Promise<string | null> =>
+const toNullIfMissing = (asked: Promise<{ readonly cluster_id: string }>): Promise<string | null> =>
   asked.then(
     ({ cluster_id }) => cluster_id,
     (error: unknown) => {

@@ -15,59 +15,59 @@ import {
   createSecretWordKind,
   createWordKind,
   type EmailHashing,
-  emailKind,
   externalId,
+  getEmailKind,
   type IdentifierKind,
 } from "./input/identifiers.ts";
 import type { BulkWork } from "./work.ts";
 
-/** A mapping table that bulk commands fill and empty. Data; the operations are loaded when a job starts. */
+/** A mapping table that bulk commands fill and empty. Operations are loaded when a job starts. */
 export interface MappingJob {
-  /** Second part of the commands: `emails` gives `map-emails` and `unmap-emails`. */
+  /** Second part of the command names: `emails` for `map-emails` and `unmap-emails`. */
   readonly name: string;
   readonly noun: string;
-  readonly kind: (hash: EmailHashing) => IdentifierKind;
+  readonly getKind: (hash: EmailHashing) => IdentifierKind;
   /** The field of the request body that holds the list. */
   readonly listField: string;
-  readonly operations: () => Promise<{ readonly map: Operation; readonly unmap: Operation }>;
+  readonly loadOperations: () => Promise<{ readonly map: Operation; readonly unmap: Operation }>;
 }
 
-const constant = (kind: IdentifierKind) => () => kind;
+const always = (kind: IdentifierKind) => () => kind;
 
 export const mappingTables: readonly MappingJob[] = [
   {
     name: "emails",
     noun: "e-mail",
-    kind: emailKind,
+    getKind: getEmailKind,
     listField: "email_hash_list",
-    operations: async () => {
+    loadOperations: async () => {
       return { map: mapClusterEmails, unmap: unmapClusterEmails };
     },
   },
   {
     name: "clients",
     noun: "client id",
-    kind: constant(createWordKind("client id")),
+    getKind: always(createWordKind("client id")),
     listField: "client_ids",
-    operations: async () => {
+    loadOperations: async () => {
       return { map: mapClusterClients, unmap: unmapClusterClients };
     },
   },
   {
     name: "creator-tokens",
     noun: "creator invite token",
-    kind: constant(createSecretWordKind("creator invite token")),
+    getKind: always(createSecretWordKind("creator invite token")),
     listField: "tokens",
-    operations: async () => {
+    loadOperations: async () => {
       return { map: mapCreatorTokens, unmap: unmapCreatorTokens };
     },
   },
   {
     name: "counterparty-tokens",
     noun: "counterparty invite token",
-    kind: constant(createSecretWordKind("counterparty invite token")),
+    getKind: always(createSecretWordKind("counterparty invite token")),
     listField: "tokens",
-    operations: async () => {
+    loadOperations: async () => {
       const tokens = await import("../../../../api/router/mapping-tables.ts");
       return { map: tokens.mapCounterpartyTokens, unmap: tokens.unmapCounterpartyTokens };
     },
@@ -75,35 +75,38 @@ export const mappingTables: readonly MappingJob[] = [
   {
     name: "chat-a-teams",
     noun: "team id",
-    kind: constant(createWordKind("team id")),
+    getKind: always(createWordKind("team id")),
     listField: "chat_a_team_id_list",
-    operations: async () => {
+    loadOperations: async () => {
       return { map: mapChatATeams, unmap: unmapChatATeams };
     },
   },
   {
     name: "external-integrations",
     noun: "external id",
-    kind: constant(externalId),
+    getKind: always(externalId),
     listField: "external_id_list",
-    operations: async () => {
+    loadOperations: async () => {
       return { map: mapExternalIntegrations, unmap: unmapExternalIntegrations };
     },
   },
 ];
 
-const workOf = ({ name, noun, kind, listField, operations }: MappingJob, action: "map" | "unmap"): BulkWork => ({
+const createWork = (
+  { name, noun, getKind, listField, loadOperations }: MappingJob,
+  action: "map" | "unmap",
+): BulkWork => ({
   noun,
-  kind: ({ hash }) => kind(hash),
+  getKind: ({ hash }) => getKind(hash),
   name: `${action}-${name}`,
   place: "<file>",
   table: ["emails", "clients"].includes(name) ? `cluster_${name}` : name.replaceAll("-", "_"),
   action,
-  operation: async () => (await operations())[action],
-  call: (values, scope) => ({ body: { [listField]: values, ...scope } }),
+  loadOperation: async () => (await loadOperations())[action],
+  toArguments: (values, scope) => ({ body: { [listField]: values, ...scope } }),
 });
 
 export const mappingWork: readonly BulkWork[] = mappingTables.flatMap((table) => [
-  workOf(table, "map"),
-  workOf(table, "unmap"),
+  createWork(table, "map"),
+  createWork(table, "unmap"),
 ]);

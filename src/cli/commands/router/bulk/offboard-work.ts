@@ -5,39 +5,39 @@ import {
   createSecretWordKind,
   createWordKind,
   type EmailHashing,
-  emailKind,
   externalId,
+  getEmailKind,
   type IdentifierKind,
 } from "./input/identifiers.ts";
 import type { BulkWork, RowReading } from "./work.ts";
 
 interface OffboardKind {
-  /** The field of the request body that lists its identifiers. */
+  /** The field of the request body that lists the identifiers. */
   readonly field: string;
-  /** Name of it in svc router resolve. */
+  /** Its name in svc router resolve. */
   readonly table: string;
-  readonly kind: (hash: EmailHashing) => IdentifierKind;
+  readonly getKind: (hash: EmailHashing) => IdentifierKind;
 }
 
-const offboardKind = (field: string, table: string, kind: IdentifierKind): OffboardKind => ({
+const createOffboardKind = (field: string, table: string, kind: IdentifierKind): OffboardKind => ({
   field,
   table,
-  kind: () => kind,
+  getKind: () => kind,
 });
 
-/** The kinds of identifiers that a workspace leaves behind, by the word that a row names them with. */
+/** The kinds of identifiers of a workspace, by the word that a row uses. */
 export const offboardKinds = lookupTable<OffboardKind>({
-  email: { field: "email_hash_list", table: "cluster_emails", kind: emailKind },
-  client: offboardKind("client_ids", "cluster_clients", createWordKind("client id")),
-  "creator-token": offboardKind("creator_tokens", "creator_tokens", createSecretWordKind("creator invite token")),
-  "counterparty-token": offboardKind(
+  email: { field: "email_hash_list", table: "cluster_emails", getKind: getEmailKind },
+  client: createOffboardKind("client_ids", "cluster_clients", createWordKind("client id")),
+  "creator-token": createOffboardKind("creator_tokens", "creator_tokens", createSecretWordKind("creator invite token")),
+  "counterparty-token": createOffboardKind(
     "cp_tokens",
     "counterparty_tokens",
     createSecretWordKind("counterparty invite token"),
   ),
-  "chat-a-team": offboardKind("chat_a_team_id_list", "chat_a_teams", createWordKind("team id")),
-  "external-integration": offboardKind("external_integrations", "external_integrations", externalId),
-  "user-code": offboardKind("user_codes", "user_codes", createSecretWordKind("user code")),
+  "chat-a-team": createOffboardKind("chat_a_team_id_list", "chat_a_teams", createWordKind("team id")),
+  "external-integration": createOffboardKind("external_integrations", "external_integrations", externalId),
+  "user-code": createOffboardKind("user_codes", "user_codes", createSecretWordKind("user code")),
 });
 
 const byTable = lookupTable(Object.fromEntries(Object.values(offboardKinds).map((kind) => [kind.table, kind])));
@@ -46,57 +46,57 @@ interface Row {
   readonly field: string;
   readonly kind: IdentifierKind;
   readonly identifier: string;
-  /** Owner according to svc router resolve. */
+  /** The owner according to svc router resolve. */
   readonly cluster: string | undefined;
 }
 
-/** `email ada@example.com`, or the table, key and cluster of a row that svc router resolve prints. */
-function rowOf(text: string, { hash }: RowReading): Row | undefined {
+/** Parses `email ada@example.com`, or the table, key and cluster of a row from svc router resolve. */
+function parseRow(text: string, { hash }: RowReading): Row | undefined {
   const [name = "", ...rest] = text.split(/\s+/);
-  const ofTable = byTable[name];
-  const found = offboardKinds[name] ?? ofTable;
+  const tableKind = byTable[name];
+  const found = offboardKinds[name] ?? tableKind;
   if (!found || rest.length === 0) return undefined;
-  const cluster = ofTable && rest.length === 2 ? rest.pop() : undefined;
-  return { field: found.field, kind: found.kind(hash), identifier: rest.join(" "), cluster };
+  const cluster = tableKind && rest.length === 2 ? rest.pop() : undefined;
+  return { field: found.field, kind: found.getKind(hash), identifier: rest.join(" "), cluster };
 }
 
-/** Rows of a kind and an identifier; each batch is one call that removes all kinds in one transaction. */
+/** Rows with a kind and an identifier. Each batch is one request that removes all kinds in one transaction. */
 export const offboardWork: BulkWork = {
   name: "offboard",
   action: "offboard",
   noun: "identifier",
   place: "--from",
   columns: ["kind", "identifier"],
-  kind: (reading) => ({
+  getKind: (reading) => ({
     noun: "identifier",
-    problem(text) {
-      const row = rowOf(text, reading);
+    findProblem(text) {
+      const row = parseRow(text, reading);
       if (!row) return `not a kind and an identifier (kinds: ${Object.keys(offboardKinds).join(", ")})`;
       const { cluster, kind, identifier } = row;
       if (cluster !== undefined && cluster !== reading.scope.cluster_id) return `of another cluster: ${cluster}`;
-      return kind.problem(identifier);
+      return kind.findProblem(identifier);
     },
-    value(text) {
-      const { field, kind, identifier } = rowOf(text, reading)!;
-      return `${field} ${kind.value(identifier)}`;
+    toValue(text) {
+      const { field, kind, identifier } = parseRow(text, reading)!;
+      return `${field} ${kind.toValue(identifier)}`;
     },
-    key(text) {
-      const { field, kind, identifier } = rowOf(text, reading)!;
-      return `${field} ${kind.key(identifier)}`;
+    toKey(text) {
+      const { field, kind, identifier } = parseRow(text, reading)!;
+      return `${field} ${kind.toKey(identifier)}`;
     },
-    form(text) {
-      const { kind, identifier } = rowOf(text, reading)!;
-      return kind.form?.(identifier);
+    getForm(text) {
+      const { kind, identifier } = parseRow(text, reading)!;
+      return kind.getForm?.(identifier);
     },
-    shown(text) {
+    toShown(text) {
       const [named = ""] = /^\S+\s+/.exec(text) ?? [];
-      // The kind of an unknown identifier is not known.
-      const row = rowOf(text, reading);
-      return named + (row ? row.kind.shown(row.identifier) : mask);
+      // An unknown identifier has no known kind.
+      const row = parseRow(text, reading);
+      return named + (row ? row.kind.toShown(row.identifier) : mask);
     },
   }),
-  operation: async () => deleteWorkspaceData,
-  call(values, { cluster_id, ...scope }) {
+  loadOperation: async () => deleteWorkspaceData,
+  toArguments(values, { cluster_id, ...scope }) {
     const lists: Record<string, string[]> = Object.create(null);
     for (const value of values) {
       const space = value.indexOf(" ");

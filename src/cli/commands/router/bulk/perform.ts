@@ -5,23 +5,23 @@ import type { Context } from "../../../command.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { setOutput } from "../../../output/github-actions.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
-import { remedyOf } from "../../../process/service-message.ts";
+import { getRemedy } from "../../../process/service-message.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
+import { findWork } from "./find-work.ts";
 import type { InputSource } from "./input/bytes.ts";
 import { InputError } from "./input/identifiers.ts";
-import { type RowSummary, resultsPath, runJob } from "./job.ts";
+import { getResultsPath, type RowSummary, runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { buildJobReport, showReport, writeReport } from "./report-file.ts";
 import type { BulkWork } from "./work.ts";
-import { findWork } from "./works.ts";
 
 const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 
 /**
- * Runs a job that has a folder, from its beginning or from where it stopped: says its id first, and at every stop how
- * to continue.
+ * Runs a job from its beginning or from where it stopped. Prints its ID first and, at every stop, the command to
+ * continue.
  */
 export async function performJob(
   folder: string,
@@ -40,23 +40,23 @@ export async function performJob(
   }
   let job: OpenJob | undefined;
   let progress: Progress | undefined;
-  // Rejected before anything was sent: no job worth keeping.
-  let isVoid = false;
+  // The job was rejected before anything was sent, so it is not stored.
+  let isDiscarded = false;
   let isStopped = false;
-  let stoppedBecause: string | undefined;
+  let stopReason: string | undefined;
   let distinct = record.input.distinct;
   try {
     const report = (message: string) => output.warn(`warning: ${message}`);
     job = await OpenJob.open(folder, { wall: host.wall, report });
-    // The last entry says how it ended.
+    // The last entry records the outcome.
     if (isResumed) await job.note("started");
-    await announce(record, source, job, context);
+    await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const { rows, invalid, failed } = job.counts;
     progress = createProgress(context, {
       verb: verbs[work.action],
       total: record.input.rows ?? undefined,
-      before: rows + invalid + failed,
+      resumedRows: rows + invalid + failed,
     });
     const run = runJob({ record, source, work, job, progress, concurrency }, context);
     const seen = await finishJob(run, job, progress);
@@ -64,43 +64,46 @@ export async function performJob(
     return await concludeJob({ record, work, job, seen, retries: progress.retries, folder }, context);
   } catch (error) {
     isStopped = true;
-    stoppedBecause = (error as Error)?.message ?? String(error);
+    stopReason = (error as Error)?.message ?? String(error);
     await progress?.end();
     if (error instanceof UsageError && job?.finished.count === 0) {
-      isVoid = true;
+      isDiscarded = true;
       throw error;
     }
     if (globals.json) {
-      const done = `${record.id} stopped after ${pluralize(job?.kept.rows ?? 0, "row")}`;
-      throw new PartialFailureError(withNext(error, record, job), [done], { next: record.resume, repeatable: true });
+      const done = `${record.id} stopped after ${pluralize(job?.durable.rows ?? 0, "row")}`;
+      throw new PartialFailureError(addNextCommand(error, record, job), [done], {
+        next: record.resume,
+        repeatable: true,
+      });
     }
     await output.warn(`${record.id} stopped. Resume it with: ${formatCommandLine(record.resume)}`);
-    throw withNext(error, record, job);
+    throw addNextCommand(error, record, job);
   } finally {
     await job?.close();
     try {
       await copyResults(folder, record, isStopped, context);
-      if (record.report !== null && job && !isVoid) {
-        const end = { ...job.kept, distinct, stoppedBecause };
+      if (record.report !== null && job && !isDiscarded) {
+        const end = { ...job.durable, distinct, stoppedBecause: stopReason };
         await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
           output.warn(`warning: ${cause.message}`),
         );
       }
     } finally {
       await lock.release();
-      if (isVoid) await removeJob(folder);
+      if (isDiscarded) await removeJob(folder);
     }
   }
 }
 
-/** Notes in the log how it ended. */
+/** Records the outcome in the log. */
 async function finishJob<T>(run: Promise<T>, job: OpenJob, progress: Progress): Promise<T> {
   try {
     const value = await run;
     await job.note("finished");
     return value;
   } catch (error) {
-    // A log that cannot be written is the reported error, or less important than it.
+    // If the log cannot be written, that error is either already reported or less important.
     await job.note("stopped", (error as Error)?.message ?? String(error)).catch(() => {});
     throw error;
   } finally {
@@ -108,7 +111,7 @@ async function finishJob<T>(run: Promise<T>, job: OpenJob, progress: Progress): 
   }
 }
 
-async function announce(
+async function announceJob(
   record: JobRecord,
   source: InputSource,
   job: OpenJob,
@@ -123,7 +126,7 @@ async function announce(
       { type: "version", ui: "1.0" },
       { type: "job", id: record.id, command: record.command, total, done: before },
     ];
-    for (const line of lines) await output.tell(line);
+    for (const line of lines) await output.printDiagnosticDocument(line);
     return;
   }
   const resumed = before > 0 ? `, ${before} already done` : "";
@@ -143,14 +146,14 @@ async function concludeJob(
   context: Context,
 ): Promise<FailureKind | undefined> {
   const { record, work, job, seen, retries, folder } = of;
-  const report = buildJobReport(record, job, { ...seen, retries, results: resultsPath(folder) });
+  const report = buildJobReport(record, job, { ...seen, retries, results: getResultsPath(folder) });
   await showReport(report, work, record.shard, context);
   return report.invalid + report.failed > 0 ? "partial" : undefined;
 }
 
-/** The command line that continues belongs to what stopped the job. */
-function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
-  const done = job?.kept.rows ?? 0;
+/** The command line to continue belongs to the cause of the stop. */
+function addNextCommand(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
+  const done = job?.durable.rows ?? 0;
   if (error instanceof InputError && done > 0) {
     const message = `${error.message.replace(/\.$/, "")}. ${pluralize(done, "row before it is", "rows before it are")} done.`;
     return new CommandFailedError("partial", error.code, message, { hint: error.hint, next: resume, cause: error });
@@ -164,7 +167,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   }
   if (isFsError(error)) {
     return new CommandFailedError("failed", "job_log", `Failed to write the log of ${id}: ${formatFsError(error)}.`, {
-      hint: `Done so far: ${pluralize(done, "row")}. ${remedyOf(error)} Then resume the job.`,
+      hint: `Done so far: ${pluralize(done, "row")}. ${getRemedy(error)} Then resume the job.`,
       next: resume,
       cause: error,
     });
@@ -172,7 +175,7 @@ function withNext(error: unknown, { id, resume }: JobRecord, job: OpenJob | unde
   return error;
 }
 
-/** If the job has stopped, the reason is reported as its failure, and errors of the copy next to it. */
+/** If the job stopped, that is its failure; errors of the copy are reported in addition. */
 async function copyResults(
   folder: string,
   { errors_out: path }: JobRecord,
@@ -180,10 +183,10 @@ async function copyResults(
   { host, output }: Context,
 ): Promise<void> {
   if (path === null) return;
-  await writeOutput(host, path, createReadStream(resultsPath(folder)), 0o600).catch(async (cause: Error) => {
+  await writeOutput(host, path, createReadStream(getResultsPath(folder)), 0o600).catch(async (cause: Error) => {
     if (isStopped) return output.warn(`warning: ${cause.message}`);
     throw new CommandFailedError("failed", "errors_out", cause.message, {
-      hint: `The rows are in ${resultsPath(folder)}.`,
+      hint: `The rows are in ${getResultsPath(folder)}.`,
       cause,
     });
   });

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { dictionary } from "../../../../api/shapes.ts";
 import { tryParseJson } from "../../../../base/object.ts";
 import type { Context } from "../../../command.ts";
-import { stateFile } from "../../../connection/emulator/run-file.ts";
+import { resolveStateFile } from "../../../connection/emulator/run-file.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { readText } from "../../../parse/body.ts";
 import { UsageError } from "../../../process/failure.ts";
@@ -13,43 +13,43 @@ import type { BulkWork } from "./work.ts";
 
 const count = z.int().nonnegative();
 
-/** The input of a job, and how to know it again. */
+/** The input of a job and its fingerprint. */
 const JobInput = z.object({
-  /** Absolute; `-` for standard input and other pipes, of which nothing is known beforehand. */
+  /** Absolute; `-` for standard input and other pipes, about which nothing is known in advance. */
   path: z.string(),
   bytes: count.nullable(),
   sha256: z.string().nullable(),
   rows: count.nullable(),
   invalid: count.nullable(),
   first_invalid_row: count.nullable(),
-  /** Different identifiers; null if they were not counted. */
+  /** Distinct identifiers; null if they were not counted. */
   distinct: count.nullable(),
 });
 
-/** Everything that decides what a job does. Plain data: it is written to plans and next to the job log. */
+/** Everything that determines a job. The data is stored in plans and next to the job log. */
 export const JobPlan = z.object({
   version: z.literal(1),
-  /** `map-emails` */
+  /** Example: `map-emails`. */
   command: z.string(),
   scope: dictionary(z.string()),
-  /** Target of the calls. */
+  /** Target of the requests. */
   target: z.string(),
   input: JobInput,
   format: z.enum(inputFormats),
-  /** Whether it is a guess. */
+  /** Whether the format is a guess. */
   format_guessed: z.boolean(),
   columns: z.array(z.string()).readonly(),
   /** How e-mail addresses become identifiers. */
   hash: z.enum(emailHashings),
-  /** Separator of CSV; null for a comma. */
+  /** Separator of CSV cells; null for a comma. */
   delimiter: z.string().nullable(),
   batch_size: count.positive(),
   shard: z.object({ index: count.positive(), of: count.positive() }).nullable(),
   skip_invalid: z.boolean(),
-  /** `100` or `2%` */
+  /** Example: `100` or `2%`. */
   max_errors: z.string().nullable(),
   results: z.enum(["errors", "all"]),
-  /** Whether each identifier is looked up after its call. */
+  /** Whether each identifier is looked up after its request. */
   verify: z.boolean(),
 });
 export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
@@ -57,9 +57,9 @@ export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 /** The plan of a file, which can be read again. */
 const FilePlan = JobPlan.extend({ input: JobInput.extend({ sha256: z.string() }) });
 
-/** Target of the calls of a run, in the words of plans and job logs. */
-export async function targetName({ globals, host, target }: Context): Promise<string> {
-  if (globals.emulator) return `the emulator of ${stateFile(host, undefined)}`;
+/** Describes the target of a run, as plans and job logs record it. */
+export async function getTargetName({ globals, host, target }: Context): Promise<string> {
+  if (globals.emulator) return `the emulator of ${resolveStateFile(host, undefined)}`;
   return (await target("router")).baseUrls.router ?? "";
 }
 
@@ -67,7 +67,7 @@ export async function writePlan(path: string, plan: JobPlan, { host }: Context):
   await writeOutput(host, path, [Buffer.from(`${JSON.stringify(plan, null, 2)}\n`)], 0o600);
 }
 
-/** Whether a file that begins so is one that `writePlan` wrote. */
+/** Whether a file with this beginning is a plan written by `writePlan`. */
 export const isPlan = (beginning: string): boolean => /^\{\s*"version":\s*\d+,\s*"command":/.test(beginning);
 
 async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
@@ -75,11 +75,11 @@ async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
   const { success, data, error } = FilePlan.safeParse(tryParseJson(text));
   if (success) return data;
   const field = error.issues[0]?.path.join(".");
-  const where = field ? ` (${field} is missing or wrong)` : "";
-  throw new UsageError(`--apply must be a file written by --plan-out: ${path} is not${where}`);
+  const fieldNote = field ? ` (${field} is missing or wrong)` : "";
+  throw new UsageError(`--apply must be a file written by --plan-out: ${path} is not${fieldNote}`);
 }
 
-/** Refuses to continue where something else would be done than was planned or begun. */
+/** Rejects a continuation that differs from the plan or the started job. */
 export function requireUnchangedPlan(
   planned: JobPlan,
   now: { readonly target: string; readonly bytes?: number; readonly sha256?: string },
@@ -100,23 +100,23 @@ export function requireUnchangedPlan(
 /** Options of a bulk command line, before its input is read. */
 export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
   readonly work: BulkWork;
-  /** As it was typed: a path, or `-` for standard input. */
+  /** As typed: a path, or `-` for standard input. */
   readonly path: string;
   readonly concurrency: number;
   readonly errorsOut: string | undefined;
   readonly report: string | undefined;
   readonly dryRun: boolean;
   readonly planOut: string | undefined;
-  /** The plan that --apply names: no other work may be done. */
+  /** The plan of --apply. No other work is allowed. */
   readonly planFile: string | undefined;
   readonly planned: JobPlan | undefined;
-  /** Whether identifiers may move without a question: it was answered already. */
+  /** Whether identifiers may move without a question, because it is already answered. */
   readonly mayMove?: boolean;
-  /** Asks whether to continue; `rows` where they are known. */
-  readonly confirm: (rows: number | undefined) => Promise<void>;
+  /** Asks for confirmation. `rows` is the number of rows, if known. */
+  readonly confirmRows: (rows: number | undefined) => Promise<void>;
 }
 
-/** The request that a plan holds. The file may lie elsewhere by now: its content is what counts. */
+/** Reads the request from a plan. The input file may have moved, because its content identifies it. */
 export async function readPlannedRequest(
   work: BulkWork,
   file: string | undefined,
@@ -139,6 +139,6 @@ export async function readPlannedRequest(
     planOut: undefined,
     planFile: flags.apply,
     planned: plan,
-    confirm: async () => {},
+    confirmRows: async () => {},
   };
 }

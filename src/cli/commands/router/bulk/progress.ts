@@ -7,48 +7,51 @@ import { isSwitchedOn } from "../../../process/environment.ts";
 const everyMs = { terminal: 200, plain: 10_000 };
 
 export interface Progress {
-  /** Counts rows that were dealt with in this run. */
+  /** Counts the rows processed in this run. */
   add(rows: number): void;
-  retried(retry: { readonly waitMs: number; readonly reason: string }): void;
+  reportRetry(retry: { readonly waitMs: number; readonly reason: string }): void;
   readonly retries: number;
-  /** Clears the line; nothing is printed after it. */
+  /** Clears the line. Nothing is printed after it. */
   end(): Promise<void>;
 }
 
 export interface ProgressOptions {
-  /** `mapped` */
+  /** Example: `mapped`. */
   readonly verb: string;
-  /** Undefined if it is unknown: standard input. */
+  /** Undefined if unknown, as for standard input. */
   readonly total: number | undefined;
-  /** Rows that earlier runs of the job dealt with. */
-  readonly before: number;
+  /** Rows processed in earlier runs of the job. */
+  readonly resumedRows: number;
 }
 
 /**
- * How far a job is, on standard error: one line that is rewritten on a terminal, a new line every ten seconds
+ * Shows the progress of a job on standard error: one rewritten line on a terminal, a new line every ten seconds
  * elsewhere, a JSON document every ten seconds under `--format ndjson` (DECISIONS.md, L18).
  */
-export function createProgress({ host, globals, output }: Context, { verb, total, before }: ProgressOptions): Progress {
+export function createProgress(
+  { host, globals, output }: Context,
+  { verb, total, resumedRows }: ProgressOptions,
+): Progress {
   const { stderr, wall, env } = host;
-  const animates = hasWidth(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
+  const isAnimated = hasWidth(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
   const startedAt = wall.monotonicNow();
   let rows = 0;
   let retries = 0;
   let shownAt = startedAt;
   let isShown = false;
 
-  const perSecond = () => rows / Math.max(0.001, (wall.monotonicNow() - startedAt) / 1_000);
-  const document = () => {
-    const rate = Math.round(perSecond());
-    return { type: "progress", rows: before + rows, total: total ?? null, rows_per_second: rate, retries };
+  const getRate = () => rows / Math.max(0.001, (wall.monotonicNow() - startedAt) / 1_000);
+  const toDocument = () => {
+    const rate = Math.round(getRate());
+    return { type: "progress", rows: resumedRows + rows, total: total ?? null, rows_per_second: rate, retries };
   };
-  const line = (): string => {
-    const done = before + rows;
-    const rate = perSecond();
+  const formatLine = (): string => {
+    const done = resumedRows + rows;
+    const rate = getRate();
     const parts = [
-      total === undefined ? `${verb} ${short(done)}` : `${verb} ${short(done)}/${short(total)}`,
+      total === undefined ? `${verb} ${formatCount(done)}` : `${verb} ${formatCount(done)}/${formatCount(total)}`,
       ...(total ? [`${Math.floor((100 * done) / total)}%`] : []),
-      `${short(rate)} rows/s`,
+      `${formatCount(rate)} rows/s`,
       ...(retries > 0 ? [pluralize(retries, "retry", "retries")] : []),
       ...(total && rate > 0 ? [`ETA ${formatSeconds((total - done) / rate)}`] : []),
     ];
@@ -56,8 +59,8 @@ export function createProgress({ host, globals, output }: Context, { verb, total
   };
   const show = (text: string, value: unknown) => {
     isShown = true;
-    if (output.format === "ndjson") void output.tell(value);
-    else void (animates ? output.status(text) : output.warn(text));
+    if (output.format === "ndjson") void output.printDiagnosticDocument(value);
+    else void (isAnimated ? output.showStatus(text) : output.warn(text));
   };
   return {
     get retries() {
@@ -65,11 +68,11 @@ export function createProgress({ host, globals, output }: Context, { verb, total
     },
     add(more) {
       rows += more;
-      if (globals.quiet || wall.monotonicNow() - shownAt < (animates ? everyMs.terminal : everyMs.plain)) return;
+      if (globals.quiet || wall.monotonicNow() - shownAt < (isAnimated ? everyMs.terminal : everyMs.plain)) return;
       shownAt = wall.monotonicNow();
-      show(line(), document());
+      show(formatLine(), toDocument());
     },
-    retried({ waitMs, reason }) {
+    reportRetry({ waitMs, reason }) {
       retries += 1;
       if (globals.quiet || waitMs < 2_000) return;
       const why = reason === "status 429" ? "rate limited" : reason;
@@ -77,40 +80,40 @@ export function createProgress({ host, globals, output }: Context, { verb, total
       show(`${why}, resuming in ${seconds} s`, { type: "waiting", reason: why, seconds });
     },
     async end() {
-      if (isShown && animates) await output.status(undefined);
+      if (isShown && isAnimated) await output.showStatus(undefined);
     },
   };
 }
 
-/** `12.4M`, `84k`, `912` */
-function short(count: number): string {
+/** Formats `12.4M`, `84k` or `912`. */
+function formatCount(count: number): string {
   if (count >= 999_950) return `${(count / 1e6).toFixed(1)}M`;
   return count >= 10_000 ? `${Math.round(count / 1e3)}k` : String(Math.round(count));
 }
 
-/** `5m20s` */
+/** Formats `5m20s`. */
 export function formatSeconds(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  const [h, m, s] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
+  const wholeSeconds = Math.max(0, Math.round(seconds));
+  const [h, m, s] = [Math.floor(wholeSeconds / 3_600), Math.floor(wholeSeconds / 60) % 60, wholeSeconds % 60];
   if (h > 0) return `${h}h${m}m`;
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
 
-/** Both halves of it. */
+/** Both semispaces. */
 const youngBytes = 8 * 1_024 * 1_024;
 
 /**
- * Sizes V8's young generation for millions of passing rows, and no more. By default it begins so small that data in
- * flight is copied at every turn, a third of a job's time, and grows until a job takes more than 150 MB. Call it before
- * any row is read.
+ * Sizes V8's young generation for millions of short-lived rows. The default begins so small that data in flight is
+ * copied at every turn, a third of a job's time, and grows until a job takes more than 150 MB. Call it before any row
+ * is read.
  */
 export function limitYoungGeneration(): void {
   setFlagsFromString("--semi-space-growth-factor=4");
-  // It grows when much survives.
-  const survivors: number[][] = [];
-  for (let i = 0; i < 256 && youngSize() < youngBytes; i += 1) survivors.push(new Array(2_048).fill(i));
+  // The young generation grows when many objects survive.
+  const retained: number[][] = [];
+  for (let i = 0; i < 256 && getYoungGenerationSize() < youngBytes; i += 1) retained.push(new Array(2_048).fill(i));
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 
-const youngSize = (): number =>
+const getYoungGenerationSize = (): number =>
   getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? youngBytes;

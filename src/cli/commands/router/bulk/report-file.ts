@@ -6,25 +6,25 @@ import { formatCsvLine } from "../../../output/text.ts";
 import { UsageError } from "../../../process/failure.ts";
 import type { InvalidRow } from "./input/batches.ts";
 import type { Shard } from "./input/distinct.ts";
-import { resultsPath } from "./job.ts";
+import { getResultsPath } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { RowCounts } from "./log/log-file.ts";
 import type { OpenJob } from "./log/open-job.ts";
 import { type Tally, tallyResults } from "./log/tally.ts";
 import { formatSeconds } from "./progress.ts";
-import { type BulkWork, formatOutcome, unknownNote } from "./work.ts";
+import { type BulkWork, formatOutcome, formatUnknownNote } from "./work.ts";
 
 /** Status of a job when its report is written. */
 export interface JobEnd extends RowCounts {
   readonly distinct: number | null;
-  /** Undefined if it is finished. */
+  /** Undefined for a finished job. */
   readonly stoppedBecause: string | undefined;
 }
 
 const csvHeader = formatCsvLine(["section", "item", "value"]);
 const htmlBeginning = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Bulk job ';
 
-/** Whether a file that begins so is one of these. */
+/** Whether a file with this beginning is a report. */
 export const isReport = (beginning: string): boolean =>
   beginning.startsWith(csvHeader) || beginning.startsWith(htmlBeginning);
 
@@ -32,7 +32,7 @@ export function checkReportName(path: string): void {
   if (!/\.(?:html|csv)$/i.test(path)) throw new UsageError(`--report must be a file .html or .csv, got "${path}"`);
 }
 
-/** Writes the results of a job for people who do not read logs: one page, or the same as rows. */
+/** Writes the results of a job as a report for users: one HTML page, or CSV. */
 export async function writeReport(
   path: string,
   folder: string,
@@ -40,20 +40,20 @@ export async function writeReport(
   end: JobEnd,
   { host }: Context,
 ): Promise<void> {
-  const sections = sectionsOf(record, end, await tallyResults(resultsPath(folder)), host.wall.now());
-  const text = /\.csv$/i.test(path) ? csvOf(sections) : htmlOf(record.id, sections);
+  const sections = createSections(record, end, await tallyResults(getResultsPath(folder)), host.wall.now());
+  const text = /\.csv$/i.test(path) ? formatCsv(sections) : formatHtml(record.id, sections);
   await writeOutput(host, path, [Buffer.from(text)], 0o600);
 }
 
 type Section = readonly [name: string, rows: readonly (readonly [item: string, value: string])[]];
 
-function sectionsOf(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, now: number): Section[] {
+function createSections(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, now: number): Section[] {
   const { rows, invalid, failed, moved, distinct } = end;
-  const of = (status: string) =>
+  const listReasons = (status: string) =>
     reasons.flatMap((one) =>
       one.status === status ? [[`${one.reason} (first in row ${one.first_row})`, String(one.rows)] as const] : [],
     );
-  const known = (count: number | null | undefined) =>
+  const formatKnown = (count: number | null | undefined) =>
     count === null || count === undefined ? "not known" : String(count);
   return [
     [
@@ -73,66 +73,66 @@ function sectionsOf(record: JobRecord, end: JobEnd, { reasons, moves }: Tally, n
     [
       "Rows",
       [
-        ["in the input", known(record.input.rows)],
+        ["in the input", formatKnown(record.input.rows)],
         ["confirmed by the service", String(rows)],
-        ["different identifiers in the input", known(distinct)],
+        ["different identifiers in the input", formatKnown(distinct)],
         ["invalid, not sent", String(invalid)],
         ["rejected by the service", String(failed)],
-        ...(record.command.startsWith("map-") ? [["moved from another cluster", known(moved)] as const] : []),
+        ...(record.command.startsWith("map-") ? [["moved from another cluster", formatKnown(moved)] as const] : []),
       ],
     ],
-    ["Invalid rows by reason", of("invalid")],
-    ["Rejected rows by reason", of("failed")],
+    ["Invalid rows by reason", listReasons("invalid")],
+    ["Rejected rows by reason", listReasons("failed")],
     ["Moved rows by previous cluster", [...moves].map(([cluster, count]) => [cluster, String(count)] as const)],
   ];
 }
 
-const csvOf = (sections: readonly Section[]): string =>
+const formatCsv = (sections: readonly Section[]): string =>
   csvHeader +
   sections.flatMap(([name, rows]) => rows.map(([item, value]) => formatCsvLine([name, item, value]))).join("");
 
-const escaped = (text: string): string =>
+const escapeHtml = (text: string): string =>
   text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
 
-const htmlOf = (id: string, sections: readonly Section[]): string =>
+const formatHtml = (id: string, sections: readonly Section[]): string =>
   [
-    `${htmlBeginning}${escaped(id)}</title>`,
+    `${htmlBeginning}${escapeHtml(id)}</title>`,
     "<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:50rem;padding:0 1rem}",
     "table{border-collapse:collapse;width:100%}td{border-top:1px solid #ccc;padding:.3rem .5rem;overflow-wrap:anywhere}",
     "td+td{text-align:right}</style>",
-    `<h1>Bulk job ${escaped(id)}</h1>`,
+    `<h1>Bulk job ${escapeHtml(id)}</h1>`,
     ...sections
       .filter(([, rows]) => rows.length > 0)
       .flatMap(([name, rows]) => [
-        `<h2>${escaped(name)}</h2>`,
+        `<h2>${escapeHtml(name)}</h2>`,
         "<table>",
-        ...rows.map(([item, value]) => `<tr><td>${escaped(item)}</td><td>${escaped(value)}</td></tr>`),
+        ...rows.map(([item, value]) => `<tr><td>${escapeHtml(item)}</td><td>${escapeHtml(value)}</td></tr>`),
         "</table>",
       ]),
     "</html>",
     "",
   ].join("\n");
 
-/** Results, for `--json` and for the last line. Counts are those of the whole job, over all its runs. */
+/** Formats the results for `--json` and for the last line. Counts cover all runs of the job. */
 interface JobReport {
   readonly job_id: string;
   readonly action: string;
   readonly cluster_id: string;
   readonly rows: number;
-  /** Different identifiers among the valid rows of the input; null if they were not counted. */
+  /** Distinct valid identifiers of the input; null if they were not counted. */
   readonly distinct: number | null;
-  /** Rows that a look-up has found in the right cluster; null without a look-up. */
+  /** Rows that a look-up found in the right cluster; null without a look-up. */
   readonly verified: number | null;
-  /** Rows that cannot be looked up. */
+  /** Rows without a possible look-up. */
   readonly unverified: number;
   readonly batches: number;
-  /** Identifiers that another cluster had before; null if the service does not say. */
+  /** Identifiers that another cluster had before; null if the service does not report it. */
   readonly moved: number | null;
   readonly invalid: number;
   readonly failed: number;
   readonly retries: number;
   readonly first_invalid_row: number | null;
-  /** Rows with trouble, as CSV. */
+  /** CSV file of invalid and failed rows. */
   readonly results: string | null;
 }
 
@@ -175,7 +175,7 @@ export async function showReport(
 ): Promise<void> {
   if (output.format !== "table") return output.show(report);
   const { rows, invalid, failed, cluster_id: cluster } = report;
-  // Which of the repeated rows were rejected is not known.
+  // It is unknown which of the repeated rows were rejected.
   const distinct = failed === 0 ? (report.distinct ?? undefined) : undefined;
   await output.print(formatOutcome({ ...work, cluster, rows, distinct }));
   if (report.verified !== null) {
@@ -183,7 +183,7 @@ export async function showReport(
     await output.note(`Looked up: ${pluralize(report.verified, "row")} ${is}`);
     if (report.unverified > 0) await output.note(`${pluralize(report.unverified, "row")} cannot be looked up`);
   }
-  if (work.action !== "map" && rows > 0) await output.note(unknownNote(cluster));
+  if (work.action !== "map" && rows > 0) await output.note(formatUnknownNote(cluster));
   if (shard && rows + invalid + failed === 0) {
     await output.note(`Share ${shard.index}/${shard.of} has no rows`);
   }

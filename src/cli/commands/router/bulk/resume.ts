@@ -8,15 +8,15 @@ import { fingerprintSource } from "./input/survey.ts";
 import { parseErrorLimit } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { performJob } from "./perform.ts";
-import { requireUnchangedPlan, targetName } from "./plan.ts";
+import { getTargetName, requireUnchangedPlan } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
 
-/** Goes on with a stopped job; rejected when it would do something else than was begun. */
+/** Resumes a stopped job. Rejects command lines that would change the job. */
 export async function resumeJob(
   folder: string,
   record: JobRecord,
-  how: {
-    /** `-` for rows that are piped again, or where a file is now. */
+  options: {
+    /** `-` for rows that are piped again, or the current path of the file. */
     readonly input: string | undefined;
     readonly concurrency: number;
     readonly skipInvalid: boolean;
@@ -25,7 +25,7 @@ export async function resumeJob(
   },
 ): Promise<FailureKind | undefined> {
   limitYoungGeneration();
-  const { input, context, maxErrors } = how;
+  const { input, context, maxErrors } = options;
   const { path } = record.input;
   if (path === "-" && input === undefined) {
     throw new UsageError("This job read a pipe. Pipe the same rows again, with - as the file.", {
@@ -33,7 +33,7 @@ export async function resumeJob(
     });
   }
   if (maxErrors !== undefined) parseErrorLimit(maxErrors);
-  const source = await sourceNow(record, input ?? path, context);
+  const source = await findSource(record, input ?? path, context);
   if (path !== "-" && source.path === "-") throw new UsageError(`This job reads ${path}, not ${source.name}.`);
   if (record.errors_out !== null) {
     await checkOutputFile(context.host, record.errors_out, "--errors-out", { inputs: [input ?? path] });
@@ -41,18 +41,18 @@ export async function resumeJob(
   if (record.report !== null) {
     await checkOutputFile(context.host, record.report, "--report", { inputs: [input ?? path] });
   }
-  const begun = path === "-" ? record : withFile(record, source.path, context);
-  const target = await targetName(context);
-  requireUnchangedPlan(begun, { target, ...(path === "-" ? {} : await fingerprintSource(source.open())) });
+  const resumable = path === "-" ? record : withFile(record, source.path, context);
+  const target = await getTargetName(context);
+  requireUnchangedPlan(resumable, { target, ...(path === "-" ? {} : await fingerprintSource(source.open())) });
   const changed: JobRecord = {
-    ...begun,
-    skip_invalid: record.skip_invalid || how.skipInvalid,
+    ...resumable,
+    skip_invalid: record.skip_invalid || options.skipInvalid,
     max_errors: maxErrors ?? record.max_errors,
   };
-  return performJob(folder, changed, source, context, { concurrency: how.concurrency, isResumed: true });
+  return performJob(folder, changed, source, context, { concurrency: options.concurrency, isResumed: true });
 }
 
-async function sourceNow({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {
+async function findSource({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {
   return openInputSource(host, named, "<file>").catch((error: unknown) => {
     throw error instanceof UsageError
       ? error.withHint(
@@ -62,7 +62,7 @@ async function sourceNow({ id }: JobRecord, named: string, { host }: Context): P
   });
 }
 
-/** The job with its file where that is now; the command line to resume it names the new place, too. */
+/** Updates the path of a moved file in the job and in its resume command. */
 function withFile(record: JobRecord, path: string, { globals }: Context): JobRecord {
   const { id, input } = record;
   if (path === input.path) return record;

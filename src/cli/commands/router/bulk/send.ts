@@ -10,18 +10,18 @@ import { addCounts } from "./log/log-file.ts";
 import { type BulkWork, type CallScope, requireConfirmed } from "./work.ts";
 
 export interface BatchSender {
-  /** Sends one batch until every response is final. Throws what concerns the whole job. */
-  send(batch: Pick<Batch, "index" | "values">): Promise<BatchResult>;
+  /** Sends one batch until every response is final. Throws errors that concern the whole job. */
+  send(batch: Pick<Batch, "index" | "getValues">): Promise<BatchResult>;
 }
 
 /** Result of a batch. */
 export interface BatchResult {
-  /** How many identifiers another cluster had before; null if the service does not say. */
+  /** Identifiers that another cluster had before; null if the service does not report it. */
   readonly moved: number | null;
   readonly refused: readonly RejectedRange[];
 }
 
-/** The service rejected these values of a batch, from the place of the first to before that of the last. */
+/** The service rejected these values of a batch: from the first position up to, but not including, the last. */
 export interface RejectedRange {
   readonly from: number;
   readonly to: number;
@@ -33,34 +33,34 @@ export interface SenderOptions {
   readonly work: BulkWork;
   readonly scope: CallScope;
   readonly concurrency: number;
-  /** Ends calls in flight; the context's own signal only ends waiting for another attempt. */
+  /** Ends requests in flight; the context's own signal only ends waits between attempts. */
   readonly cut: AbortSignal;
   readonly onRetry: (retry: { readonly waitMs: number; readonly reason: string }) => void;
 }
 
-/** Sends batches. Every call repeats without harm, so temporary trouble is retried whatever the method. */
+/** Creates a sender of batches. Requests are idempotent, so temporary failures are retried for every method. */
 export async function createSender(options: SenderOptions, context: Context): Promise<BatchSender> {
   const { jobId, work, scope, concurrency, cut } = options;
   const { globals, host, signal } = context;
-  const operation: Operation = await work.operation();
+  const operation: Operation = await work.loadOperation();
   const { baseUrls, credentials } = await context.target("router");
   const client = await context.client("router", { connections: concurrency });
   const rule = { retries: globals.retries, maxWaitMs: globals.maxWaitMs };
-  // When the service asks one call to wait, the others wait with it.
+  // When the service asks one request to wait, the others wait, too.
   let resumesAt = 0;
-  // Bodies of this many bytes were too large for the service: later ones are halved without asking again.
+  // Bodies of this size were too large for the service. Later ones are split in advance.
   let tooLargeBytes = Number.POSITIVE_INFINITY;
 
-  // A batch adds strings that are valid by construction: checking each would take longer than sending them.
-  const withoutValues = CheckedCall.check(operation, work.call([], scope));
-  const requestOf = (values: readonly string[], key: string) => {
-    const built = buildRequest(withoutValues.with(work.call(values, scope)), baseUrls, credentials);
+  // The strings of a batch are valid by construction. Checking each would take longer than sending them.
+  const callTemplate = CheckedCall.check(operation, work.toArguments([], scope));
+  const createRequest = (values: readonly string[], key: string) => {
+    const built = buildRequest(callTemplate.with(work.toArguments(values, scope)), baseUrls, credentials);
     const headers = { ...built.headers, "idempotency-key": key };
-    // Bytes lie next to the heap: as a string the body would be copied by the garbage collector while it is in flight.
+    // Buffers are allocated outside the heap. The garbage collector would copy a string body while it is in flight.
     return { ...built, headers, body: Buffer.from(built.body as string) };
   };
 
-  async function call(request: ReturnType<typeof requestOf>, rows: number): Promise<number | null> {
+  async function call(request: ReturnType<typeof createRequest>, rows: number): Promise<number | null> {
     const response = await withRetries(
       async () => {
         const now = host.wall.monotonicNow();
@@ -85,16 +85,16 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   }
 
   async function sendFrom(from: number, values: readonly string[], key: string): Promise<BatchResult> {
-    const request = requestOf(values, key);
-    const canHalve = values.length > 1;
-    if (!canHalve || request.body.length < tooLargeBytes) {
+    const request = createRequest(values, key);
+    const isDivisible = values.length > 1;
+    if (!isDivisible || request.body.length < tooLargeBytes) {
       try {
         return { moved: await call(request, values.length), refused: [] };
       } catch (error) {
-        if (failureScope(error) === "job") throw error;
-        const refusal = error as ServiceError;
-        if (refusal.status !== 413 || !canHalve) {
-          return { moved: 0, refused: [{ from, to: from + values.length, error: refusal }] };
+        if (getFailureScope(error) === "job") throw error;
+        const rejection = error as ServiceError;
+        if (rejection.status !== 413 || !isDivisible) {
+          return { moved: 0, refused: [{ from, to: from + values.length, error: rejection }] };
         }
         tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
       }
@@ -105,27 +105,27 @@ export async function createSender(options: SenderOptions, context: Context): Pr
     return { moved: addCounts(first.moved, second.moved), refused: [...first.refused, ...second.refused] };
   }
 
-  // The same rows are always in the same batch of a job, and in the same half of it, so the key identifies the request.
-  return { send: ({ index, values }) => sendFrom(0, values(), `${jobId}-${index}`) };
+  // A batch and its halves always contain the same rows of a job, so the key identifies the request.
+  return { send: ({ index, getValues }) => sendFrom(0, getValues(), `${jobId}-${index}`) };
 }
 
 /**
- * Too many of them, or fields of the request that are not as declared: the specification's errors of rows
- * (DECISIONS.md, L17).
+ * The batch is too large, or fields of the request are not as declared: row errors in the specification (DECISIONS.md,
+ * L17).
  */
-const aboutRows: readonly number[] = [413, 422];
+const rowErrorStatuses: readonly number[] = [413, 422];
 
 /**
- * The meaning of a failed call for the job. `batch`: these rows were rejected, others may pass. `job`: it is not about
- * rows, so every other call may meet the same, or these pass later: the job stops and can be resumed.
+ * Determines the scope of a failed request. `batch`: these rows were rejected, others may succeed. `job`: the failure
+ * is unrelated to the rows, so every request may fail; the job stops and can be resumed.
  */
-export const failureScope = (error: unknown): "batch" | "job" =>
-  error instanceof ServiceError && aboutRows.includes(error.status) ? "batch" : "job";
+export const getFailureScope = (error: unknown): "batch" | "job" =>
+  error instanceof ServiceError && rowErrorStatuses.includes(error.status) ? "batch" : "job";
 
 /**
- * Runs `work` on the items of a stream, at most `concurrency` at a time; the stream is read no faster than that. The
- * first failure stops the reading, and so does the signal; the work in flight is awaited, then a failure is thrown.
- * Resolves to whether all items were taken.
+ * Runs `work` on the items of a stream with at most `concurrency` at a time; the stream is read on demand. The first
+ * failure or the signal stops reading. Work in flight is awaited, then the failure is thrown. Resolves to whether all
+ * items were processed.
  */
 export async function runConcurrently<T>(
   items: AsyncIterable<T>,
@@ -150,7 +150,7 @@ export async function runConcurrently<T>(
       if (running.size >= concurrency) await Promise.race(running);
     }
   } finally {
-    // Also when reading fails: requests that were sent must be accounted for.
+    // Work in flight is awaited even if reading fails, because sent requests must be accounted for.
     await Promise.all(running);
   }
   if (failure) throw failure.error;

@@ -4,17 +4,17 @@ import { writeFileAtomic } from "../../../../files/atomic-write.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError, type FailureKind } from "../../../process/failure.ts";
 import { confirmYes } from "../../../prompt/confirm.ts";
-import { beginJob } from "./begin.ts";
-import { resultsPath } from "./job.ts";
+import { beginJob } from "./begin-job.ts";
+import { findWork } from "./find-work.ts";
+import { getResultsPath } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
-import { movedRows } from "./log/tally.ts";
+import { readMovedRows } from "./log/tally.ts";
 import { createLookup } from "./lookup.ts";
-import { requireUnchangedPlan, targetName } from "./plan.ts";
-import { findWork } from "./works.ts";
+import { getTargetName, requireUnchangedPlan } from "./plan.ts";
 
 /**
- * Maps rows back that a job has moved from other clusters and that are still where it left them: a job for each of
- * them.
+ * Maps rows back that a job has moved from other clusters and that are still where it put them, with one job per
+ * cluster.
  */
 export async function undoJob(
   folder: string,
@@ -29,25 +29,25 @@ export async function undoJob(
       hint: "To record them for e-mails and client IDs, map with --results all.",
     });
   }
-  requireUnchangedPlan(record, { target: await targetName(context) });
+  requireUnchangedPlan(record, { target: await getTargetName(context) });
   const lookup = await createLookup(work, context);
-  const { value } = work.kind(record);
-  const fromOf = new Map<string, string>();
-  for await (const { text, from } of movedRows(resultsPath(folder))) fromOf.set(value(text), from);
-  const now = await lookup?.clustersOf([...fromOf.keys()]);
+  const { toValue } = work.getKind(record);
+  const previousClusters = new Map<string, string>();
+  for await (const { text, from } of readMovedRows(getResultsPath(folder))) previousClusters.set(toValue(text), from);
+  const now = await lookup?.findClusters([...previousClusters.keys()]);
   const lists = new Map<string, string[]>();
-  let elsewhere = 0;
-  for (const [identifier, from] of fromOf) {
+  let movedSinceCount = 0;
+  for (const [identifier, from] of previousClusters) {
     if (now?.get(identifier) !== cluster) {
-      elsewhere += 1;
+      movedSinceCount += 1;
       continue;
     }
     const list = lists.get(from) ?? [];
     list.push(identifier);
     lists.set(from, list);
   }
-  if (elsewhere > 0) {
-    await context.output.note(`${pluralize(elsewhere, work.noun)} no longer mapped to ${cluster}: unchanged`);
+  if (movedSinceCount > 0) {
+    await context.output.note(`${pluralize(movedSinceCount, work.noun)} no longer mapped to ${cluster}: unchanged`);
   }
   if (lists.size === 0) {
     await context.output.note(`${record.id} moved nothing that is still mapped to ${cluster}`);
@@ -58,7 +58,7 @@ export async function undoJob(
   await confirmYes(`Map back ${pluralize(count, work.noun)} from ${cluster} (${shares})`, context);
   let worst: FailureKind | undefined;
   for (const [from, list] of lists) {
-    // Lies with the job, so that one of these can be resumed.
+    // Stored with the job, so that an undo job can be resumed.
     const path = join(folder, `undo-${encodeURIComponent(from)}.txt`);
     await writeFileAtomic(path, list.map((identifier) => `${identifier}\n`).join(""));
     const failure = await beginJob(
@@ -69,7 +69,7 @@ export async function undoJob(
         ...{ errorsOut: undefined, report: undefined, dryRun: false, planOut: undefined },
         ...{ planFile: undefined, planned: undefined },
         scope: { ...record.scope, cluster_id: from },
-        confirm: async () => {},
+        confirmRows: async () => {},
         mayMove: true,
       },
       context,

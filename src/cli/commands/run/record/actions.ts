@@ -7,9 +7,9 @@ import type { Client } from "../../../../client/client.ts";
 export type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 export type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
-/** A request of the log that can be made again. */
+/** A logged request that can be repeated. */
 export interface Action {
-  /** Of the request. */
+  /** ID of the request. */
   readonly id: number;
   /** Virtual milliseconds. */
   readonly at: number;
@@ -19,7 +19,7 @@ export interface Action {
   readonly body: unknown;
   readonly status: number;
   readonly failure: string | null;
-  /** Of a request that creates a webhook: its number, and what its receiver answered. */
+  /** For a request that creates a webhook: its number and the responses of its receiver. */
   readonly webhook?: { readonly id: number; readonly answers: readonly (number | "down")[] };
 }
 
@@ -27,22 +27,22 @@ export interface Action {
 export interface RequestHistory {
   readonly actions: readonly Action[];
   readonly deliveries: readonly LoggedDelivery[];
-  /** How many requests of others were noted. */
+  /** Number of logged requests of other callers. */
   readonly requests: number;
 }
 
-/** Read-only and housekeeping operations: a story begins with a fresh emulator, and advances time itself. */
+/** Read-only and housekeeping operations, which a story omits: it starts a new emulator and advances time itself. */
 const skippedOperations =
   /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
 
-/** Reads the log of an emulator, and its deliveries. */
+/** Reads the request log and the deliveries of an emulator. */
 export async function readRecording(client: Client, operations: readonly Operation[]): Promise<RequestHistory> {
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
   const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
-  // The router forwards calls of the contract API: the cluster then gets the request of the program.
-  const passedOn = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
-  const isInner = (cause?: string): boolean => cause !== undefined && !passedOn.has(cause);
+  // The router forwards calls of the contract API, so the cluster receives the original request.
+  const forwardedIds = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
+  const isInner = (cause?: string): boolean => cause !== undefined && !forwardedIds.has(cause);
   const ownRequests = items.filter(
     ({ left, cause, operation }) => !left && !isInner(cause) && !skippedOperations.test(operation ?? "catch-all"),
   );
@@ -51,21 +51,21 @@ export async function readRecording(client: Client, operations: readonly Operati
   let created = 0;
   for (const one of ownRequests) {
     const operation = operations.find(({ id }) => id === one.operation);
-    const action = operation && actionOf(one, operation);
+    const action = operation && toAction(one, operation);
     if (!action) continue;
     if (operation.id !== "webhooks.create" || one.status >= 400) {
       actions.push(action);
       continue;
     }
-    // Numbers count up from the beginning; those of removed ones are not given again.
+    // IDs count up from the beginning. Those of removed requests are not reused.
     created += 1;
     const id = webhooks.length === 0 ? created : Math.min(...webhooks, 1) + created - 1;
-    actions.push({ ...action, webhook: { id, answers: answersOf(id, deliveries) } });
+    actions.push({ ...action, webhook: { id, answers: getAnswers(id, deliveries) } });
   }
   return { actions, deliveries, requests: ownRequests.length };
 }
 
-function actionOf({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation): Action | undefined {
+function toAction({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation): Action | undefined {
   const [path = "", search] = target.split(/\?(.*)/s);
   if (findOperationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
   const parameters = new URLSearchParams(search);
@@ -85,8 +85,8 @@ function actionOf({ id, at, target, body, status, failure }: LoggedRequest, oper
   return { id, at: Date.parse(at), operation, params, query, body, status, failure };
 }
 
-/** A receiver's response to each attempt, oldest first; a repetition to the end is listed once. */
-function answersOf(webhook: number, deliveries: readonly LoggedDelivery[]): readonly (number | "down")[] {
+/** Lists a receiver's response to each attempt, oldest first; trailing repetitions are listed once. */
+function getAnswers(webhook: number, deliveries: readonly LoggedDelivery[]): readonly (number | "down")[] {
   const attempts = deliveries
     .filter(({ webhook_id }) => webhook_id === webhook)
     .flatMap(({ id, attempts }) => attempts.map(({ at, number, status }) => ({ at, id, number, status })))

@@ -1,21 +1,21 @@
 import { UsageError } from "../../../process/failure.ts";
-import type { SeenDelivery } from "../observed.ts";
+import type { SeenDelivery } from "../observations.ts";
 import type { Action, LoggedDelivery, RequestHistory } from "./actions.ts";
 
-/** The failure that a shortened story must still show. */
+/** The failure that a shortened story must reproduce. */
 export type Goal =
   | { readonly kind: "request"; readonly action: Action }
   | { readonly kind: "delivery"; readonly webhook: Action; readonly seen: LoggedDelivery; readonly until: number };
 
 /**
- * The last failure: a request that was rejected, or a delivery that was not made. `about`: the reference of another
- * one, `request:12` or `delivery:3`.
+ * Finds the last failure: a rejected request, or an undelivered delivery. `about` selects another one: `request:12` or
+ * `delivery:3`.
  */
 export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): Goal {
   const goals = [
     ...actions.map((action) => ({ at: action.at, id: `request:${action.id}`, goal: requestGoal(action) })),
     ...deliveries.flatMap((seen) => {
-      const goal = deliveryGoal(seen, actions);
+      const goal = createDeliveryGoal(seen, actions);
       return goal ? [{ at: goal.until, id: `delivery:${seen.id}`, goal }] : [];
     }),
   ];
@@ -38,7 +38,7 @@ export function findGoal({ actions, deliveries }: RequestHistory, about: string 
 
 const requestGoal = (action: Action): Goal => ({ kind: "request", action });
 
-function deliveryGoal(seen: LoggedDelivery, actions: readonly Action[]) {
+function createDeliveryGoal(seen: LoggedDelivery, actions: readonly Action[]) {
   const webhook = actions.find((one) => one.webhook?.id === seen.webhook_id);
   const last = seen.attempts.at(-1);
   return webhook && last ? ({ kind: "delivery", webhook, seen, until: Date.parse(last.at) } as const) : undefined;
@@ -47,16 +47,16 @@ function deliveryGoal(seen: LoggedDelivery, actions: readonly Action[]) {
 const isWrong = (goal: Goal): boolean =>
   goal.kind === "request" ? goal.action.status >= 400 : goal.seen.outcome !== "delivered";
 
-/** The expected delivery, whatever the contract is called in the story. */
-export const expectedDelivery = ({ activity, outcome, attempts }: LoggedDelivery) => ({
+/** Formats the expected delivery without the name of its contract. */
+export const toExpectedDelivery = ({ activity, outcome, attempts }: LoggedDelivery) => ({
   activity,
   outcome,
   answers: attempts.map(({ status, error }) => status ?? error?.code ?? "no answer"),
 });
 
-/** Whether one of the deliveries to this receiver is as that one was. */
+/** Whether one of the deliveries to this receiver equals the expected one. */
 export function isReached(seen: LoggedDelivery, to: string, deliveries: readonly SeenDelivery[]): boolean {
-  const expected = JSON.stringify(expectedDelivery(seen));
+  const expected = JSON.stringify(toExpectedDelivery(seen));
   return deliveries.some(
     ({ to: name, activity, outcome, answers }) =>
       name === to && JSON.stringify({ activity, outcome, answers }) === expected,

@@ -2,30 +2,30 @@ import { replaceLeaves } from "../references.ts";
 import type { Observation } from "../steps.ts";
 import type { Action } from "./actions.ts";
 
-/** A value of an earlier result, which a request has in it. */
+/** A value of an earlier result that a request contains. */
 export interface Link {
-  /** Of the request that made it. */
+  /** ID of the request that created it. */
   readonly from: number;
-  /** Of the value in its result. */
+  /** Path of the value in its result. */
   readonly path: string;
 }
 
-/** The links of each request by the place in its input: `params.id`, `body.contract_ids.0`. */
+/** The links of each request by path in its input: `params.id`, `body.contract_ids.0`. */
 export type Links = ReadonlyMap<number, ReadonlyMap<string, Link>>;
 
-/** Names of fields that hold what a service has made up. */
+/** Names of fields whose values a service generates. */
 const identifier = /(?:^|_)(?:ids?|uuids?)$/;
 
-/** A value that is the same nowhere else by chance. */
+/** A value that is practically unique. */
 const isUnique = (value: unknown): boolean => typeof value === "string" && /^[A-Z]-\d+$|^[\da-f-]{32,36}$/.test(value);
 
 interface CreatedObject extends Link {
   readonly value: unknown;
-  /** Kind of its object: `contract` for `contract_id`, and for the `id` of `contracts.create`. */
+  /** Kind of the object: `contract` for `contract_id`, and for the `id` of `contracts.create`. */
   readonly kind: string;
 }
 
-/** Objects that earlier requests have created and later ones name, by the responses of a replay of all. */
+/** Finds references to objects that earlier requests created, by replaying all requests. */
 export function findLinks(actions: readonly Action[], results: ReadonlyMap<number, Observation>): Links {
   const links = new Map<number, Map<string, Link>>();
   const made: CreatedObject[] = [];
@@ -33,7 +33,7 @@ export function findLinks(actions: readonly Action[], results: ReadonlyMap<numbe
     const own = new Map<string, Link>();
     const { params, query, body } = action;
     replaceLeaves({ params, query, body }, (path, value) => {
-      const kind = kindOf(path, action);
+      const kind = getKind(path, action);
       const found = made.find(
         (one) =>
           (isUnique(value) && one.value === value) ||
@@ -46,7 +46,7 @@ export function findLinks(actions: readonly Action[], results: ReadonlyMap<numbe
     const result = results.get(action.id);
     if (action.status >= 400 || result?.value === undefined || action.operation.method === "GET") continue;
     replaceLeaves(result.value, (path, value) => {
-      const kind = kindOf(path, action);
+      const kind = getKind(path, action);
       const isNew = kind !== undefined && !made.some((one) => one.kind === kind && one.value === value);
       if (isNew && value !== null) made.push({ from: action.id, path, value, kind });
       return value;
@@ -55,8 +55,8 @@ export function findLinks(actions: readonly Action[], results: ReadonlyMap<numbe
   return links;
 }
 
-/** Kind of object that a field refers to; undefined if it is not a reference. */
-function kindOf(path: string, { operation }: Action): string | undefined {
+/** Returns the kind of object that a field refers to. Returns undefined if the field is not a reference. */
+function getKind(path: string, { operation }: Action): string | undefined {
   const names = path.split(".").filter((name) => !/^\d+$/.test(name));
   const name = names.at(-1) ?? "";
   if (!identifier.test(name)) return undefined;

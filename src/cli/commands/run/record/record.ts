@@ -18,11 +18,11 @@ interface RecordSettings {
   readonly path: string;
   /** Subject of the story: `request:12`, `delivery:3`. */
   readonly about: string | undefined;
-  /** The seed with which the emulator was started: a name, or a file. */
+  /** The seed of the emulator: a name or a file. */
   readonly seed: string | undefined;
 }
 
-/** Makes a scenario of the records of a running emulator, with only the necessary requests. */
+/** Creates a scenario from the records of a running emulator, with only the necessary requests. */
 export async function recordStory({ path, about, seed: given }: RecordSettings, context: Context): Promise<void> {
   const { host, output } = context;
   const isFile = given !== undefined && given !== "demo" && given !== "empty";
@@ -33,14 +33,14 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
   const recording = await readRecording(client, operations);
   const goal = findGoal(recording, about);
   const emulators = new ScenarioEmulators(context);
-  context.atEnd(() => emulators.close());
+  context.onEnd(() => emulators.close());
   const empty = parseScenario(
     path,
     JSON.stringify({ ...(seed && { seed }), steps: [{ advance: "next" }] }),
     operations,
   );
   const story = await withSpinner(context, "Leaving out what does not matter", async () => {
-    const replayer = new Replayer(await emulators.baseOf(empty), context, operations);
+    const replayer = new Replayer(await emulators.getBase(empty), context, operations);
     const before = recording.actions.filter(({ id, at }) => isBefore(goal, id, at));
     const links = findLinks(before, await replayer.run(before, new Map()));
     const essential = [goal.kind === "request" ? goal.action : goal.webhook];
@@ -50,7 +50,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
       throw new CommandFailedError(
         "failed",
         "not_repeatable",
-        `The ${nameOf(goal)} comes out otherwise when it is repeated.`,
+        `The ${describeGoal(goal)} comes out otherwise when it is repeated.`,
         {
           hint: "Name the seed of the emulator with --seed. Uploads, secrets and requests of other workspaces cannot be recorded.",
         },
@@ -67,24 +67,23 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
     await output.warn(`warning: the story fails when it is run: ${problem?.message}`);
   }
   await writeOutput(host, resolve(host.cwd, path), [Buffer.from(story.text)]);
-  const matter = `${story.actions.length} of ${pluralize(recording.requests, "request")} matter`;
-  if (output.format === "table") await output.print(`Wrote ${path}: ${matter}.`);
-  else await output.show({ file: path, requests: recording.requests, kept: story.actions.length, ok: result.ok });
+  const summary = `${story.actions.length} of ${pluralize(recording.requests, "request")} matter`;
+  if (output.format === "table") await output.print(`Wrote ${path}: ${summary}.`);
+  else await output.show({ file: path, requests: recording.requests, matter: story.actions.length, ok: result.ok });
 }
 
 const isBefore = (goal: Goal, id: number, at: number): boolean =>
   goal.kind === "request" ? id <= goal.action.id : at <= goal.until;
 
-const nameOf = (goal: Goal): string =>
+const describeGoal = (goal: Goal): string =>
   goal.kind === "request" ? `request ${goal.action.id} (${goal.action.operation.id})` : `delivery ${goal.seen.id}`;
 
-/** Whether these requests alone lead to the same. */
+/** Whether these requests alone reproduce the goal. */
 type Holds = (actions: readonly Action[]) => Promise<boolean>;
 
 /**
- * The requests that matter: none of them can be omitted. First those that the last one depends on by what they made, if
- * that is enough; else halves, quarters and so on are omitted, as in delta debugging. Undefined: not even all of them
- * do.
+ * Finds a minimal list of requests. First tries those that the last one depends on; otherwise omits halves, quarters
+ * and so on, as in delta debugging. Returns undefined if not even all requests reproduce the goal.
  */
 async function shrink(
   actions: readonly Action[],
@@ -92,14 +91,14 @@ async function shrink(
   links: Links,
   holds: Holds,
 ): Promise<readonly Action[] | undefined> {
-  const slice = sliceOf(actions, essential, links);
-  const begin = slice.length < actions.length && (await holds(slice)) ? slice : actions;
-  if (begin === actions && !(await holds(actions))) return undefined;
-  return leaveOutEach(await leaveOutParts(begin, essential, holds), essential, holds);
+  const slice = selectRelated(actions, essential, links);
+  const initial = slice.length < actions.length && (await holds(slice)) ? slice : actions;
+  if (initial === actions && !(await holds(actions))) return undefined;
+  return omitEach(await omitParts(initial, essential, holds), essential, holds);
 }
 
-/** The objects of the essential requests, those that they name, and all requests about the same objects. */
-function sliceOf(actions: readonly Action[], essential: readonly Action[], links: Links): readonly Action[] {
+/** Finds the objects of the essential requests, their references, and all requests about the same objects. */
+function selectRelated(actions: readonly Action[], essential: readonly Action[], links: Links): readonly Action[] {
   const wanted = new Set(essential.map(({ id }) => id));
   for (let size = -1; size !== wanted.size; ) {
     size = wanted.size;
@@ -109,11 +108,11 @@ function sliceOf(actions: readonly Action[], essential: readonly Action[], links
       else if (named.some((from) => wanted.has(from))) wanted.add(id);
     }
   }
-  // A fault names nothing that was made, and acts on what comes later.
+  // A fault refers to no created object and affects later requests.
   return actions.filter(({ id, operation }) => wanted.has(id) || operation.id === "faults.add");
 }
 
-async function leaveOutParts(
+async function omitParts(
   actions: readonly Action[],
   essential: readonly Action[],
   holds: Holds,
@@ -129,7 +128,7 @@ async function leaveOutParts(
   return left;
 }
 
-async function leaveOutEach(
+async function omitEach(
   actions: readonly Action[],
   essential: readonly Action[],
   holds: Holds,

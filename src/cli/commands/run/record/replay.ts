@@ -1,16 +1,16 @@
 import type { Emulator } from "../../../../../emulator/index.ts";
 import type { Operation } from "../../../../api/operation.ts";
 import type { Context } from "../../../command.ts";
-import { listSeenDeliveries } from "../observed.ts";
-import { escapeReferences, replaceLeaves, valueAt } from "../references.ts";
+import { listSeenDeliveries } from "../observations.ts";
+import { escapeReferences, getValueAt, replaceLeaves } from "../references.ts";
 import { Stage } from "../stage.ts";
 import { type Observation, runStep } from "../steps.ts";
 import type { Action } from "./actions.ts";
 import { type Goal, isReached } from "./goal.ts";
 import type { Link, Links } from "./links.ts";
-import { minPauseMs, pauseOf, stepOf } from "./story.ts";
+import { createStep, minPauseMs, roundPause } from "./story.ts";
 
-/** Plays requests again on a fork of an emulator, with time as it passed between them. */
+/** Replays requests on a fork of an emulator, with the original times between them. */
 export class Replayer {
   readonly #base: Emulator;
   readonly #context: Pick<Context, "svc" | "read" | "signal" | "host">;
@@ -31,29 +31,29 @@ export class Replayer {
     return this.#play(actions, links, async (_, results) => results);
   }
 
-  /** Whether they lead to the same. */
+  /** Whether the requests reproduce the goal. */
   async reaches(goal: Goal, actions: readonly Action[], links: Links): Promise<boolean> {
     const last = goal.kind === "request" ? goal.action : goal.webhook;
     if (!actions.includes(last)) return false;
     return this.#play(actions, links, async (stage, results) => {
-      const spoilt = actions.some(
+      const isDiverged = actions.some(
         ({ id, status }) => results.get(id)?.status !== undefined && status < 400 && results.get(id)!.status! >= 400,
       );
       if (goal.kind === "request") {
         const { status, failures = [] } = results.get(last.id) ?? {};
         const { failure } = goal.action;
-        return status === goal.action.status && (failure === null || failures.includes(failure)) && !spoilt;
+        return status === goal.action.status && (failure === null || failures.includes(failure)) && !isDiverged;
       }
       await advanceTo(stage, actions.at(-1)!.at, goal.until);
       await stage.settle();
-      return !spoilt && isReached(goal.seen, nameOfReceiver(last), await listSeenDeliveries(stage));
+      return !isDiverged && isReached(goal.seen, getReceiverName(last), await listSeenDeliveries(stage));
     });
   }
 
   async #play<T>(
     actions: readonly Action[],
     links: Links,
-    look: (stage: Stage, results: ReadonlyMap<number, Observation>) => Promise<T>,
+    inspect: (stage: Stage, results: ReadonlyMap<number, Observation>) => Promise<T>,
   ): Promise<T> {
     const emulator = await this.#base.fork();
     const stage = await Stage.open(emulator, this.#context.host.cwd, this.#context);
@@ -63,12 +63,12 @@ export class Replayer {
       for (const action of actions) {
         if (at !== undefined) await advanceTo(stage, at, action.at);
         at = action.at;
-        const input = linked(action, links.get(action.id), results);
+        const input = resolveLinks(action, links.get(action.id), results);
         if (input === undefined) continue;
-        const step = stepOf(input, nameOfReceiver(action));
+        const step = createStep(input, getReceiverName(action));
         results.set(action.id, await runStep(step.kind, step.fields, stage, this.#operations));
       }
-      return await look(stage, results);
+      return await inspect(stage, results);
     } finally {
       await stage.close();
       await emulator.close({ signal: AbortSignal.abort() });
@@ -78,13 +78,13 @@ export class Replayer {
 
 async function advanceTo(stage: Stage, from: number, to: number): Promise<void> {
   if (to - from < minPauseMs) return;
-  await stage.emulator.clock.advance({ by: pauseOf(to - from) });
+  await stage.emulator.clock.advance({ by: roundPause(to - from) });
 }
 
-export const nameOfReceiver = ({ id }: Pick<Action, "id">): string => `receiver${id}`;
+export const getReceiverName = ({ id }: Pick<Action, "id">): string => `receiver${id}`;
 
-/** The request with what earlier ones have made in this replay; undefined if one of them is missing. */
-function linked(
+/** Resolves the links of a request with values of this replay. Returns undefined if a value is missing. */
+function resolveLinks(
   action: Action,
   links: ReadonlyMap<string, Link> | undefined,
   results: ReadonlyMap<number, Observation>,
@@ -93,7 +93,7 @@ function linked(
   const input = replaceLeaves({ params: action.params, query: action.query, body: action.body }, (path, value) => {
     const link = links?.get(path);
     if (!link) return escapeReferences(value);
-    const found = valueAt(results.get(link.from)?.value, link.path);
+    const found = getValueAt(results.get(link.from)?.value, link.path);
     if (found === undefined) isWhole = false;
     return escapeReferences(found);
   }) as Pick<Action, "params" | "query" | "body">;

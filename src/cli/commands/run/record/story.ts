@@ -3,31 +3,31 @@ import { formatDuration } from "../../../../base/duration.ts";
 import { toFields } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { escapeReferences, replaceLeaves } from "../references.ts";
-import { acts, type StepKind } from "../schema.ts";
+import { contractActions, type StepKind } from "../schema.ts";
 import type { Action } from "./actions.ts";
-import { expectedDelivery, type Goal } from "./goal.ts";
+import { type Goal, toExpectedDelivery } from "./goal.ts";
 import type { Link, Links } from "./links.ts";
 
-/** Shorter pauses are those of a person or a program, and mean nothing. */
+/** Shorter pauses are not significant. */
 export const minPauseMs = 1_000;
 
-/** In whole seconds, and one more: entries due at that time have run then. */
-export const pauseOf = (ms: number): number => (Math.ceil(ms / 1_000) + 1) * 1_000;
+/** In whole seconds, rounded up and increased by one, so that all due entries have run. */
+export const roundPause = (ms: number): number => (Math.ceil(ms / 1_000) + 1) * 1_000;
 
 interface WrittenStep {
   readonly kind: Exclude<StepKind, "for each">;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The step that makes a request again. */
-export function stepOf({ operation, params, query, body, webhook }: Action, receiver: string): WrittenStep {
+/** The step that repeats a request. */
+export function createStep({ operation, params, query, body, webhook }: Action, receiver: string): WrittenStep {
   if (webhook) {
     const answers = webhook.answers.length === 1 ? webhook.answers[0] : webhook.answers;
     const subscribe = toFields(body).only_for_activities;
     return { kind: "receiver", fields: { receiver, answers, subscribe } };
   }
   if (operation.id === "faults.add") return { kind: "fault", fields: { fault: body } };
-  const act = acts.find((one) => operation.id === `emulator-contracts.${one}`);
+  const act = contractActions.find((one) => operation.id === `emulator-contracts.${one}`);
   if (act) {
     const { email = "next", note } = toFields(body);
     return { kind: "as", fields: { as: email, [act]: params.id, ...(note === undefined ? {} : { note }) } };
@@ -39,34 +39,34 @@ export function stepOf({ operation, params, query, body, webhook }: Action, rece
   };
 }
 
-interface Told {
+interface StoryOutcome {
   readonly goal: Goal;
   readonly actions: readonly Action[];
   readonly links: Links;
-  /** How many requests there were. */
+  /** Number of requests before shortening. */
   readonly requests: number;
   readonly seed: string | undefined;
 }
 
-/** The scenario file of some requests, with what came of the last. */
-export function writeStory({ goal, actions, links, requests, seed }: Told): string {
-  const names = namesOf(actions, links);
+/** Formats the scenario file of requests, with the outcome of the last one. */
+export function writeStory({ goal, actions, links, requests, seed }: StoryOutcome): string {
+  const names = nameValues(actions, links);
   const steps: Record<string, unknown>[] = [];
   for (const [i, action] of actions.entries()) {
     const before = actions[i - 1];
     if (before) steps.push(...pauseSteps(before.at, action.at));
-    const step = stepOf(withNames(action, links, names), names.receivers.get(action.id) ?? "");
+    const step = createStep(replaceNames(action, links, names), names.receivers.get(action.id) ?? "");
     const saved = names.saved.get(action.id);
     steps.push({
       ...step.fields,
       ...(saved === undefined ? {} : { save: Object.fromEntries(saved) }),
-      ...(goal.kind === "request" && goal.action === action ? { expect: expectedOf(action) } : {}),
+      ...(goal.kind === "request" && goal.action === action ? { expect: getExpectation(action) } : {}),
     });
   }
   if (goal.kind === "delivery") {
     steps.push(...pauseSteps(actions.at(-1)!.at, goal.until));
     const to = names.receivers.get(goal.webhook.id);
-    steps.push({ expect: { deliveries: [{ to, ...expectedDelivery(goal.seen) }] } });
+    steps.push({ expect: { deliveries: [{ to, ...toExpectedDelivery(goal.seen) }] } });
   }
   const what = goal.kind === "request" ? goal.action.operation.id : `the delivery of ${goal.seen.activity}`;
   const document = new Document({ name: `What led to ${what}`, ...(seed === undefined ? {} : { seed }), steps });
@@ -79,42 +79,42 @@ export function writeStory({ goal, actions, links, requests, seed }: Told): stri
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }
 
-const expectedOf = ({ status, failure }: Action) => ({ status, ...(failure === null ? {} : { failure }) });
+const getExpectation = ({ status, failure }: Action) => ({ status, ...(failure === null ? {} : { failure }) });
 
 const pauseSteps = (from: number, to: number): Record<string, unknown>[] =>
-  to - from < minPauseMs ? [] : [{ advance: formatDuration(pauseOf(to - from)) }];
+  to - from < minPauseMs ? [] : [{ advance: formatDuration(roundPause(to - from)) }];
 
 interface Names {
-  /** Saved values of each request: names with the paths of values. */
+  /** Saved values of each request: names and paths. */
   readonly saved: ReadonlyMap<number, ReadonlyMap<string, string>>;
   readonly receivers: ReadonlyMap<number, string>;
 }
 
-/** Gives names to what later requests need: `contract`, and `contract2` for the next one. */
-function namesOf(actions: readonly Action[], links: Links): Names {
+/** Names the values that later requests need: `contract`, then `contract2`. */
+function nameValues(actions: readonly Action[], links: Links): Names {
   const saved = new Map<number, Map<string, string>>();
   const receivers = new Map<number, string>();
-  const taken = new Set<string>();
-  const free = (wanted: string): string => {
+  const usedNames = new Set<string>();
+  const findFreeName = (wanted: string): string => {
     let name = wanted;
-    for (let number = 2; taken.has(name); number += 1) name = `${wanted}${number}`;
-    taken.add(name);
+    for (let number = 2; usedNames.has(name); number += 1) name = `${wanted}${number}`;
+    usedNames.add(name);
     return name;
   };
-  for (const action of actions) if (action.webhook) receivers.set(action.id, free("receiver"));
+  for (const action of actions) if (action.webhook) receivers.set(action.id, findFreeName("receiver"));
   for (const { from, path } of actions.flatMap(({ id }) => [...(links.get(id)?.values() ?? [])])) {
-    const maker = actions.find(({ id }) => id === from);
-    if (!maker || maker.webhook) continue;
+    const creator = actions.find(({ id }) => id === from);
+    if (!creator || creator.webhook) continue;
     const own = saved.get(from) ?? new Map<string, string>();
     saved.set(from, own);
     if ([...own.values()].includes(path)) continue;
-    const [resource = "value"] = maker.operation.id.replace(/^emulator-/, "").split(".");
-    own.set(free(resource.replace(/s$/, "").replaceAll("-", "_")), path);
+    const [resource = "value"] = creator.operation.id.replace(/^emulator-/, "").split(".");
+    own.set(findFreeName(resource.replace(/s$/, "").replaceAll("-", "_")), path);
   }
   return { saved, receivers };
 }
 
-function withNames(action: Action, links: Links, { saved, receivers }: Names): Action {
+function replaceNames(action: Action, links: Links, { saved, receivers }: Names): Action {
   const own = links.get(action.id);
   const { params, query, body } = action;
   const input = replaceLeaves({ params, query, body }, (path, value) => {

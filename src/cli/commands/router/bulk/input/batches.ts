@@ -10,40 +10,40 @@ export interface Row {
   readonly text: string;
 }
 
-/** A row that is no identifier. */
+/** A row that is not an identifier. */
 export interface InvalidRow extends Row {
   readonly problem: string;
 }
 
-/** One call: as many rows of the input as a batch holds, one after the other. */
+/** One request: consecutive rows of the input, up to the size of a batch. */
 export interface Batch {
-  /** From 0. The same rows are always in the batch of the same index, whichever of them are identifiers. */
+  /** From 0. A batch index always refers to the same rows, regardless of how many are valid. */
   readonly index: number;
-  /** How many of them are identifiers. */
+  /** Number of valid rows. */
   readonly count: number;
-  /** The rows that are identifiers; made when asked for, which is seldom. */
-  readonly rows: () => Row[];
-  /** The request body; created when it is sent, so that it does not live long. */
-  readonly values: () => string[];
+  /** The valid rows, created on demand. */
+  readonly getRows: () => Row[];
+  /** The values of the request body, created on demand so that they are collected early. */
+  readonly getValues: () => string[];
   readonly invalid: readonly InvalidRow[];
-  /** Hash of all rows up to the last of this batch, if requested. */
+  /** Hash of all rows up to the end of this batch, if requested. */
   readonly digest: string | undefined;
 }
 
 export interface BatchOptions {
   readonly size: number;
   readonly kind: IdentifierKind;
-  /** Counts those of the batches that are not finished. */
+  /** Counts the rows of unfinished batches. */
   readonly counter?: IdentifierCounter | undefined;
-  /** Batches that were finished before; they are skipped. */
+  /** Finished batches, which are skipped. */
   readonly finished: FinishedBatches;
-  /** A pipe has no other identity: each batch carries a rolling digest, compared where one is known. */
-  readonly rolling: boolean;
+  /** A pipe has no other identity: each batch has a rolling digest, which is compared with a stored one. */
+  readonly hasRollingDigest: boolean;
 }
 
 /**
- * Groups rows to batches. Throws a UsageError if the rows of finished batches have changed, or are not complete: later
- * rows would be lost unnoticed.
+ * Groups rows into batches. Throws a UsageError if the rows of finished batches are changed or incomplete, because
+ * later rows would be lost.
  */
 export async function* groupIntoBatches(
   groups: AsyncIterable<RowGroup>,
@@ -54,10 +54,14 @@ export async function* groupIntoBatches(
   let index = 0;
   let pending = new RawBatch();
   const finish = (): Batch | undefined => {
-    if (batching.rolling) digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
-    const batch = batching.finished.has(index) ? undefined : pending.validated(index, digest || undefined, batching);
-    const known = batching.finished.digestOf(index);
-    if (batch === undefined && known !== undefined && known !== digest) throw otherRows("finished rows have changed");
+    if (batching.hasRollingDigest)
+      digest = createHash("sha256").update(digest).update(pending.texts.join("\n")).digest("hex");
+    const batch = batching.finished.has(index)
+      ? undefined
+      : pending.validateBatch(index, digest || undefined, batching);
+    const known = batching.finished.getDigest(index);
+    if (batch === undefined && known !== undefined && known !== digest)
+      throw createRowsChangedError("finished rows have changed");
     index += 1;
     pending = new RawBatch();
     return batch;
@@ -77,10 +81,10 @@ export async function* groupIntoBatches(
   }
   const last = pending.isBegun ? finish() : undefined;
   if (last) yield last;
-  if (index < batching.finished.end) throw otherRows("the input ends before those rows");
+  if (index < batching.finished.end) throw createRowsChangedError("the input ends before those rows");
 }
 
-const otherRows = (difference: string): Error =>
+const createRowsChangedError = (difference: string): Error =>
   new UsageError(`The rows differ from those that this job started with: ${difference}.`, {
     hint: "Pipe the same rows again from the beginning. Finished rows are skipped.",
   });
@@ -90,7 +94,7 @@ class RawBatch {
   readonly #numbers: number[] = [];
   readonly #problems = new Map<number, string>();
 
-  /** They do not count towards the size of the batch. */
+  /** Invalid rows do not count towards the size of the batch. */
   readonly #empty: InvalidRow[] = [];
 
   get isBegun(): boolean {
@@ -107,13 +111,13 @@ class RawBatch {
     this.texts.push(text);
   }
 
-  validated(index: number, digest: string | undefined, { kind, counter }: BatchOptions): Batch {
-    const { problem, value } = kind;
+  validateBatch(index: number, digest: string | undefined, { kind, counter }: BatchOptions): Batch {
+    const { findProblem, toValue } = kind;
     const { texts } = this;
     const invalid: InvalidRow[] = [];
     for (let i = 0; i < texts.length; i += 1) {
       const text = texts[i]!;
-      const why = this.#problems.get(i) ?? problem(text);
+      const why = this.#problems.get(i) ?? findProblem(text);
       if (why !== undefined) invalid.push({ number: this.#numbers[i]!, text, problem: why });
       else counter?.add(text);
     }
@@ -125,14 +129,14 @@ class RawBatch {
     return {
       index,
       count,
-      rows: () => this.#rowsBut(invalid),
-      values: () => (invalid.length === 0 ? texts : this.#rowsBut(invalid).map(({ text }) => text)).map(value),
+      getRows: () => this.#excludeRows(invalid),
+      getValues: () => (invalid.length === 0 ? texts : this.#excludeRows(invalid).map(({ text }) => text)).map(toValue),
       invalid,
       digest,
     };
   }
 
-  #rowsBut(invalid: readonly InvalidRow[]): Row[] {
+  #excludeRows(invalid: readonly InvalidRow[]): Row[] {
     const left = new Set(invalid.map(({ number }) => number));
     return this.texts.map((text, i) => ({ number: this.#numbers[i]!, text })).filter(({ number }) => !left.has(number));
   }

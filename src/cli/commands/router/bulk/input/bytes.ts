@@ -9,19 +9,19 @@ import type { Host } from "../../../../process/host.ts";
 import { OtherFormatError } from "./format.ts";
 import { createUnreadableInputError } from "./identifiers.ts";
 
-/** Larger pieces make fewer turns of the event loop, and leave more to collect: memory would reach 150 MB. */
+/** Larger pieces need fewer turns of the event loop but more memory, up to 150 MB. */
 const pieceBytes = 64 * 1_024;
 
-export const fileBytes = (path: string): AsyncIterable<Uint8Array> =>
+export const readFileBytes = (path: string): AsyncIterable<Uint8Array> =>
   createReadStream(path, { highWaterMark: pieceBytes });
 
-/** Distinguishes an input from a changed one. */
+/** Identifies the content of an input. */
 export interface Fingerprint {
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** Passes bytes on, and knows their fingerprint when they are at their end. */
+/** Forwards bytes and computes their fingerprint. */
 export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
   readonly #source: AsyncIterable<Uint8Array>;
   readonly #sum: Hash = createHash("sha256");
@@ -39,13 +39,13 @@ export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Call it once, at the end. */
-  fingerprint(): Fingerprint {
+  /** Call this once, at the end. */
+  getFingerprint(): Fingerprint {
     return { bytes: this.#bytes, sha256: this.#sum.digest("hex") };
   }
 }
 
-/** First bytes of files that people mistake for tables of text. */
+/** Signatures of binary files that users mistake for text tables. */
 const binaries: ReadonlyMap<string, Buffer> = new Map([
   ["an Excel workbook (.xlsx) or another ZIP archive", Buffer.from("PK\x03\x04")],
   ["an Excel workbook (.xls) or another Office document", Buffer.from([0xd0, 0xcf, 0x11, 0xe0])],
@@ -53,27 +53,27 @@ const binaries: ReadonlyMap<string, Buffer> = new Map([
 
 const saveAsCsv = "Save it as “CSV UTF-8” and use that file.";
 
-/** Plain bytes; gzip is recognised by its first two. */
+/** Decompresses gzip, recognized by its first two bytes. */
 export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const iterator = input[Symbol.asyncIterator]();
-  let begin = Buffer.alloc(0);
-  while (begin.byteLength < 4) {
+  let head = Buffer.alloc(0);
+  while (head.byteLength < 4) {
     const next = await iterator.next();
     if (next.done) break;
-    begin = Buffer.concat([begin, next.value]);
+    head = Buffer.concat([head, next.value]);
   }
-  const whole = (async function* () {
-    if (begin.byteLength > 0) yield begin;
+  const content = (async function* () {
+    if (head.byteLength > 0) yield head;
     yield* { [Symbol.asyncIterator]: () => iterator };
   })();
-  const [kind] = [...binaries].find(([, magic]) => begin.subarray(0, 4).equals(magic)) ?? [];
+  const [kind] = [...binaries].find(([, magic]) => head.subarray(0, 4).equals(magic)) ?? [];
   if (kind !== undefined) throw new OtherFormatError(`The input is ${kind}, not text.`, { flags: [], hint: saveAsCsv });
-  if (begin[0] !== 0x1f || begin[1] !== 0x8b) {
-    yield* whole;
+  if (head[0] !== 0x1f || head[1] !== 0x8b) {
+    yield* content;
     return;
   }
   const gunzip = createGunzip({ chunkSize: pieceBytes });
-  pipeline(Readable.from(whole), gunzip, () => {});
+  pipeline(Readable.from(content), gunzip, () => {});
   try {
     yield* gunzip;
   } catch (cause) {
@@ -83,9 +83,9 @@ export async function* unzip(input: AsyncIterable<Uint8Array>): AsyncGenerator<U
 
 const newline = 0x0a;
 
-/** Bytes are not UTF-8. The row counter adds their encoding: `utf8Trouble`. */
-class NotUtf8 extends Error {
-  /** The encoding's name for `iconv`, as far as it can be guessed. */
+/** The bytes are not UTF-8. The row reader adds the encoding: `utf8Trouble`. */
+class InvalidUtf8Error extends Error {
+  /** Guesses the name of the encoding for `iconv`. */
   readonly encoding: string;
 
   constructor(encoding: string) {
@@ -95,8 +95,8 @@ class NotUtf8 extends Error {
 }
 
 /**
- * The same bytes, cut between characters. Fails if they are not UTF-8, after it has forwarded the whole lines before
- * that: decoded regardless, different identifiers would become the same one, and their hashes would match no user.
+ * Yields the same bytes, cut between characters. If they are not UTF-8, fails after the last complete line: decoding
+ * them anyway would merge different identifiers, whose hashes would match no user.
  */
 export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let rest: Uint8Array = Buffer.alloc(0);
@@ -106,38 +106,38 @@ export async function* splitUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerat
       rest.byteLength > 0
         ? Buffer.concat([rest, piece])
         : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-    encoding ??= encodingOf(bytes);
-    const end = endOfCharacters(bytes);
-    const whole = bytes.subarray(0, end);
-    if (!isUtf8(whole)) {
-      const lines = linesBeforeTrouble(whole);
+    encoding ??= guessEncoding(bytes);
+    const end = findCharacterEnd(bytes);
+    const complete = bytes.subarray(0, end);
+    if (!isUtf8(complete)) {
+      const lines = getLinesBeforeError(complete);
       if (lines.byteLength > 0) yield lines;
-      throw new NotUtf8(encoding);
+      throw new InvalidUtf8Error(encoding);
     }
     rest = bytes.subarray(end);
-    if (end > 0) yield whole;
+    if (end > 0) yield complete;
   }
-  if (rest.byteLength > 0) throw new NotUtf8(encoding!);
+  if (rest.byteLength > 0) throw new InvalidUtf8Error(encoding!);
 }
 
-/** By the byte order mark; else the most common encoding of files that are not UTF-8. */
-const encodingOf = (bytes: Buffer): string =>
+/** Guesses by the byte order mark, or else the most common non-UTF-8 encoding. */
+const guessEncoding = (bytes: Buffer): string =>
   ["fffe", "feff"].includes(bytes.toString("hex", 0, 2)) ? "UTF-16" : "WINDOWS-1252";
 
-/** Offset of the last character, if it continues in the next piece. */
-function endOfCharacters(bytes: Buffer): number {
+/** Offset of the last character if the next piece continues it. */
+function findCharacterEnd(bytes: Buffer): number {
   const { length } = bytes;
-  for (let back = 1; back <= 3 && back <= length; back += 1) {
-    const byte = bytes[length - back]!;
+  for (let distance = 1; distance <= 3 && distance <= length; distance += 1) {
+    const byte = bytes[length - distance]!;
     if (byte < 0x80) break;
     if (byte < 0xc0) continue;
     const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-    return needed > back ? length - back : length;
+    return needed > distance ? length - distance : length;
   }
   return length;
 }
 
-function linesBeforeTrouble(bytes: Buffer): Buffer {
+function getLinesBeforeError(bytes: Buffer): Buffer {
   for (let at = 0; ; ) {
     const end = bytes.indexOf(newline, at) + 1;
     if (end === 0 || !isUtf8(bytes.subarray(at, end))) return bytes.subarray(0, at);
@@ -145,23 +145,23 @@ function linesBeforeTrouble(bytes: Buffer): Buffer {
   }
 }
 
-/** The same in words, if it is in that row; other errors stay as they are. */
+/** Converts the error to a message if it is in that row. Other errors are returned unchanged. */
 export function toUtf8Error(cause: unknown, row: number): unknown {
-  if (!(cause instanceof NotUtf8)) return cause;
+  if (!(cause instanceof InvalidUtf8Error)) return cause;
   const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;
   return createUnreadableInputError(`Row ${row} is not UTF-8`, { hint, cause });
 }
 
 /** Source of the rows of a run. */
 export interface InputSource {
-  /** Absolute; `-` for what can be read only once: standard input, a named pipe, a process substitution. */
+  /** Absolute; `-` for an input that can be read only once: standard input, a named pipe or a process substitution. */
   readonly path: string;
-  /** `standard input`, or as it was typed. */
+  /** `standard input`, or the path as typed. */
   readonly name: string;
   readonly open: () => AsyncIterable<Uint8Array>;
 }
 
-/** The rows that a command line names. Throws UsageError if there is nothing to read. */
+/** Opens the rows that a command line names. Throws UsageError if there is nothing to read. */
 export async function openInputSource(host: Host, named: string, place: string): Promise<InputSource> {
   if (named === "-") {
     const open = async function* () {
@@ -170,9 +170,9 @@ export async function openInputSource(host: Host, named: string, place: string):
     return { path: "-", name: "standard input", open };
   }
   const path = await requireFile(host, named, place);
-  const isLasting = (await stat(path)).isFile() && !ofThisProcess.test(path);
-  return { path: isLasting ? path : "-", name: named, open: () => fileBytes(path) };
+  const isRereadable = (await stat(path)).isFile() && !processFilePattern.test(path);
+  return { path: isRereadable ? path : "-", name: named, open: () => readFileBytes(path) };
 }
 
-/** Names of open files, whatever they lead to: the rows will not be there later. */
-const ofThisProcess = /^\/(dev\/(stdin$|fd\/)|proc\/[^/]+\/fd\/)/;
+/** Names of open file descriptors, whose rows will not be available later. */
+const processFilePattern = /^\/(dev\/(stdin$|fd\/)|proc\/[^/]+\/fd\/)/;

@@ -6,58 +6,58 @@ import type { InputRecord, Notation } from "./records.ts";
 
 const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 
-/** Cells with a delimiter between, some of them in quotes (RFC 4180). */
+/** Cells separated by a delimiter, optionally quoted (RFC 4180). */
 export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: string | null): Notation => ({
-  records: csvRecords(bytes, delimiter ?? ","),
-  text: (cell) => cell,
-  trouble: (cause, line) => csvTrouble(toUtf8Error(cause, line), line),
-  other: (first, message) => (delimiter === null ? otherDelimiter(first, message) : undefined),
-  // Excel writes it, and leaves it out when it reads.
+  records: parseCsvRecords(bytes, delimiter ?? ","),
+  decodeCell: (cell) => cell,
+  explainError: (cause, line) => explainCsvError(toUtf8Error(cause, line), line),
+  findOtherFormat: (first, message) => (delimiter === null ? findOtherDelimiter(first, message) : undefined),
+  // Excel writes this line and skips it when reading.
   isDirective: (raw) => raw.trim() === `sep=${delimiter ?? ","}`,
 });
 
 /**
- * The records of a CSV stream, in groups: those of each piece at once, so that an error finds none on its way; a
- * partial record is not one.
+ * Parses the records of a CSV stream in groups, one per piece, so that records before an error are complete. A partial
+ * record is not yielded.
  */
-export async function* csvRecords(
+export async function* parseCsvRecords(
   bytes: AsyncIterable<Uint8Array>,
   delimiter = ",",
 ): AsyncGenerator<readonly InputRecord[]> {
   const parser = new RecordParser(delimiter);
-  let trouble: { readonly cause: unknown } | undefined;
+  let failure: { readonly cause: unknown } | undefined;
   let last: number | undefined;
   try {
     for await (const piece of bytes) {
       last = piece.at(-1);
-      await parser.parsed(piece);
+      await parser.parsePiece(piece);
       if (parser.records.length > 0) yield parser.records.splice(0);
     }
-    await parser.parsed(null);
+    await parser.parsePiece(null);
   } catch (cause) {
-    trouble = { cause };
-    // It keeps the last line until it sees what follows; and what is no whole line is not a row.
+    failure = { cause };
+    // The parser keeps the last line until it sees the next one. An incomplete line is not a row.
     if (!(cause instanceof CsvError)) {
-      const isTaken = await parser.parsed(null).then(
+      const isParsed = await parser.parsePiece(null).then(
         () => true,
         () => false,
       );
-      if (isTaken && !lineEnds.includes(last)) parser.records.pop();
+      if (isParsed && !lineEnds.includes(last)) parser.records.pop();
     }
   }
-  // Whole rows first: the last one shows where the error begins.
+  // Complete rows come first: the last one shows where the error begins.
   if (parser.records.length > 0) yield parser.records;
-  if (trouble) throw trouble.cause;
+  if (failure) throw failure.cause;
 }
 
-/** Keeps the records itself: to be read of a stream, one by one, each would cost more than to be parsed. */
+/** Collects the records itself, because reading them one by one from a stream costs more than parsing. */
 class RecordParser extends Parser {
   readonly records: InputRecord[] = [];
 
   constructor(delimiter: string) {
-    // Without the raw text an empty line and one that holds an empty quoted field were the same.
+    // The raw text distinguishes an empty line from a line with an empty quoted field.
     super({ bom: true, relax_column_count: true, raw: true, delimiter });
-    // Set by `parsed`.
+    // Set by `parsePiece`.
     this.on("error", () => {});
   }
 
@@ -66,35 +66,35 @@ class RecordParser extends Parser {
     return true;
   }
 
-  /** Parses what has come, or the end. */
-  parsed(piece: Uint8Array | null): Promise<void> {
+  /** Parses the received bytes, or the end of the stream. */
+  parsePiece(piece: Uint8Array | null): Promise<void> {
     return new Promise((resolve, reject) => {
-      const done = (error?: Error | null) => (error ? reject(error) : resolve());
-      if (piece) this.write(piece, done);
-      else this.end(done);
+      const settle = (error?: Error | null) => (error ? reject(error) : resolve());
+      if (piece) this.write(piece, settle);
+      else this.end(settle);
     });
   }
 }
 
 const isUnclosed = (error: unknown): boolean => error instanceof CsvError && error.code === "CSV_QUOTE_NOT_CLOSED";
 
-/** Why it cannot be read, in words; `line` is the one after the last whole row, where the row with the trouble begins. */
-function csvTrouble(cause: unknown, line: number): unknown {
+/** Explains the error. `line` is the line after the last complete row, where the invalid row begins. */
+function explainCsvError(cause: unknown, line: number): unknown {
   if (!(cause instanceof CsvError)) return cause;
-  // The parser names the line where the input ends.
+  // The parser reports the line at the end of the input.
   const why = isUnclosed(cause)
     ? `a quote opened at or after line ${line} is not closed`
-    : `${quoteTrouble(cause)} in the row that begins at line ${line}`;
+    : `${explainQuoteError(cause)} in the row that begins at line ${line}`;
   const message = `Invalid CSV: ${why}`;
   const [, found = ""] = /Invalid Closing Quote: got "([;|\t])"/.exec(cause.message) ?? [];
-  const flags = delimiterFlags(found);
+  const flags = getDelimiterFlags(found);
   return flags
     ? new OtherFormatError(message, { flags, hint: delimiterHint, cause })
     : createUnreadableInputError(message, { hint: otherFormats, cause });
 }
 
-/** The parser rejects nothing but quotes; its own words are about settings of programs. */
-const quoteTrouble = ({ message }: CsvError): string =>
+/** The parser rejects only quotes, and its messages are about settings of a program. */
+const explainQuoteError = ({ message }: CsvError): string =>
   message.startsWith("Invalid Opening Quote")
     ? "a quote is inside an unquoted cell"
     : "a closing quote is followed by other characters";
@@ -109,15 +109,18 @@ const names: ReadonlyMap<string, string> = new Map([
   ["\t", "tab"],
 ]);
 
-const delimiterFlags = (character: string): string[] | undefined =>
+const getDelimiterFlags = (character: string): string[] | undefined =>
   names.has(character) ? ["--delimiter", names.get(character)!] : undefined;
 
-/** Reports a row that was cut at the wrong places. Without a chosen column it may be an identifier with a bar in it. */
-function otherDelimiter(row: readonly string[], message: string | undefined): OtherFormatError | undefined {
+/**
+ * Reports a row that was split at the wrong separator. Without a selected column, the row may be an identifier that
+ * contains a bar.
+ */
+function findOtherDelimiter(row: readonly string[], message: string | undefined): OtherFormatError | undefined {
   const line = row.join(",");
   const isWhole = row.filter((cell) => cell.trim() !== "").length === 1;
   const separator = message !== undefined && isWhole && line.includes("|") ? "|" : detectSeparator(line)?.character;
-  const flags = delimiterFlags(separator ?? "");
+  const flags = getDelimiterFlags(separator ?? "");
   if (!flags) return undefined;
   const shown = separator === "\t" ? "a tab" : `"${separator}"`;
   return new OtherFormatError(message ?? `The delimiter of the input is ${shown}, not a comma.`, {

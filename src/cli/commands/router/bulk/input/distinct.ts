@@ -1,7 +1,7 @@
 import { UsageError } from "../../../../process/failure.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 
-/** Counts different identifiers. */
+/** Counts distinct identifiers. */
 export class IdentifierCounter {
   readonly #kind: IdentifierKind;
   readonly #keys = new DistinctCounter();
@@ -13,24 +13,24 @@ export class IdentifierCounter {
   }
 
   add(text: string): void {
-    const { form, key } = this.#kind;
-    if (form === undefined) {
-      this.#keys.add(key(text), false);
+    const { getForm, toKey } = this.#kind;
+    if (getForm === undefined) {
+      this.#keys.add(toKey(text), false);
       return;
     }
-    if (form(text) === "digest") this.#hasDigest = true;
+    if (getForm(text) === "digest") this.#hasDigest = true;
     else this.#hasAddress = true;
-    // Making the key of each address would take as long as hashing it.
-    if (!this.#keys.add(text, true)) this.#keys.add(key(text), false);
+    // Computing the key of each address would take as long as hashing it.
+    if (!this.#keys.add(text, true)) this.#keys.add(toKey(text), false);
   }
 
-  /** Null if there were too many, and where an address and its digest may be the same one. */
+  /** Null if there were too many identifiers, or if an address and a digest may be equal. */
   get count(): number | null {
     return this.#hasAddress && this.#hasDigest ? null : (this.#keys.count ?? null);
   }
 }
 
-/** Counts different strings, by 64 bits of each: a set of millions of strings would take more memory than all else. */
+/** Counts distinct strings by 64 bits of each, because a set of millions of strings would use most of the memory. */
 class DistinctCounter {
   #slots = new Uint32Array(2 * 1_024);
   #count = 0;
@@ -40,7 +40,10 @@ class DistinctCounter {
     return this.#slots.length === 0 ? undefined : this.#count;
   }
 
-  /** `foldsCase`: capital letters are small ones; false, and nothing counted, where there are others than those of ASCII. */
+  /**
+   * With `foldsCase`, ASCII capital letters equal small ones. Returns false without counting if there are other capital
+   * letters.
+   */
   add(text: string, foldsCase: boolean): boolean {
     if (this.#slots.length === 0) return true;
     const { length } = text;
@@ -62,16 +65,16 @@ class DistinctCounter {
     }
     high = mixHash(high ^ low);
     low = mixHash(low ^ Math.imul(high, 0xc2b2ae35));
-    // Two zeros are an empty slot.
-    if (this.#put(this.#slots, high >>> 0, (low | 1) >>> 0)) {
+    // Two zeros mark an empty slot.
+    if (this.#insert(this.#slots, high >>> 0, (low | 1) >>> 0)) {
       this.#count += 1;
       if (this.#count * 4 > this.#slots.length * 1.5) this.#grow();
     }
     return true;
   }
 
-  /** Whether it is a new one. */
-  #put(slots: Uint32Array, high: number, low: number): boolean {
+  /** Whether the string is new. */
+  #insert(slots: Uint32Array, high: number, low: number): boolean {
     const mask = slots.length - 2;
     for (let at = (high * 2) & mask; ; at = (at + 2) & mask) {
       if (slots[at + 1] === 0) {
@@ -88,12 +91,12 @@ class DistinctCounter {
     this.#slots = new Uint32Array(old.length >= maxSlots * 2 ? 0 : old.length * 2);
     if (this.#slots.length === 0) return;
     for (let at = 0; at < old.length; at += 2) {
-      if (old[at + 1] !== 0) this.#put(this.#slots, old[at]!, old[at + 1]!);
+      if (old[at + 1] !== 0) this.#insert(this.#slots, old[at]!, old[at + 1]!);
     }
   }
 }
 
-/** Of 8 bytes each: 32 MB, for three million strings. */
+/** 8 bytes each: 32 MB for three million strings. */
 const maxSlots = 2 ** 22;
 
 function mixHash(hash: number): number {
@@ -110,7 +113,7 @@ export interface Shard {
   readonly of: number;
 }
 
-/** `3/16`; a usage error otherwise. */
+/** Parses `3/16`. Throws a usage error for other values. */
 export function parseShard(text: string): Shard {
   const [index, of] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? [];
   if (!index || !of || index > of) throw new UsageError(`--shard must be a share (3/16), got "${text}"`);
@@ -118,13 +121,14 @@ export function parseShard(text: string): Shard {
 }
 
 /**
- * Whether a row is in the share; `ordinal` counts those with a string, from 1: one without goes with the one before.
+ * Whether a row is in the share. `ordinal` counts non-empty rows from 1; an empty row belongs to the share of the
+ * previous row.
  */
 export const isInShare = (ordinal: number, { index, of }: Shard): boolean => (ordinal - index) % of === 0;
 
 /**
- * Every `of`-th row, from the `index`-th on; the others become rows that are skipped. By rows and not by batches, so
- * that runs with different batch sizes still cover every row once.
+ * Keeps every `of`-th row from the `index`-th on and skips the others. Rows are distributed instead of batches, so that
+ * runs with different batch sizes still cover every row once.
  */
 export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Shard): AsyncGenerator<RowGroup> {
   let ordinal = 0;
@@ -138,18 +142,18 @@ export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Shard
   }
 }
 
-/** Rows that follow each other, numbered as an editor numbers lines; an empty text is a line that is skipped. */
+/** Consecutive rows, numbered like lines in an editor. An empty string is a skipped line. */
 export interface RowGroup {
-  /** Number of the first. */
+  /** Number of the first row. */
   readonly first: number;
   readonly texts: readonly string[];
-  /** Why a row has no text, by its place in the group. */
+  /** Reasons for missing values by position in the group. */
   readonly problems?: ReadonlyMap<number, string>;
   /** Positions of rows whose column is empty or missing. */
   readonly empty?: ReadonlySet<number>;
 }
 
-/** The reason why a row has no value; `isEmpty`: its column is empty. */
+/** The reason for a missing value. With `isEmpty`, the column is empty. */
 export interface MissingText {
   readonly problem: string;
   readonly isEmpty?: boolean;

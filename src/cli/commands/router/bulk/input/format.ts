@@ -1,15 +1,15 @@
 import { UsageError } from "../../../../process/failure.ts";
 
 interface InputOptions {
-  /** Flags with which the input can be read. */
+  /** Flags that can read the input. */
   readonly flags: readonly string[];
-  /** To choose a column: the cells of the first row, and of the one after it. */
+  /** Used to choose a column: the cells of the first two rows. */
   readonly columns?: { readonly first: readonly string[]; readonly second: readonly string[] } | undefined;
   readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
 
-/** An input is written in another way than it is read: nothing of it may be sent. */
+/** The input is in another format than expected, so nothing may be sent. */
 export class OtherFormatError extends UsageError {
   readonly reading: InputOptions;
 
@@ -25,7 +25,7 @@ const separators: ReadonlyMap<string, string> = new Map([
   [",", ","],
 ]);
 
-/** The separator of which a line has most, and what --delimiter calls it; undefined if it has none. */
+/** Finds the most frequent separator of a line and its --delimiter value. Returns undefined if there is none. */
 export function detectSeparator(line: string): { readonly character: string; readonly name: string } | undefined {
   const counts = [...separators].map(([character, name]) => ({
     character,
@@ -36,11 +36,11 @@ export function detectSeparator(line: string): { readonly character: string; rea
   return most!.count > 0 ? most : undefined;
 }
 
-/** The cells of a line, for a hint alone. */
+/** The cells of a line, used only for a hint. */
 export const splitCells = (line: string, separator: string): string[] =>
   line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 
-/** Rejects lines that are rows of a table, unless a flag says that they are lines. */
+/** Rejects lines that look like rows of a table, unless a flag declares plain lines. */
 export function rejectTable(lines: readonly string[], columns: readonly string[]): void {
   const at = lines.findIndex((line) => line !== "");
   const line = lines[at] ?? "";
@@ -53,7 +53,7 @@ export function rejectTable(lines: readonly string[], columns: readonly string[]
       : ["--input-format", "csv", ...(name === "," ? [] : ["--delimiter", name])];
   const [first, second] = [splitCells(line, character), splitCells(lines[at + 1] ?? "", character)];
   if (columns.length > 0) {
-    // Rows of a kind and an identifier, which may hold separators.
+    // Rows with a kind and an identifier, which may contain separators.
     if (!first.includes("kind") && !first.includes("table")) return;
     throw new OtherFormatError("The input is a table, but would be read as lines.", { flags });
   }
@@ -77,21 +77,23 @@ const byExtension: readonly (readonly [RegExp, InputFormat])[] = [
   [/\.(ndjson|jsonl)$/, "ndjson"],
 ];
 
-/** The format by the name of the file: `.csv`, `.tsv`, `.ndjson` or `.jsonl`, each also with `.gz`. */
+/** Determines the format by the file extension: `.csv`, `.tsv`, `.ndjson` or `.jsonl`, each optionally with `.gz`. */
 export function detectFormat(path: string): InputFormat {
   const name = path.toLowerCase().replace(/\.gz$/, "");
   return byExtension.find(([extension]) => extension.test(name))?.[1] ?? "lines";
 }
 
-/** No service hands out such words as identifiers; taken for one, the heading would be mapped. */
+/** No service uses such words as identifiers; otherwise the heading would be mapped. */
 const heading =
   /^(?:[a-z]{1,20}[ _.-]){0,3}(?:(?:e-?)?mail|address|id|uuid|guid|token|team|tenant|client|user|identifier|key|hash|kind)s?$/i;
 const camelHeading = /^[a-z]{1,20}(?:[A-Z][a-z]{1,20}){0,3}(?:Email|Address|Id|ID|Uuid|UUID|Token|Key|Hash)s?$/;
 
 export const isHeadingText = (text: string): boolean => heading.test(text) || camelHeading.test(text);
 
-export const headingProblem = (text: string): string =>
+export const describeHeading = (text: string): string =>
   `the heading of its column. Select the column with --column "${text}"`;
 
-/** Whether a row was rejected as the heading: without a column flag the first column counts, whatever it holds. */
+/**
+ * Whether the row was rejected as a heading. Without a column flag, the first column is used regardless of its content.
+ */
 export const isHeading = (problem: string): boolean => problem.includes("with --column");

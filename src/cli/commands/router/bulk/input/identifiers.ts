@@ -3,60 +3,63 @@ import { hashEmail, isEmailHash, toAddressKey } from "../../../../../schemes/ema
 import { UsageError } from "../../../../process/failure.ts";
 import { mask } from "../../../../process/redact.ts";
 
-/** Contents of the rows of a table: whether a string is such an identifier, and its form in requests. */
+/** Defines the rows of a table: whether a string is such an identifier, and its form in requests. */
 export interface IdentifierKind {
   readonly noun: string;
-  readonly problem: (text: string) => string | undefined;
-  readonly value: (text: string) => string;
-  /** The same for strings of the same value, made with less work: repetitions are counted by it. */
-  readonly key: (text: string) => string;
-  /** Two forms may have the same value, and not the same key: decides which of them it is. */
-  readonly form?: (text: string) => "address" | "digest" | undefined;
-  /** A printable form of it: plans and rejections end in logs. */
-  readonly shown: (text: string) => string;
+  readonly findProblem: (text: string) => string | undefined;
+  readonly toValue: (text: string) => string;
+  /** A key that is equal for strings with the same value and cheaper to compute. It is used to count repetitions. */
+  readonly toKey: (text: string) => string;
+  /** Two forms may have the same value but different keys. Distinguishes the forms. */
+  readonly getForm?: (text: string) => "address" | "digest" | undefined;
+  /** The printable form, because plans and rejections end up in logs. */
+  readonly toShown: (text: string) => string;
 }
 
-/** How e-mail addresses become identifiers; none: they are sent as they are, for services that hash otherwise. */
+/** How e-mail addresses become identifiers; `none` sends them unchanged, for services that hash differently. */
 export const emailHashings = ["sha256", "none"] as const;
 export type EmailHashing = (typeof emailHashings)[number];
 
-const odd = /[\s\p{Cc}]/u;
-const asItIs = (text: string): string => text;
+const forbiddenCharacters = /[\s\p{Cc}]/u;
+const identity = (text: string): string => text;
 
-/** Any text without spaces or control characters inside; the service takes any string. */
+/** Any string without spaces or control characters; the service accepts any string. */
 export const createWordKind = (noun: string): IdentifierKind => ({
   noun,
-  shown: asItIs,
-  problem(text) {
+  toShown: identity,
+  findProblem(text) {
     if (text === "") return `not a valid ${noun}: it is empty`;
-    if (!odd.test(text)) return undefined;
+    if (!forbiddenCharacters.test(text)) return undefined;
     return `not a valid ${noun}: it contains ${/\s/.test(text) ? "spaces" : "control characters"}`;
   },
-  value: asItIs,
-  key: asItIs,
+  toValue: identity,
+  toKey: identity,
 });
 
-/** The same, of which nothing may be printed. */
-export const createSecretWordKind = (noun: string): IdentifierKind => ({ ...createWordKind(noun), shown: () => mask });
+/** The same kind for secrets, which are never printed. */
+export const createSecretWordKind = (noun: string): IdentifierKind => ({
+  ...createWordKind(noun),
+  toShown: () => mask,
+});
 
-/** An external id; the emulator's tables, and svc router resolve, have it behind its type. */
+/** An external ID. The emulator's tables and svc router resolve prefix it with its type. */
 export const externalId: IdentifierKind = {
   ...createWordKind("external id"),
-  value: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
-  key: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
+  toValue: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
+  toKey: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
 };
 
-/** Addresses are hashed; a digest passes (DECISIONS.md, R11), in lower case, as the service stores it. */
+/** Addresses are hashed. A digest passes (DECISIONS.md, R11), converted to lower case as the service stores it. */
 export const createHashedEmailKind = (hash: (address: string) => string): IdentifierKind => ({
   noun: "e-mail",
-  shown: asItIs,
-  problem(text) {
+  toShown: identity,
+  findProblem(text) {
     const problem = isEmailHash(text) ? undefined : findEmailAddressProblem(text);
     return problem && `neither an e-mail address nor a SHA-256 digest: ${problem}`;
   },
-  value: (text) => (isEmailHash(text) ? text.toLowerCase() : hash(text)),
-  key: toAddressKey,
-  form: (text) => (isEmailHash(text) ? "digest" : "address"),
+  toValue: (text) => (isEmailHash(text) ? text.toLowerCase() : hash(text)),
+  toKey: toAddressKey,
+  getForm: (text) => (isEmailHash(text) ? "digest" : "address"),
 });
 
 const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
@@ -64,14 +67,14 @@ const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
   none: createWordKind("e-mail"),
 };
 
-export const emailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
+export const getEmailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
 
-/** The identifier in a request for a typed one. */
-export function toIdentifier({ problem, value, shown }: IdentifierKind, typed: string): string {
+/** Converts a typed identifier to its form in requests. */
+export function toIdentifier({ findProblem, toValue, toShown }: IdentifierKind, typed: string): string {
   const text = typed.trim();
-  const found = problem(text);
-  if (found !== undefined) throw new UsageError(`"${shown(text)}" is ${found}`);
-  return value(text);
+  const found = findProblem(text);
+  if (found !== undefined) throw new UsageError(`"${toShown(text)}" is ${found}`);
+  return toValue(text);
 }
 
 interface Options {
@@ -79,7 +82,7 @@ interface Options {
   readonly cause?: unknown;
 }
 
-/** From some row on the input is unreadable. The caller adds the work that was done before it. */
+/** The input is unreadable from some row on. The caller adds the completed work. */
 export class InputError extends UsageError {
   readonly code: string;
 
@@ -89,6 +92,5 @@ export class InputError extends UsageError {
   }
 }
 
-/** The input cannot be read. */
 export const createUnreadableInputError = (message: string, options: Options = {}): InputError =>
   new InputError("unreadable_input", message, options);

@@ -1,30 +1,30 @@
 import { lookupTable } from "../../../../../base/object.ts";
 import { UsageError } from "../../../../process/failure.ts";
 import type { MissingText, RowGroup } from "./distinct.ts";
-import { headingProblem, isHeadingText, OtherFormatError } from "./format.ts";
+import { describeHeading, isHeadingText, OtherFormatError } from "./format.ts";
 
-/** The cells of one row, with the line, or the lines, that it was read of. */
+/** The cells of one row and the line or lines it was read from. */
 export interface InputRecord {
   readonly record: readonly string[];
   readonly raw: string;
 }
 
-/** How a table is written in a file. */
+/** Describes how a file represents a table. */
 export interface Notation {
   readonly records: AsyncIterable<readonly InputRecord[]>;
-  /** Value of a cell. */
-  readonly text: (cell: string) => string;
-  /** The read error, in words; the row with the error begins in that line. */
-  readonly trouble: (cause: unknown, line: number) => unknown;
-  /** The error for a first row that was read with the wrong separator; undefined if it was not. */
-  readonly other: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
-  /** Whether a line says how the rest is written, and is not a row. */
+  /** Decodes a cell. */
+  readonly decodeCell: (cell: string) => string;
+  /** Explains a read error. The invalid row begins in that line. */
+  readonly explainError: (cause: unknown, line: number) => unknown;
+  /** Returns an error if the first row was split at the wrong separator, undefined otherwise. */
+  readonly findOtherFormat: (first: readonly string[], message: string | undefined) => OtherFormatError | undefined;
+  /** Whether a line is a directive about the format and not a row. */
   readonly isDirective: (raw: string) => boolean;
 }
 
-/** The rows of a table: of each record the columns that are named, by name or by number, else the first. */
+/** Reads the rows of a table: the selected columns of each record, or the first one. */
 export async function* recordRows(notation: Notation, columns: readonly string[]): AsyncGenerator<RowGroup> {
-  const { records: groups, text, trouble } = notation;
+  const { records: groups, decodeCell, explainError } = notation;
   const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
   let places = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
   let first = 1;
@@ -37,26 +37,27 @@ export async function* recordRows(notation: Notation, columns: readonly string[]
       for (let i = 0; i < records.length; i += 1) {
         const { record, raw } = records[i]!;
         const isDirective: boolean = !isBegun && notation.isDirective(raw);
-        const isTop: boolean = !isBegun && !isDirective && record.some((cell) => cell.trim() !== "");
-        if (isTop && columns.length === 0)
-          refuseUnnamed(record.map(text), records[i + 1]?.record.map(text) ?? [], notation);
-        const isHeader: boolean = isTop && places === undefined;
-        if (isHeader) places = placesOf(columns, record.map(text), notation);
-        isBegun ||= isTop;
-        const found = isHeader || isDirective || places === undefined ? "" : recordText(record, places, columns, text);
+        const isFirstRow: boolean = !isBegun && !isDirective && record.some((cell) => cell.trim() !== "");
+        if (isFirstRow && columns.length === 0)
+          rejectUnnamedColumn(record.map(decodeCell), records[i + 1]?.record.map(decodeCell) ?? [], notation);
+        const isHeader: boolean = isFirstRow && places === undefined;
+        if (isHeader) places = findColumns(columns, record.map(decodeCell), notation);
+        isBegun ||= isFirstRow;
+        const found =
+          isHeader || isDirective || places === undefined ? "" : recordText(record, places, columns, decodeCell);
         if (typeof found !== "string") {
           problems.set(texts.length, found.problem);
           if (found.isEmpty) empty.add(texts.length);
-        } else if (isTop && isHeadingText(found)) problems.set(texts.length, headingProblem(found));
-        texts.push(typeof found === "string" ? found : rawText(record, raw));
-        // A field over several lines.
-        for (let more = linesIn(record); more > 1; more -= 1) texts.push("");
+        } else if (isFirstRow && isHeadingText(found)) problems.set(texts.length, describeHeading(found));
+        texts.push(typeof found === "string" ? found : getRawText(record, raw));
+        // A field that spans several lines.
+        for (let more = countLines(record); more > 1; more -= 1) texts.push("");
       }
       yield { first, texts, problems, empty };
       first += texts.length;
     }
   } catch (cause) {
-    throw trouble(cause, first);
+    throw explainError(cause, first);
   }
 }
 
@@ -64,62 +65,63 @@ function recordText(
   record: readonly string[],
   places: readonly number[],
   columns: readonly string[],
-  text: Notation["text"],
+  text: Notation["decodeCell"],
 ): string | MissingText {
   const texts = places.map((place) => text(record[place] ?? "").trim());
   const missing = texts.indexOf("");
   if (missing < 0) return texts.join(" ");
   return {
-    problem: `without a string in ${columnName(columns[missing])}`,
+    problem: `without a string in ${formatColumnName(columns[missing])}`,
     isEmpty: texts.every((found) => found === ""),
   };
 }
 
-/** A row of empty cells is not a blank line, also where nothing but blanks is between them. */
-const rawText = (record: readonly string[], raw: string): string =>
+/** A row of empty cells is not a blank line, even if only blanks separate them. */
+const getRawText = (record: readonly string[], raw: string): string =>
   raw.trim() || (record.length > 1 ? raw.replace(/\r?\n$/, "") : "");
 
-const columnName = (name: string | undefined): string =>
+const formatColumnName = (name: string | undefined): string =>
   name === undefined ? "the first column" : `the column "${name}"`;
 
-const linesIn = (record: readonly string[]): number =>
+const countLines = (record: readonly string[]): number =>
   record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);
 
-/** Column names as in svc router resolve. */
+/** Column names used by svc router resolve. */
 const otherNames = lookupTable({ kind: "table", identifier: "key" });
 
-/** The name that a table has for a column. */
+/** The name of a column in the table. */
 export function matchColumnName(names: readonly string[], column: string, columns: readonly string[]): string {
   return columns.length > 1 && !names.includes(column) ? (otherNames[column] ?? column) : column;
 }
 
-function placesOf(columns: readonly string[], header: readonly string[], { other }: Notation): number[] {
+function findColumns(columns: readonly string[], header: readonly string[], { findOtherFormat }: Notation): number[] {
   const names = header.map((name) => name.trim());
   return columns.map((column) => {
     const name = matchColumnName(names, column, columns);
     const place = names.indexOf(name);
-    if (place < 0) throw other(header, `Column "${column}" not found`) ?? unknownColumn(column, header);
-    const again = names.indexOf(name, place + 1);
-    if (again < 0) return place;
-    throw new OtherFormatError(`Columns ${place + 1} and ${again + 1} have the same name, "${column}".`, {
+    if (place < 0)
+      throw findOtherFormat(header, `Column "${column}" not found`) ?? createUnknownColumnError(column, header);
+    const duplicate = names.indexOf(name, place + 1);
+    if (duplicate < 0) return place;
+    throw new OtherFormatError(`Columns ${place + 1} and ${duplicate + 1} have the same name, "${column}".`, {
       flags: columns.length === 1 ? ["--column", String(place + 1)] : [],
       hint: "Select one by its number.",
     });
   });
 }
 
-const unknownColumn = (column: string, header: readonly string[]): Error =>
-  new UsageError(`Column "${column}" not found`, { hint: `Columns: ${listed(header)}` });
+const createUnknownColumnError = (column: string, header: readonly string[]): Error =>
+  new UsageError(`Column "${column}" not found`, { hint: `Columns: ${formatHeader(header)}` });
 
-const listed = (header: readonly string[]): string => header.slice(0, 40).join(", ");
+const formatHeader = (header: readonly string[]): string => header.slice(0, 40).join(", ");
 
-/** Refuses to take the first of several columns only because it comes first, and a whole row for one cell. */
-function refuseUnnamed(first: readonly string[], second: readonly string[], { other }: Notation): void {
-  const otherwise = other(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
+/** Rejects the implicit use of the first of several columns, and a whole row as one cell. */
+function rejectUnnamedColumn(first: readonly string[], second: readonly string[], { findOtherFormat }: Notation): void {
+  const otherwise = findOtherFormat(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
   if (otherwise) throw otherwise;
   const names = first.filter((cell) => cell.trim() !== "");
   if (names.length < 2) return;
-  throw new OtherFormatError(`The input has ${first.length} columns: ${listed(first)}.`, {
+  throw new OtherFormatError(`The input has ${first.length} columns: ${formatHeader(first)}.`, {
     flags: [],
     columns: { first, second },
     hint: "Select a column with --column.",

@@ -1,20 +1,20 @@
 import { splitUtf8, toUtf8Error, unzip } from "./bytes.ts";
 import { createCsvNotation } from "./csv.ts";
 import type { MissingText, RowGroup } from "./distinct.ts";
-import { headingProblem, type InputFormat, isHeadingText, OtherFormatError, rejectTable } from "./format.ts";
+import { describeHeading, type InputFormat, isHeadingText, OtherFormatError, rejectTable } from "./format.ts";
 import { type InputRecord, matchColumnName, type Notation, recordRows } from "./records.ts";
 
 export interface RowReadOptions {
   readonly format: InputFormat;
-  /** Whether the format is a guess: lines may be something else then. */
+  /** Whether the format is a guess. */
   readonly format_guessed: boolean;
-  /** Separator of the cells of CSV; null: a comma. */
+  /** Separator of CSV cells; null for a comma. */
   readonly delimiter: string | null;
-  /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty: the first. */
+  /** Names of columns or NDJSON fields, or one column number from 1; joined by a space. Empty for the first. */
   readonly columns: readonly string[];
 }
 
-/** The rows of a stream, in groups as they arrive, so that memory stays flat whatever the size. */
+/** Reads the rows of a stream in groups as they arrive, so that memory use does not grow with the input. */
 export async function* readRows(
   input: AsyncIterable<Uint8Array>,
   { format, format_guessed: isGuessed, delimiter, columns }: RowReadOptions,
@@ -22,27 +22,27 @@ export async function* readRows(
   const bytes = splitUtf8(unzip(input));
   if (format === "csv") yield* recordRows(createCsvNotation(bytes, delimiter), columns);
   else if (format === "tsv") yield* recordRows(createTsvNotation(bytes), columns);
-  else if (format === "ndjson") yield* ndjsonRows(bytes, columns);
-  else yield* lineRows(bytes, isGuessed ? (lines, top) => topProblem(lines, top, columns) : undefined);
+  else if (format === "ndjson") yield* readNdjsonRows(bytes, columns);
+  else yield* readLineRows(bytes, isGuessed ? (lines, top) => findHeadingProblem(lines, top, columns) : undefined);
 }
 
-function topProblem(lines: readonly string[], top: number, columns: readonly string[]): string | undefined {
+function findHeadingProblem(lines: readonly string[], top: number, columns: readonly string[]): string | undefined {
   rejectTable(lines.slice(top), columns);
   const line = lines[top]!;
-  return columns.length === 0 && isHeadingText(line) ? headingProblem(line) : undefined;
+  return columns.length === 0 && isHeadingText(line) ? describeHeading(line) : undefined;
 }
 
-/** Cells with a tab between, a line each, as `--format tsv` writes them: with escapes and without quotes. */
+/** Tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
 const createTsvNotation = (bytes: AsyncIterable<Buffer>): Notation => ({
   records: readTsvRecords(bytes),
-  text: withoutEscapes,
-  trouble: (cause) => cause,
-  other: () => undefined,
+  decodeCell: removeEscapes,
+  explainError: (cause) => cause,
+  findOtherFormat: () => undefined,
   isDirective: () => false,
 });
 
 async function* readTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
-  for await (const { lines } of numberedLines(bytes)) {
+  for await (const { lines } of readNumberedLines(bytes)) {
     yield lines.map((line) => {
       const raw = line.endsWith("\r") ? line.slice(0, -1) : line;
       return { record: raw.split("\t"), raw };
@@ -53,24 +53,24 @@ async function* readTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<Inp
 const escapes = /\\(?:([\\nrt])|x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\})/gi;
 const named: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
 
-/** Reverts `tsvLine` of the output. */
-function withoutEscapes(cell: string): string {
+/** Reverts `formatTsvLine` of the output. */
+function removeEscapes(cell: string): string {
   if (!cell.includes("\\")) return cell;
-  return cell.replace(escapes, (whole, name?: string, ...codes: (string | undefined)[]) => {
+  return cell.replace(escapes, (match, name?: string, ...codes: (string | undefined)[]) => {
     if (name !== undefined) return named[name.toLowerCase()]!;
     const code = Number.parseInt(codes.slice(0, 3).find((digits) => digits !== undefined)!, 16);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+    return code <= 0x10ffff ? String.fromCodePoint(code) : match;
   });
 }
 
-/** Rows of JSON: a string, or an object with the fields that are named, else its first. */
-async function* ndjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string[]): AsyncGenerator<RowGroup> {
-  for await (const { first, texts: lines } of lineRows(bytes)) {
+/** Reads JSON rows: a string, or the selected fields of an object (default: its first). */
+async function* readNdjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string[]): AsyncGenerator<RowGroup> {
+  for await (const { first, texts: lines } of readLineRows(bytes)) {
     const problems = new Map<number, string>();
     const empty = new Set<number>();
     const texts = lines.map((line, i) => {
       if (line === "") return "";
-      const found = ndjsonText(line, fields);
+      const found = readNdjsonText(line, fields);
       if (typeof found === "string") return found;
       problems.set(i, found.problem);
       if (found.isEmpty) empty.add(i);
@@ -80,7 +80,7 @@ async function* ndjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string
   }
 }
 
-function ndjsonText(line: string, fields: readonly string[]): string | MissingText {
+function readNdjsonText(line: string, fields: readonly string[]): string | MissingText {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -90,7 +90,7 @@ function ndjsonText(line: string, fields: readonly string[]): string | MissingTe
   if (typeof value === "string") return value.trim() || { problem: "without a string", isEmpty: true };
   const object = (value ?? {}) as Record<string, unknown>;
   const names = Object.keys(object);
-  if (fields.length === 0 && names.length > 1 && !Array.isArray(value)) throw severalFields(object, names);
+  if (fields.length === 0 && names.length > 1 && !Array.isArray(value)) throw createSeveralFieldsError(object, names);
   const texts: string[] = [];
   for (const field of fields.length > 0 ? fields : [names[0] ?? ""]) {
     const found = object[matchColumnName(names, field, fields)];
@@ -101,20 +101,20 @@ function ndjsonText(line: string, fields: readonly string[]): string | MissingTe
   return texts.join(" ");
 }
 
-const severalFields = (object: Readonly<Record<string, unknown>>, names: readonly string[]): Error =>
+const createSeveralFieldsError = (object: Readonly<Record<string, unknown>>, names: readonly string[]): Error =>
   new OtherFormatError(`The objects of the input have several fields: ${names.slice(0, 40).join(", ")}.`, {
     flags: [],
     columns: { first: names, second: names.map((name) => String(object[name])) },
     hint: "Select a field with --column.",
   });
 
-/** Rows that are lines, without the blanks around them; `checkTop` looks at the first of them. */
-async function* lineRows(
+/** Reads lines as rows and trims them. `checkTop` inspects the first rows. */
+async function* readLineRows(
   bytes: AsyncIterable<Buffer>,
   checkTop?: (lines: readonly string[], top: number) => string | undefined,
 ): AsyncGenerator<RowGroup> {
   let isBegun = checkTop === undefined;
-  for await (const { first, lines } of numberedLines(bytes)) {
+  for await (const { first, lines } of readNumberedLines(bytes)) {
     for (let i = 0; i < lines.length; i += 1) lines[i] = lines[i]!.trim();
     const top = isBegun ? -1 : lines.findIndex((line) => line !== "");
     isBegun ||= top >= 0;
@@ -123,13 +123,13 @@ async function* lineRows(
   }
 }
 
-/** Whole lines, one group per piece of input, with the number of the first. */
-async function* numberedLines(
+/** Reads complete lines, one group per piece of input, with the number of the first line. */
+async function* readNumberedLines(
   bytes: AsyncIterable<Buffer>,
 ): AsyncGenerator<{ readonly first: number; readonly lines: string[] }> {
   let first = 1;
   try {
-    for await (const lines of linesOf(bytes)) {
+    for await (const lines of readLines(bytes)) {
       yield { first, lines };
       first += lines.length;
     }
@@ -138,11 +138,11 @@ async function* numberedLines(
   }
 }
 
-/** A mark of the byte order at the beginning is no part of the first. */
-async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
+/** A byte order mark is not part of the first line. */
+async function* readLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   let rest: string | undefined;
   for await (const piece of bytes) {
-    // TextDecoder would make two-byte strings of plain ASCII: slower to split and to hash.
+    // TextDecoder would make two-byte strings of ASCII, which are slower to split and hash.
     const text = piece.toString("utf8");
     const lines = (rest === undefined ? text.replace(/^\ufeff/, "") : rest + text).split("\n");
     rest = lines.pop() ?? "";

@@ -5,7 +5,7 @@ import { writeOutput } from "../../../../output/file.ts";
 import { CommandFailedError, UsageError } from "../../../../process/failure.ts";
 import type { Host } from "../../../../process/host.ts";
 import { parseErrorLimit } from "../job.ts";
-import { invalidResult, resultLine, resultsHeader } from "../log/results.ts";
+import { formatResultLine, resultsHeader, toInvalidResult } from "../log/results.ts";
 import type { JobRequest } from "../plan.ts";
 import type { InvalidRow } from "./batches.ts";
 import { type Fingerprint, FingerprintedBytes, type InputSource } from "./bytes.ts";
@@ -14,19 +14,19 @@ import { isHeading } from "./format.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 import { type RowReadOptions, readRows } from "./rows.ts";
 
-/** Result of one pass through an input before anything is sent. */
+/** Result of reading an input before anything is sent. */
 export interface Survey extends Fingerprint {
-  /** Rows that are not empty, of this share. */
+  /** Non-empty rows of this share. */
   readonly rows: number;
-  /** The same of all shares. */
+  /** Non-empty rows of all shares. */
   readonly all: number;
-  /** Different identifiers among those that are valid; null if they could not be counted. */
+  /** Distinct valid identifiers; null if they could not be counted. */
   readonly distinct: number | null;
-  /** Calls that are made for them. */
+  /** Number of requests. */
   readonly calls: number;
   readonly invalid: number;
   readonly firstInvalid: InvalidRow | undefined;
-  /** Texts of the first rows. */
+  /** First rows. */
   readonly sample: readonly string[];
 }
 
@@ -40,7 +40,7 @@ interface SurveyOptions {
   readonly signal: AbortSignal;
 }
 
-/** Reads the whole input once: its identity, and every row that is no identifier. */
+/** Reads the whole input once and returns its fingerprint and its invalid rows. */
 async function surveySource(
   source: AsyncIterable<Uint8Array>,
   reading: RowReadOptions,
@@ -54,11 +54,11 @@ async function surveySource(
   const distinct = new IdentifierCounter(kind);
   let calls = 0;
   let inBatch = 0;
-  let isCall = false;
+  let hasValidRow = false;
   const endBatch = () => {
-    if (isCall) calls += 1;
+    if (hasValidRow) calls += 1;
     inBatch = 0;
-    isCall = false;
+    hasValidRow = false;
   };
   let rows = 0;
   let invalid = 0;
@@ -72,14 +72,14 @@ async function surveySource(
       if (!empty?.has(i)) ordinal += 1;
       if (shard && !isInShare(ordinal, shard)) continue;
       rows += 1;
-      const problem = problems?.get(i) ?? kind.problem(text);
+      const problem = problems?.get(i) ?? kind.findProblem(text);
       if (problem !== undefined) {
         const row = { number: first + i, text, problem };
         invalid += 1;
         firstInvalid ??= row;
         onInvalid(row);
       } else {
-        isCall = true;
+        hasValidRow = true;
         distinct.add(text);
         if (sample.length < sampleRows) sample.push(text);
       }
@@ -88,70 +88,70 @@ async function surveySource(
     }
   }
   endBatch();
-  return { ...bytes.fingerprint(), all, rows, distinct: distinct.count, calls, invalid, firstInvalid, sample };
+  return { ...bytes.getFingerprint(), all, rows, distinct: distinct.count, calls, invalid, firstInvalid, sample };
 }
 
-/** Its identity alone. */
+/** Returns only the fingerprint. */
 export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Promise<Fingerprint> {
   const bytes = new FingerprintedBytes(source);
   for await (const _ of bytes);
-  return bytes.fingerprint();
+  return bytes.getFingerprint();
 }
 
-/** Reads the whole input once, and rejects it before anything is sent when it is empty, or too much of it is wrong. */
+/** Reads the whole input once. Rejects an input that is empty or has too many invalid rows, before anything is sent. */
 export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<Survey> {
-  const { work, shard, skip_invalid: skips, max_errors: maxErrors } = request;
-  // A job that skips them writes them itself, with other errors.
+  const { work, shard, skip_invalid: skipsInvalid, max_errors: maxErrors } = request;
+  // A job that skips invalid rows writes them itself, with other errors.
   const isJob = !request.dryRun && request.planOut === undefined;
-  const bad = badRows(skips && isJob ? undefined : request.errorsOut, context);
+  const invalidRows = openBadRows(skipsInvalid && isJob ? undefined : request.errorsOut, context);
   const { signal } = context;
-  const kind = work.kind(request);
+  const kind = work.getKind(request);
   const survey = await surveySource(source.open(), request, {
     kind,
     batchSize: request.batch_size,
     shard,
-    onInvalid: bad.add,
+    onInvalid: invalidRows.add,
     signal,
-  }).catch(bad.leave);
-  await bad.close();
+  }).catch(invalidRows.leave);
+  await invalidRows.close();
   const { all, rows, invalid, firstInvalid } = survey;
   if (all === 0) throw new UsageError(`${work.place}: ${source.name} has no rows`);
-  if (invalid === 0 || skips) return survey;
-  if (maxErrors !== null && !parseErrorLimit(maxErrors, rows).exceeded(invalid, rows)) return survey;
-  throw refusal(request, firstInvalid!, { invalid, rows });
+  if (invalid === 0 || skipsInvalid) return survey;
+  if (maxErrors !== null && !parseErrorLimit(maxErrors, rows).isExceeded(invalid, rows)) return survey;
+  throw findRejection(request, firstInvalid!, { invalid, rows });
 }
 
-function refusal(
+function findRejection(
   request: JobRequest,
   { number, text, problem }: InvalidRow,
   { invalid, rows }: Pick<Survey, "invalid" | "rows">,
 ): Error {
   const { work, path, format, columns, errorsOut } = request;
   const share = `${invalid} of ${pluralize(rows, "row")}`;
-  const message = `Cannot ${work.action} ${share}: row ${number} (${work.kind(request).shown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
-  const kept = errorsOut === undefined ? " and save them with --errors-out FILE" : `; they are in ${errorsOut}`;
+  const message = `Cannot ${work.action} ${share}: row ${number} (${work.getKind(request).toShown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
+  const savedNote = errorsOut === undefined ? " and save them with --errors-out FILE" : `; they are in ${errorsOut}`;
   const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeading(problem);
   const named = mayBeHeading ? ["If that is the heading, select a column with --column NAME."] : [];
-  const isOtherColumn = invalid === rows && columns.length > 0;
-  const other = isOtherColumn ? ["No row is valid. Select another column with --column NAME."] : [];
-  // Without these rows, nothing or the wrong rows would remain.
+  const isWrongColumn = invalid === rows && columns.length > 0;
+  const other = isWrongColumn ? ["No row is valid. Select another column with --column NAME."] : [];
+  // Without the invalid rows, nothing or the wrong rows would remain.
   const skipped =
-    isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${kept}.`];
+    isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${savedNote}.`];
   const hint = [...named, ...other, ...skipped].join(" ");
   return new UsageError(message, { hint: hint || undefined });
 }
 
-/** Rejected rows of a survey, as CSV: the file is complete or does not exist. */
-function badRows(path: string | undefined, { host }: Context) {
+/** Writes the invalid rows of a survey as CSV. The file is complete or does not exist. */
+function openBadRows(path: string | undefined, { host }: Context) {
   const rows = new PassThrough();
   // Set by the reader.
   rows.on("error", () => {});
   rows.write(resultsHeader);
-  const written = path === undefined ? undefined : writtenTo(host, path, rows);
-  // Called when it is closed.
+  const written = path === undefined ? undefined : writeRowsTo(host, path, rows);
+  // Called when the file is closed.
   written?.catch(() => {});
   return {
-    add: (row: InvalidRow): void => void (written && rows.write(resultLine(invalidResult(row)))),
+    add: (row: InvalidRow): void => void (written && rows.write(formatResultLine(toInvalidResult(row)))),
     async close(): Promise<void> {
       rows.end();
       await written;
@@ -164,7 +164,7 @@ function badRows(path: string | undefined, { host }: Context) {
   };
 }
 
-async function writtenTo(host: Host, path: string, rows: PassThrough): Promise<void> {
+async function writeRowsTo(host: Host, path: string, rows: PassThrough): Promise<void> {
   await writeOutput(host, path, rows, 0o600).catch((cause: Error) => {
     // The survey reports its own error.
     if (rows.errored) return;

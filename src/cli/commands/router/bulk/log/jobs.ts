@@ -13,45 +13,45 @@ import { makeFolder } from "../../../../../files/make-folder.ts";
 import { isSavedTail } from "../../../../../files/read-log.ts";
 import type { Context } from "../../../../command.ts";
 import { acquireFileLock, isLocked } from "../../../../connection/profiles/private-file.ts";
-import { stateFolder } from "../../../../process/environment.ts";
+import { getStateFolder } from "../../../../process/environment.ts";
 import type { Host } from "../../../../process/host.ts";
 import { JobPlan } from "../plan.ts";
 import { createLog, logName, type RowCounts, readJobLog } from "./log-file.ts";
 
-/** Contents of `job.json`: the plan, and its run. */
+/** Content of `job.json`: the plan and its run. */
 const JobRecord = JobPlan.extend({
   id: z.string(),
   created_at: z.string(),
   errors_out: z.string().nullable(),
-  /** Path of the report for people; absolute. */
+  /** Absolute path of the report. */
   report: z.string().nullable(),
   concurrency: z.int().positive(),
-  /** The command line that resumes it, after `svc`. */
+  /** The command line that resumes the job, without `svc`. */
   resume: z.array(z.string()).readonly(),
 });
 export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
 
-/** Whatever ends a process otherwise is noted by it. */
+/** Any other exit is recorded by the process itself. */
 const killed = "The process was killed, or the machine went down.";
 
 export type JobStatus = "running" | "interrupted" | "done" | "partial";
 
-/** A job as it is on disk. */
+/** A job as stored on disk. */
 export interface StoredJob extends RowCounts {
   readonly record: JobRecord;
   readonly folder: string;
   readonly status: JobStatus;
   readonly batches: number;
-  /** When it last started, stopped or finished. */
+  /** Time of the last start, stop or end. */
   readonly at: string;
   readonly reason: string | undefined;
 }
 
-/** `job_20310102T030405Z_7f3ak2`: sorts by time, and never collides. */
-export const newJobId = ({ wall }: Host): string =>
+/** Creates an ID such as `job_20310102T030405Z_7f3ak2`, which is unique and sorts by time. */
+export const createJobId = ({ wall }: Host): string =>
   `job_${toIsoSeconds(wall.now()).replace(/[-:]/g, "")}_${createRandomIds().pick("0123456789abcdefghjkmnpqrstvwxyz", 6)}`;
 
-/** A folder with a job record that cannot be read, or whose log cannot. */
+/** A folder with an unreadable job record or log. */
 export interface DamagedJob {
   readonly id: string;
   readonly folder: string;
@@ -62,28 +62,28 @@ export interface DamagedJob {
 
 export type FoundJob = StoredJob | DamagedJob;
 
-/** Writes the record and an empty log, durably, and gives the folder back. */
+/** Writes the record and an empty log durably, and returns the folder. */
 export async function createJob(jobs: string, record: JobRecord): Promise<string> {
   const folder = join(jobs, record.id);
   await makeFolderDurably(systemDisk, folder);
   await createLog(systemDisk, folder, [JSON.stringify({ event: "started", at: record.created_at })]);
-  // A folder without a record is not a job: it appears whole.
+  // A folder without a record is not a job, so the job appears atomically.
   await writeFileAtomic(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
   return folder;
 }
 
-/** All jobs of a folder, the newest first. Folders without a job record are skipped. */
+/** Lists all jobs of a folder, the newest first. Skips folders without a job record. */
 export async function listJobs(host: Host): Promise<FoundJob[]> {
-  const jobs = jobsFolder(host);
-  const names = (await readdir(jobs).catch(ifMissing)) ?? [];
+  const jobs = getJobsFolder(host);
+  const names = (await readdir(jobs).catch(ignoreMissing)) ?? [];
   const found = await Promise.all(names.map((name) => readJob(name, host)));
-  return found.filter((job) => job !== undefined).sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1));
+  return found.filter((job) => job !== undefined).sort((a, b) => (getJobId(a) < getJobId(b) ? 1 : -1));
 }
 
-export const idOf = (job: FoundJob): string => (job.status === "damaged" ? job.id : job.record.id);
+export const getJobId = (job: FoundJob): string => (job.status === "damaged" ? job.id : job.record.id);
 
 export async function readJob(id: string, host: Host): Promise<FoundJob | undefined> {
-  const folder = join(jobsFolder(host), id);
+  const folder = join(getJobsFolder(host), id);
   try {
     return await readStoredJob(folder, host);
   } catch (error) {
@@ -93,7 +93,7 @@ export async function readJob(id: string, host: Host): Promise<FoundJob | undefi
 
 async function readStoredJob(folder: string, host: Host): Promise<StoredJob | undefined> {
   const path = join(folder, "job.json");
-  const text = await readFile(path, "utf8").catch(ifMissing);
+  const text = await readFile(path, "utf8").catch(ignoreMissing);
   if (text === undefined) return undefined;
   const { data: record, error } = JobRecord.safeParse(tryParseJson(text));
   if (!record) {
@@ -111,14 +111,14 @@ async function readStoredJob(folder: string, host: Host): Promise<StoredJob | un
   return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved };
 }
 
-/** ENOTDIR: a file is in the place of the folder. */
-function ifMissing(error: NodeJS.ErrnoException): undefined {
+/** ENOTDIR: the path is a file. */
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (!["ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
 }
 
 /**
- * Removes a job with its log and results: its record first, without which a folder is not a job. Other files in the
- * folder stay, and the folder with them.
+ * Removes a job with its log and results. The record is removed first, because a folder without one is not a job. Other
+ * files stay in the folder.
  */
 export async function removeJob(folder: string): Promise<void> {
   await rm(join(folder, "job.json"), { force: true });
@@ -126,15 +126,12 @@ export async function removeJob(folder: string): Promise<void> {
     if (isOfJob(name)) await rm(join(folder, name), { force: true });
   }
   await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
-    // ENOTDIR: a link to the folder.
+    // ENOTDIR: the path is a link to the folder.
     if (!["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
   });
 }
 
-/**
- * Whether a job writes a file of that name: its log, its results, its lock, its undo, and remains of these after a
- * crash.
- */
+/** Whether a job writes a file with that name: its log, results, lock or undo, or their remains after a crash. */
 const isOfJob = (name: string): boolean =>
   [logName, "results.csv", "lock"].includes(name) ||
   /^undo-.*\.txt$/.test(name) ||
@@ -142,19 +139,22 @@ const isOfJob = (name: string): boolean =>
   isSavedTail(name, logName) ||
   isLockRemnant(name, "lock");
 
-/** The lock of a job: one process works on it. Undefined when another one, still alive, does. */
+/**
+ * Acquires the lock of a job, so that only one process works on it. Returns undefined if another running process holds
+ * it.
+ */
 export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
   acquireFileLock(lockPath(folder), host, join(folder, logName));
 
 export const lockPath = (folder: string): string => join(folder, "lock");
 
-export const jobsFolder = (host: Host): string => join(stateFolder(host.env), "jobs");
+export const getJobsFolder = (host: Host): string => join(getStateFolder(host.env), "jobs");
 
-/** A jobs folder that can be written: the usual one or, on a read-only machine, a temporary one that is named. */
-export async function writableJobsFolder({ host, output }: Context): Promise<string> {
+/** Returns a writable jobs folder: the default one or, on a read-only system, a temporary one that is reported. */
+export async function findWritableJobsFolder({ host, output }: Context): Promise<string> {
   let folder: string | undefined;
   try {
-    folder = jobsFolder(host);
+    folder = getJobsFolder(host);
     await makeFolder(folder);
     return folder;
   } catch (error) {

@@ -7,20 +7,19 @@ import { type LogEnd, readLog } from "../../../../../files/read-log.ts";
 
 const format = 1;
 
-/** The log in the folder of a job. */
 export const logName = "job.log";
 
-/** The log of a job that cannot be read: damaged, missing, or of a later version of svc. */
+/** The log of a job is unreadable: damaged, missing, or written by a later version of svc. */
 export class JobLogError extends Error {
   override readonly name = "JobLogError";
 }
 
-/** Path of a log, and its end. */
+/** Path and length of a log. */
 interface LogFile extends LogEnd {
   readonly path: string;
 }
 
-/** Begins a log with these lines, durably. What had its name is replaced: nothing counted on it yet. */
+/** Creates a log with these lines, durably. An existing file is replaced, because nothing depends on it yet. */
 export async function createLog(disk: Disk, folder: string, lines: readonly string[]): Promise<void> {
   const path = join(folder, logName);
   const bytes = [formatFirstLine(JSON.stringify({ svc_job_log: format, written_by: svcVersion }))];
@@ -42,59 +41,61 @@ export async function createLog(disk: Disk, folder: string, lines: readonly stri
   await disk.syncFolder(folder);
 }
 
-/** Reads the log of a job line by line, up to a write that a crash cut short. Fails with JobLogError. */
+/** Reads the log of a job line by line, up to a write that a crash interrupted. Fails with JobLogError. */
 async function readLogFile(disk: Disk, folder: string, take: (json: string) => void): Promise<LogFile> {
   const path = join(folder, logName);
-  const end = await readLog(disk, path, { visitFirst: (json) => first(json, path), visitLine: take }).catch((cause) => {
-    if (isMissing(cause)) throw new JobLogError(`${path} is missing`, { cause });
-    throw cause;
-  });
+  const end = await readLog(disk, path, { visitFirst: (json) => parseHeader(json, path), visitLine: take }).catch(
+    (cause) => {
+      if (isMissing(cause)) throw new JobLogError(`${path} is missing`, { cause });
+      throw cause;
+    },
+  );
   if (end.damage) throw new JobLogError(`${path}, line ${end.damage.line}: ${end.damage.reason}`);
-  // The first line is durable before a folder becomes a job.
+  // The first line is durable before the folder becomes a job.
   if (end.length === 0) throw new JobLogError(`${path} is empty or cut off in its first line`);
   return { path, ...end };
 }
 
-function first(json: string, path: string) {
+function parseHeader(json: string, path: string) {
   const { svc_job_log } = (tryParseJson(json) ?? {}) as { readonly svc_job_log?: unknown };
   if (svc_job_log === format) return startPosition;
   throw new JobLogError(`${path} was written by another version of svc (format ${String(svc_job_log)})`);
 }
 
-/** Numbers of rows, summed over all batches that are finished. */
+/** Row counts summed over all finished batches. */
 export interface RowCounts {
   readonly rows: number;
   readonly invalid: number;
   readonly failed: number;
-  /** Null if the service did not say it of all. */
+  /** Null if the service did not report all counts. */
   readonly moved: number | null;
 }
 
 export const addCounts = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : a + b;
 
-/** One finished batch. Its failed rows are completely in the results once its line is here. */
+/** One finished batch. Its failed rows are already in the results when this line is written. */
 export interface BatchLine extends RowCounts {
   readonly batch: number;
-  /** Every batch below this one is finished. */
+  /** Every batch below this index is finished. */
   readonly low: number;
-  /** Length of the results file that holds all finished batches, in bytes. */
+  /** Length in bytes of the results file that covers all finished batches. */
   readonly results: number;
   readonly digest?: string;
-  /** Rows that cannot be looked up, under --verify; omitted: none. */
+  /** Rows without a look-up under --verify; absent if there are none. */
   readonly unverified?: number;
 }
 
 export interface EventLine {
   readonly event: "started" | "stopped" | "finished";
   readonly at: string;
-  /** Why it stopped. */
+  /** Reason for the stop. */
   readonly reason?: string;
 }
 
 type LogLine = BatchLine | EventLine;
 
-/** Contents of a job log. */
+/** Content of a job log. */
 export interface LoggedState extends RowCounts {
   readonly unverified: number;
   readonly finished: FinishedBatches;
@@ -103,13 +104,13 @@ export interface LoggedState extends RowCounts {
   readonly file: LogFile;
 }
 
-/** Reads a job log up to its torn end: later batches are sent again. Fails with JobLogError. */
+/** Reads a job log up to an incomplete line; later batches are resent. Fails with JobLogError. */
 export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState> {
   const finished = new FinishedBatches();
   const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null, unverified: 0 };
   let results = 0;
   let last: EventLine | undefined;
-  const take = (json: string) => {
+  const onLine = (json: string) => {
     const line = JSON.parse(json) as LogLine;
     if ("event" in line) {
       last = line;
@@ -124,46 +125,46 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
     sum.unverified += line.unverified ?? 0;
     results = line.results;
   };
-  const file = await readLogFile(disk, folder, take);
+  const file = await readLogFile(disk, folder, onLine);
   return { ...sum, finished, results, last, file };
 }
 
 /**
- * Which batches of a job are finished. Batches run side by side, so they are not a prefix of the input: all below the
+ * The finished batches of a job. Batches run concurrently, so they are not a prefix of the input: all below the
  * low-water mark are finished, and some above it (DECISIONS.md, L16).
  */
 export class FinishedBatches {
   #low = 0;
-  readonly #above = new Set<number>();
-  /** Rolling digests of the batch just below the mark and of those above it: enough to know the input again. */
+  readonly #finishedAbove = new Set<number>();
+  /** Rolling digests of the batch just below the mark and of those above it: enough to recognize the input. */
   readonly #digests = new Map<number, string>();
 
-  /** The first batch that is not finished. */
+  /** The first unfinished batch. */
   get low(): number {
     return this.#low;
   }
 
   get count(): number {
-    return this.#low + this.#above.size;
+    return this.#low + this.#finishedAbove.size;
   }
 
-  /** Behind the last one that is finished. */
+  /** The index after the last finished batch. */
   get end(): number {
-    return this.#above.size === 0 ? this.#low : Math.max(...this.#above) + 1;
+    return this.#finishedAbove.size === 0 ? this.#low : Math.max(...this.#finishedAbove) + 1;
   }
 
   has(index: number): boolean {
-    return index < this.#low || this.#above.has(index);
+    return index < this.#low || this.#finishedAbove.has(index);
   }
 
-  digestOf(index: number): string | undefined {
+  getDigest(index: number): string | undefined {
     return this.#digests.get(index);
   }
 
   add(index: number, digest?: string): void {
-    this.#above.add(index);
+    this.#finishedAbove.add(index);
     if (digest !== undefined) this.#digests.set(index, digest);
-    while (this.#above.delete(this.#low)) {
+    while (this.#finishedAbove.delete(this.#low)) {
       this.#digests.delete(this.#low - 1);
       this.#low += 1;
     }

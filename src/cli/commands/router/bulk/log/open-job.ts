@@ -17,21 +17,21 @@ import { OpenResults } from "./results.ts";
 
 type FinishedBatch = Omit<BatchLine, "low" | "results">;
 
-/** This many finished batches may wait for the disk before the job waits too. */
+/** When this many finished batches wait for the disk, the job waits, too. */
 const waitingMax = 64;
-/** How long lines may gather before they are made durable together: each flush costs as much as a call. */
-const gatherMs = 10;
+/** How long lines are collected before a flush, which costs as much as a request. */
+const collectMs = 10;
 
 interface Options {
   readonly wall: WallClock;
   readonly disk?: Disk;
-  /** Called with the omitted parts of the files. */
+  /** Called with the discarded parts of the files. */
   readonly report: (message: string) => Promise<void>;
 }
 
 /**
- * The log and the results of a job that runs. Finished batches are appended: first their results, then their lines,
- * each made durable, and all that wait at a time together. What a crash tears off is sent again, which changes nothing.
+ * The log and the results of a running job. Finished batches are appended: first their results, then their lines. Each
+ * write is durable and covers all waiting batches. Batches lost in a crash are resent, which changes nothing.
  */
 export class OpenJob {
   readonly finished: FinishedBatches;
@@ -40,14 +40,14 @@ export class OpenJob {
   readonly #wall: WallClock;
   #counts: RowCounts;
   #unverified: number;
-  #kept: RowCounts;
-  #hurry = new AbortController();
+  #durable: RowCounts;
+  #flushNow = new AbortController();
 
   private constructor(file: DiskFile, state: LoggedState, results: OpenResults, wall: WallClock) {
     const { rows, invalid, failed, moved, finished } = state;
     this.finished = finished;
     this.#counts = { rows, invalid, failed, moved };
-    this.#kept = this.#counts;
+    this.#durable = this.#counts;
     this.#unverified = state.unverified;
     this.#results = results;
     this.#wall = wall;
@@ -56,19 +56,19 @@ export class OpenJob {
       file,
       length: state.file.length,
       position: state.file.position ?? startPosition,
-      // The error of the system has the code by which the job's end is explained.
+      // The system error code explains the end of the job.
       createError: (_reason, cause) => cause as Error,
-      gather: () => this.#gather(),
+      gather: () => this.#collectLines(),
       prepare: () => results.write(),
     });
   }
 
   /**
-   * Opens the files in a job's folder, and cuts them back to their valid part; the rest is stored next to them, and
+   * Opens the files in a job's folder and truncates them to their valid part. The rest is stored next to them and
    * reported.
    */
   static async open(folder: string, { wall, report, disk = systemDisk }: Options): Promise<OpenJob> {
-    const state = await writable(folder, disk, report);
+    const state = await openWritableLog(folder, disk, report);
     const file = await disk.open(state.file.path, "write");
     if (state.file.torn) {
       await file.truncate(state.file.length);
@@ -78,22 +78,25 @@ export class OpenJob {
     return new OpenJob(file, state, results, wall);
   }
 
-  /** Of all batches that are finished, in this run and before. */
+  /** Counts of all finished batches, in this and earlier runs. */
   get counts(): RowCounts {
     return this.#counts;
   }
 
-  /** Of the rows that the service confirmed, those that cannot be looked up. */
+  /** Confirmed rows without a look-up. */
   get unverified(): number {
     return this.#unverified;
   }
 
-  /** The same without those that are not known to be on the disk: a resume sends them again. */
-  get kept(): RowCounts {
-    return this.#kept;
+  /** The counts without batches that may not be on disk; a resume resends those. */
+  get durable(): RowCounts {
+    return this.#durable;
   }
 
-  /** Counts a batch as finished. Resolves at once, or when the disk has caught up; rejects when it cannot be written. */
+  /**
+   * Counts a batch as finished. Resolves at once, or when the disk has caught up; rejects when the disk cannot be
+   * written.
+   */
   async finish(batch: FinishedBatch, results: string): Promise<void> {
     if (this.#log.failure) throw this.#log.failure;
     this.finished.add(batch.batch, batch.digest);
@@ -108,41 +111,41 @@ export class OpenJob {
     this.#unverified += batch.unverified ?? 0;
     this.#results.add(results);
     const line: BatchLine = { ...batch, low: this.finished.low, results: this.#results.length };
-    const keep = () => {
-      this.#kept = counts;
+    const markDurable = () => {
+      this.#durable = counts;
     };
-    // A failure here is the log's failure, which the next waiting caller gets.
-    void this.#log.append(JSON.stringify(line)).then(keep, () => {});
-    if (this.#log.waiting > waitingMax) await this.#flushed();
+    // A failure here is a failure of the log, which the next waiting caller receives.
+    void this.#log.append(JSON.stringify(line)).then(markDurable, () => {});
+    if (this.#log.waiting > waitingMax) await this.#flush();
   }
 
-  /** Notes what became of the job, and waits until all is on disk. */
+  /** Records the outcome of the job, and waits until everything is on disk. */
   async note(event: EventLine["event"], reason?: string): Promise<void> {
     const line = { event, at: toIsoSeconds(this.#wall.now()), ...(reason === undefined ? {} : { reason }) };
     const durable = this.#log.append(JSON.stringify(line));
-    this.#hurry.abort();
+    this.#flushNow.abort();
     await durable;
   }
 
   async close(): Promise<void> {
-    await this.#flushed().catch(() => {});
+    await this.#flush().catch(() => {});
     await this.#log.close();
     await this.#results.close();
   }
 
-  #flushed(): Promise<void> {
-    this.#hurry.abort();
+  #flush(): Promise<void> {
+    this.#flushNow.abort();
     return this.#log.waitUntilDurable();
   }
 
-  async #gather(): Promise<void> {
-    await this.#wall.sleep(gatherMs, this.#hurry.signal);
-    this.#hurry = new AbortController();
+  async #collectLines(): Promise<void> {
+    await this.#wall.sleep(collectMs, this.#flushNow.signal);
+    this.#flushNow = new AbortController();
   }
 }
 
-/** Contents of the log, once it may be appended to. */
-async function writable(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
+/** Repairs the log for appending and returns its content. */
+async function openWritableLog(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
   const state = await readJobLog(folder, disk);
   const { path, length, torn } = state.file;
   if (torn) await report(await saveTornTail(disk, path, length));

@@ -11,7 +11,7 @@ export interface ResultRow {
   readonly status: "ok" | "invalid" | "failed";
   readonly code: string;
   readonly message: string;
-  /** The cluster that had the identifier before, where that was looked up; else nothing. */
+  /** The cluster that had the identifier before; empty without a look-up. */
   readonly moved_from: string;
 }
 
@@ -19,13 +19,13 @@ export const resultColumns = ["row", "input", "status", "code", "message", "move
 
 export const resultsHeader: string = formatCsvLine(resultColumns);
 
-export const resultLine = (result: ResultRow): string =>
+export const formatResultLine = (result: ResultRow): string =>
   formatCsvLine(resultColumns.map((name) => String(result[name])));
 
-/** Whether a file that begins so is one of these. */
+/** Whether a file with this beginning is a results file. */
 export const isResults = (beginning: string): boolean => beginning.startsWith(resultsHeader);
 
-export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow => ({
+export const toInvalidResult = ({ number, text, problem }: InvalidRow): ResultRow => ({
   row: number,
   input: text,
   status: "invalid",
@@ -34,48 +34,50 @@ export const invalidResult = ({ number, text, problem }: InvalidRow): ResultRow 
   moved_from: "",
 });
 
-/** Results of the rows of a batch; positions are among those that are identifiers. */
+/** Results of the rows of a batch. Positions count valid rows only. */
 export interface BatchOutcome {
   readonly refused: readonly RejectedRange[];
-  /** Result of a later look-up, if it is not the expected one. */
-  readonly contradicted: ReadonlyMap<number, string>;
+  /** Unexpected result of the later look-up. */
+  readonly mismatches: ReadonlyMap<number, string>;
   readonly movedFrom: ReadonlyMap<number, string>;
 }
 
-/** The results of one batch as lines of CSV: those with trouble, or all. */
-export function resultLines(
-  { rows, invalid }: Batch,
-  { refused, contradicted, movedFrom }: BatchOutcome,
+/** Formats the results of one batch as lines of CSV: all rows, or only those with errors. */
+export function formatResultLines(
+  { getRows, invalid }: Batch,
+  { refused, mismatches, movedFrom }: BatchOutcome,
   kept: "errors" | "all",
 ): string {
-  const lines = invalid.map((row) => resultLine(invalidResult(row)));
-  if (refused.length === 0 && contradicted.size === 0 && kept === "errors") return lines.join("");
-  rows().forEach(({ number, text }, place) => {
-    const refusal = refused.find(({ from, to }) => place >= from && place < to);
-    if (refusal)
-      lines.push(resultLine({ row: number, input: text, status: "failed", ...reasonOf(refusal), moved_from: "" }));
-    else if (contradicted.has(place)) {
-      const message = contradicted.get(place)!;
+  const lines = invalid.map((row) => formatResultLine(toInvalidResult(row)));
+  if (refused.length === 0 && mismatches.size === 0 && kept === "errors") return lines.join("");
+  getRows().forEach(({ number, text }, place) => {
+    const rejection = refused.find(({ from, to }) => place >= from && place < to);
+    if (rejection)
       lines.push(
-        resultLine({ row: number, input: text, status: "failed", code: "not_verified", message, moved_from: "" }),
+        formatResultLine({ row: number, input: text, status: "failed", ...getReason(rejection), moved_from: "" }),
+      );
+    else if (mismatches.has(place)) {
+      const message = mismatches.get(place)!;
+      lines.push(
+        formatResultLine({ row: number, input: text, status: "failed", code: "not_verified", message, moved_from: "" }),
       );
     } else if (kept === "all") {
       const moved_from = movedFrom.get(place) ?? "";
-      lines.push(resultLine({ row: number, input: text, status: "ok", code: "", message: "", moved_from }));
+      lines.push(formatResultLine({ row: number, input: text, status: "ok", code: "", message: "", moved_from }));
     }
   });
   return lines.join("");
 }
 
-const reasonOf = ({ error: { status, problem } }: RejectedRange) => ({
+const getReason = ({ error: { status, problem } }: RejectedRange) => ({
   code: problem.code ?? `http_${status}`,
   message: problem.message,
 });
 
-/** The results of a job that runs: rows of CSV that are written before the lines of the log that count on them. */
+/** The results of a running job as rows of CSV. They are written before the log lines that refer to them. */
 export class OpenResults {
   readonly #file: DiskFile;
-  /** Bytes that are on the disk. */
+  /** Number of bytes on disk. */
   #written: number;
   #waiting: string[] = [];
   #waitingBytes = 0;
@@ -85,7 +87,7 @@ export class OpenResults {
     this.#written = length;
   }
 
-  /** Opens the file, or makes it, and cuts it back to what the log counts on. Tells when that is not there. */
+  /** Opens or creates the file and truncates it to the length in the log. Reports a shorter file. */
   static async open(
     disk: Disk,
     path: string,
@@ -103,7 +105,7 @@ export class OpenResults {
     return new OpenResults(file, Math.max(kept, header.byteLength));
   }
 
-  /** Size of the file, once all additions are written, in bytes. */
+  /** Size of the file in bytes, once all additions are written. */
   get length(): number {
     return this.#written + this.#waitingBytes;
   }
@@ -114,7 +116,7 @@ export class OpenResults {
     this.#waitingBytes += Buffer.byteLength(rows);
   }
 
-  /** Makes durable what was added before. */
+  /** Makes all previous additions durable. */
   async write(): Promise<void> {
     const bytes = Buffer.from(this.#waiting.splice(0).join(""));
     if (bytes.byteLength === 0) return;

@@ -46,13 +46,13 @@ function isAccepted(text: string, { type = "text", choices }: FlagSpec | Positio
   }
 }
 
-describe("a command whose input need not be checked", () => {
+describe("commands without schema validation", () => {
   const free = specs.filter(({ needsSchema }) => needsSchema !== "all");
 
-  it("is one of many", () => assert.ok(free.length > 50, `${free.length} of ${specs.length}`));
+  it("exist", () => assert.ok(free.length > 50, `${free.length} of ${specs.length}`));
 
   for (const spec of free) {
-    it(`sends only what its declaration accepts: ${spec.words.join(" ")}`, async () => {
+    it(`sends only declared input: ${spec.words.join(" ")}`, async () => {
       const isFree = (name: string) => !spec.needsSchema.includes(name);
       const ruled = new Set(spec.needsSchema);
       for (const { flag, target } of spec.flags) if (target && !isFree(flag)) ruled.add(target.name);
@@ -98,8 +98,8 @@ function problemsIn(operation: Operation, args: CallArguments): readonly Argumen
   }
 }
 
-describe("the outline of a command's operation", () => {
-  it("is its declaration without schemas, for every operation", () => {
+describe("the operation outline of a command", () => {
+  it("is the declaration without schemas, for every operation", () => {
     for (const spec of specs) {
       const { id, service, method, path, auth, request, responses, maxDurationMs } = operationOf(spec);
       assert.deepEqual(toOperationOutline(spec), {

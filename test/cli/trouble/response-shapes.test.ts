@@ -70,9 +70,9 @@ function wrongWith(result: RunResult): string | undefined {
     : wrongJson(result, { exit: result.exit, message: /./, streams: true });
 }
 
-describe("an answer of the right media type and the wrong shape", () => {
+describe("a response of the right media type and the wrong shape", () => {
   for (const [name, body] of Object.entries(bodies)) {
-    it(`is no surprise to any command: ${name}`, async (t) => {
+    it(`causes no unexpected error in any command: ${name}`, async (t) => {
       const at = await service(t, body);
       const wrong = await astray(
         // An answer without any field is what each example is tried with.
@@ -88,7 +88,7 @@ describe("an answer of the right media type and the wrong shape", () => {
   }
 
   for (const [name, body] of Object.entries(bodies)) {
-    it(`is told as such where its fields are read: ${name}`, async (t) => {
+    it(`is reported when its fields are read: ${name}`, async (t) => {
       const at = await service(t, body);
       const read = lines.filter(({ line }) => readers.has(wordsOf(line.command)));
       const codes = new Map<string, string>();

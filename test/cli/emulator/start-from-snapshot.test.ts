@@ -51,7 +51,7 @@ const files = async (folder: string): Promise<Record<string, string>> => {
 };
 
 describe("svc emulator exec --from", () => {
-  it("runs eight at once from one snapshot, each on ports of its own, and leaves the original as it is", async (t) => {
+  it("runs eight copies of one snapshot concurrently on separate ports, and keeps the original unchanged", async (t) => {
     const { cwd, on } = await prepared(t);
     await on.close();
     const before = await files(cwd);
@@ -67,7 +67,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual(await files(cwd), before);
   });
 
-  it("begins with the snapshot's time, and its clock goes on as it did", async (t) => {
+  it("starts at the snapshot's time with the same clock mode", async (t) => {
     const { on, svc } = await prepared(t);
     await on.clock.advance({ by: "PT5H" });
     const clock = [
@@ -82,7 +82,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual([now, mode], ["2031-01-02T03:04:05.000Z", "manual"]);
   });
 
-  it("accepts a file: a snapshot that was copied, the state of an emulator that runs, an exported one", async (t) => {
+  it("accepts a file: a copied snapshot, the state of a running emulator, or an exported one", async (t) => {
     const { cwd, file, svc, contract } = await prepared(t);
     const found = async (from: string) => {
       const { exit, out, err } = await svc(`emulator exec --from ${from}`, child);
@@ -98,7 +98,7 @@ describe("svc emulator exec --from", () => {
     assert.equal(await statusOf(again.api, contract), "DRAFT");
   });
 
-  it("finds the snapshots of the emulator in reach, whose state is in another place", async (t) => {
+  it("finds the snapshots of a reachable emulator with its state elsewhere", async (t) => {
     const { on } = await prepared(t);
     const cwd = await testFolder(t);
     const env = { SVC_EMULATOR_URL: `${on.routerUrl}/_emulator`, SVC_EMULATOR_TOKEN: on.token };
@@ -106,7 +106,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual([exit, err, JSON.parse(out).found], [0, "", [200, 404]]);
   });
 
-  it("reports how one becomes a file that the emulator in reach keeps in none, as in a store", async (t) => {
+  it("explains how to export a snapshot that the reachable emulator stores in no file", async (t) => {
     const cwd = await testFolder(t);
     const on = await emulator(t, { ephemeral: true, runFile: join(cwd, ".svc/emulator.json.run") });
     await draft(on.api);
@@ -128,7 +128,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual(JSON.parse(out).found, [200, 404]);
   });
 
-  it("retains the copy where a new file is named, with its uploads, and continues with it then", async (t) => {
+  it("keeps the copy and its uploads in a named file, and continues with it", async (t) => {
     const cwd = await testFolder(t);
     const on = await emulator(t, { file: join(cwd, "one/emulator.json") });
     const form = [{ filename: "msa.pdf", content_type: "application/pdf" }];
@@ -147,7 +147,7 @@ describe("svc emulator exec --from", () => {
     assert.equal((await again.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);
   });
 
-  it("is rejected where it cannot be meant so, and nothing is changed", async (t) => {
+  it("rejects invalid combinations, and changes nothing", async (t) => {
     const { cwd, file, on, svc } = await prepared(t);
     await on.close();
     const snapshots = `${file}.snapshots`;
@@ -204,7 +204,7 @@ describe("svc emulator exec --from", () => {
 });
 
 describe("svc emulator start --from", () => {
-  it("runs next to the emulator whose snapshot it is, in memory", async (t) => {
+  it("runs in memory next to the emulator of the snapshot", async (t) => {
     const { cwd, on, contract } = await prepared(t);
     let end = () => {};
     const lines: Record<string, unknown>[] = [];
@@ -226,8 +226,8 @@ describe("svc emulator start --from", () => {
   });
 });
 
-describe("completion", () => {
-  it("knows the snapshots of the state that the folder has", async (t) => {
+describe("completion of snapshots", () => {
+  it("lists the snapshots of the folder's state", async (t) => {
     const { cwd, on } = await prepared(t);
     await on.snapshot("other");
     const complete = async (words: string) => (await runCli(["complete", "--", ...words.split(" ")], { cwd })).out;

@@ -43,8 +43,8 @@ const unlessOther = { skip: isRoot ? false : "only root may run a program as ano
 /** No user database has an entry for it. */
 const unknownUser = ["setpriv", "--reuid=54321", "--clear-groups"];
 
-describe("svc in a working folder that was removed", () => {
-  it("prints help, calls a service that is named, and reports that where it needs the folder", async (t) => {
+describe("svc in a removed working folder", () => {
+  it("prints help, calls a named service, and reports an error if it needs the folder", async (t) => {
     const cwd = await testFolder(t);
     const gone = { cwd, within: inRemovedFolder, env: { SVC_CONFIG_DIR: cwd } };
     const help = await svc("router health --help", gone);
@@ -67,7 +67,7 @@ describe("svc in a working folder that was removed", () => {
 });
 
 describe("svc without a home folder", () => {
-  it("with an empty HOME uses the one of the user database, not the working folder", async (t) => {
+  it("uses the user database for an empty HOME, not the working folder", async (t) => {
     const cwd = await testFolder(t);
     const { out } = await svc("doctor --json", { cwd, env: { HOME: "" } });
     const files = JSON.parse(out).find(({ check }: { check: string }) => check === "files");
@@ -75,31 +75,27 @@ describe("svc without a home folder", () => {
     assert.deepEqual(await readdir(cwd), []);
   });
 
-  it(
-    "of a user whom the system does not know calls services, and reports why it stores nothing",
-    unlessOther,
-    async (t) => {
-      const cwd = await testFolder(t);
-      const unknown = { cwd, within: unknownUser };
-      const { routerUrl } = await emulator(t);
-      const health = await svc("router health --json", { ...unknown, env: { SVC_ROUTER_URL: routerUrl } });
-      assert.deepEqual([health.exit, health.err], [0, ""]);
-      assert.deepEqual(await svc("config list", unknown), { exit: 0, out: "", err: "No settings\n" });
-      assert.deepEqual(await svc("config set client_id x", unknown), {
-        exit: 1,
-        out: "",
-        err: [
-          "error: The home folder is unknown: HOME is not set, and user 54321 has no entry in the user database.",
-          "  Set HOME, or set SVC_CONFIG_DIR to the folder for profiles, tokens and jobs.",
-          "",
-        ].join("\n"),
-      });
-    },
-  );
+  it("calls services for an unknown user, and reports why it stores nothing", unlessOther, async (t) => {
+    const cwd = await testFolder(t);
+    const unknown = { cwd, within: unknownUser };
+    const { routerUrl } = await emulator(t);
+    const health = await svc("router health --json", { ...unknown, env: { SVC_ROUTER_URL: routerUrl } });
+    assert.deepEqual([health.exit, health.err], [0, ""]);
+    assert.deepEqual(await svc("config list", unknown), { exit: 0, out: "", err: "No settings\n" });
+    assert.deepEqual(await svc("config set client_id x", unknown), {
+      exit: 1,
+      out: "",
+      err: [
+        "error: The home folder is unknown: HOME is not set, and user 54321 has no entry in the user database.",
+        "  Set HOME, or set SVC_CONFIG_DIR to the folder for profiles, tokens and jobs.",
+        "",
+      ].join("\n"),
+    });
+  });
 });
 
 describe("the process of svc", () => {
-  it("prints an exception that is thrown outside of a command, and fails", async (t) => {
+  it("prints an exception from outside of a command, and fails", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "throws.cjs"), 'setImmediate(() => { throw new Error("outside"); });');
     const { exit, err } = await svc("config list", { cwd, node: ["--require", join(cwd, "throws.cjs")] });
@@ -107,7 +103,7 @@ describe("the process of svc", () => {
     assert.match(err, /^Error: outside$/m);
   });
 
-  it("fails when nothing can settle its work any more", async (t) => {
+  it("fails when its work can no longer complete", async (t) => {
     const cwd = await testFolder(t);
     const silent = 'const { Readable } = require("node:stream"); const stdin = new Readable({ read() {} });';
     await writeFile(join(cwd, "silent.cjs"), `${silent} Object.defineProperty(process, "stdin", { value: stdin });`);

@@ -18,8 +18,8 @@ async function timeLine(cwd: string, flags: string): Promise<string | undefined>
   return /^ {2}time {6}(.*)$/m.exec(out)?.[1]?.replace(/:05\.\d+Z/, ":05Z");
 }
 
-describe("svc emulator start, on a state that it kept", () => {
-  it("reports where its clock is, how it passes, and how to change that", async (t) => {
+describe("svc emulator start with a saved clock", () => {
+  it("reports the time and the clock mode, and how to change them", async (t) => {
     const cwd = await testFolder(t);
     const manual = "2031-01-02T03:04:05Z, is paused (to advance it: svc emulator clock advance)";
     const otherwise = " (for real time: svc emulator clock set --mode real --speed 1)";

@@ -4,21 +4,21 @@ import { allCommands } from "../support/cli/all-commands.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
-describe("one word for one thing", () => {
+describe("consistent names", () => {
   for (const line of ["version", "-v", "-V", "--version"]) {
     it(`svc ${line} prints the version`, async () => {
       assert.deepEqual(await runCli(line), { exit: 0, out: "0.0.0-test\n", err: "" });
     });
   }
 
-  it("a cluster is named by --cluster in every command", async () => {
+  it("every command names a cluster by --cluster", async () => {
     const spelt = (await allCommands()).flatMap(({ words, flags }) =>
       flags.filter(({ flag }) => /cluster-id/.test(flag)).map(({ flag }) => `${words.join(" ")} --${flag}`),
     );
     assert.deepEqual(spelt, []);
   });
 
-  it("an option that stands before the command of exec, and is none of ours, is told where it belongs", async (t) => {
+  it("a misplaced option before the command of exec gets a hint", async (t) => {
     const cwd = await testFolder(t);
     const { exit, err } = await runCli("emulator exec --watch npm test", { cwd });
     assert.equal(exit, 2);

@@ -5,8 +5,8 @@ import { runCli } from "../../support/cli/run-cli.ts";
 
 const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret-of-tests" };
 
-describe("what a service sends", () => {
-  it("is one word of the command line that is offered next, whatever it holds", async (t) => {
+describe("output of service data", () => {
+  it("quotes the data as one word in suggested commands", async (t) => {
     const { url } = (await foolingService(t)).endpoint({ status: 201, body: { id: "T-1; touch pwned $(id) 'x" } });
     const argv = ["contracts", "create", "--data", "-", "--base-url", url];
     const body = { contract_template_id: 1, contract_data: {}, counter_party_details: [] };
@@ -15,7 +15,7 @@ describe("what a service sends", () => {
     assert.match(err, /Next: svc contracts send 'T-1; touch pwned \$\(id\) '\\''x' --base-url http:\S+\n$/);
   });
 
-  it("may have more rows than a call has arguments, on a terminal", async (t) => {
+  it("supports more rows than a call can have arguments, on a terminal", async (t) => {
     const items = Array.from({ length: 150_000 }, (_, id) => ({ id, name: "NDA" }));
     const { url } = (await foolingService(t)).endpoint({ status: 200, body: { items } });
     const { exit, out, err } = await runCli(`contracts templates list --no-input --base-url ${url}`, {
@@ -31,7 +31,7 @@ describe("what a service sends", () => {
     ["TeamCity", { TEAMCITY_VERSION: "2026.1" }],
     ["GitHub Actions", { GITHUB_ACTIONS: "true" }],
   ] as const) {
-    it(`is no command to the runner of ${runner}`, async (t) => {
+    it(`contains no command for the runner of ${runner}`, async (t) => {
       const detail = "##vso[task.setvariable variable=x]y ##teamcity[x] ##[group]z";
       const { url } = (await foolingService(t)).endpoint({ status: 422, body: { detail } });
       for (const flags of [[], ["--json"]]) {

@@ -45,9 +45,9 @@ const attacks: Readonly<Record<string, readonly [text: string, shown: string]>> 
   annotations: ["\ufff9a\ufffab\ufffb", "\\ufff9a\\ufffab\\ufffb"],
 };
 
-describe("text for people", () => {
+describe("text for users", () => {
   for (const text of ordinary) {
-    it(`stays as it is: ${text}`, () => assert.equal(escapeControlCharacters(text), text));
+    it(`keeps ${text}`, () => assert.equal(escapeControlCharacters(text), text));
   }
 
   for (const [what, [text, shown]] of Object.entries(attacks)) {
@@ -57,12 +57,12 @@ describe("text for people", () => {
     });
   }
 
-  it("retains line breaks and tabs where they have their place, and nothing else", () =>
+  it("keeps line breaks and tabs only where they are intended", () =>
     assert.equal(escapeMultilineText("a\tb\n\x1b[1mc\r\n"), "a\tb\n\\x1b[1mc\\r\n"));
 });
 
-describe("JSON", () => {
-  it("means the same after it was made harmless, and holds nothing that a terminal acts upon", () => {
+describe("escaped JSON", () => {
+  it("has the same meaning, and contains no terminal control sequences", () => {
     for (const [text] of [...Object.values(attacks), ...ordinary.map((one) => [one] as const)]) {
       const document = { [text]: [text] };
       const json = escapeJson(JSON.stringify(document, null, 2));
@@ -72,7 +72,7 @@ describe("JSON", () => {
   });
 });
 
-describe("what a runner of GitHub Actions takes for commands", () => {
+describe("commands of a GitHub Actions runner", () => {
   for (const [line, shown] of [
     ["::stop-commands::x", "\\x3a:stop-commands::x"],
     [" \u00a0\u3000::add-mask::x", " \u00a0\u3000\\x3a:add-mask::x"],
@@ -80,13 +80,13 @@ describe("what a runner of GitHub Actions takes for commands", () => {
     ["##[error]x ##[group]", "\\x23#[error]x \\x23#[group]"],
     ["a ::b:: # c", "a ::b:: # c"],
   ] as const) {
-    it(`is none any more: ${JSON.stringify(line)}`, () => {
+    it(`are escaped: ${JSON.stringify(line)}`, () => {
       assert.equal(neutralizeCommands(line), shown);
       assert.equal(neutralizeCommands(shown), shown);
     });
   }
 
-  it("is none in JSON, which still means what it meant", () => {
+  it("are escaped in JSON without changing its meaning", () => {
     const document = { "##[group]": "##[endgroup]###[" };
     const json = neutralizeJsonCommands(JSON.stringify(document));
     assert.equal(json.includes("##["), false);

@@ -29,8 +29,8 @@ async function stage(t: TestContext) {
   return { svc, twin, told, folder: cwd, elsewhere: await testFolder(t) };
 }
 
-describe("a shell that speaks of an emulator that has ended, in the folder of one that runs", () => {
-  it("is told where that one is by each command that finds no one, and by doctor", async (t) => {
+describe("a shell with variables of an ended emulator", () => {
+  it("gets the address of the running emulator from failing commands and from doctor", async (t) => {
     const { svc, told } = await stage(t);
     for (const line of ["contracts templates list --retries 0", "router clusters --retries 0"]) {
       const { exit, err } = await svc(line);
@@ -44,7 +44,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     assert.ok(err.includes(`router: ${told("SVC_BASE_URL")}`), err);
   });
 
-  it("is told that it may be an earlier one's where another has begun at its address", async (t) => {
+  it("gets a hint that another emulator may use the same address", async (t) => {
     const { svc, twin } = await stage(t);
     const env = {
       SVC_BASE_URL: twin.routerUrl,
@@ -61,7 +61,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     assert.match(elsewhere.err, /\n {2}Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, /);
   });
 
-  it("is reported nothing of the kind where the address is another's, or nothing reports that an emulator ran there", async (t) => {
+  it("gets no hint for a remote address, or without a trace of an emulator", async (t) => {
     const { svc, elsewhere } = await stage(t);
     const usual = "  Check the address, and that the service is running.\n";
     for (const { err } of [
@@ -71,7 +71,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
       assert.ok(err.endsWith(usual), err);
   });
 
-  it("ends no other in a folder above, and says which one there is", async (t) => {
+  it("stops no emulator of a parent folder, and names the existing one", async (t) => {
     const { svc, folder, twin } = await stage(t);
     const below = join(folder, "below");
     await mkdir(below);
@@ -94,7 +94,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     assert.match(status.err, /The emulator with the state \.\.\/\.svc\/emulator\.json is at /);
   });
 
-  it("reports once which one it uses of a folder above", async (t) => {
+  it("reports the emulator of a parent folder once", async (t) => {
     const { svc, folder } = await stage(t);
     const below = join(folder, "below");
     await mkdir(below);
@@ -102,7 +102,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     assert.equal(err, "Using the emulator's state in ../.svc/emulator.json\n");
   });
 
-  it("is led to a new one in a folder where none runs", async (t) => {
+  it("gets a suggestion to start one if none runs", async (t) => {
     const { svc, elsewhere } = await stage(t);
     const { exit, err } = await svc("contracts templates list --retries 0", {}, elsewhere);
     assert.deepEqual(
@@ -119,7 +119,7 @@ describe("a shell that speaks of an emulator that has ended, in the folder of on
     assert.deepEqual([status.exit, status.out], [5, "not running\n"], status.err);
   });
 
-  it("asks for and ends the one of this folder", async (t) => {
+  it("queries and stops the emulator of this folder", async (t) => {
     const { svc, twin, told } = await stage(t);
     const status = await svc("emulator status --json");
     assert.deepEqual(

@@ -29,8 +29,8 @@ async function stage(t: TestContext) {
   return { svc, json, emulator, breaking };
 }
 
-describe("a command of several calls, when the service goes away in between", () => {
-  it("reports which files are uploaded", async (t) => {
+describe("a command with several requests when the service fails in between", () => {
+  it("reports the uploaded files", async (t) => {
     const { breaking } = await stage(t);
     const told = await breaking(2, ["files", "upload", "a.txt", "b.txt"]);
     assert.deepEqual([told.exitCode, told.retryable, told.details.length], [1, false, 1]);
@@ -39,7 +39,7 @@ describe("a command of several calls, when the service goes away in between", ()
     assert.deepEqual((await breaking(1, ["files", "upload", "a.txt", "b.txt"])).details ?? [], []);
   });
 
-  it("reports which files are uploaded when the intake for them is not made", async (t) => {
+  it("reports the uploaded files if the intake is not created", async (t) => {
     const { breaking } = await stage(t);
     const argv = ["intake", "create", "--title", "x", "--workflow-id", "201", "--file", "a.txt"];
     const told = await breaking(2, argv);
@@ -47,14 +47,14 @@ describe("a command of several calls, when the service goes away in between", ()
     assert.match(told.details[0]!, /^a\.txt is uploaded: /);
   });
 
-  it("reports that a contract is sent before it was waited for", async (t) => {
+  it("reports that a contract is sent if the wait fails", async (t) => {
     const { breaking, json } = await stage(t);
     const told = await breaking(1, ["contracts", "send", "T-1", "--wait", "executed"]);
     assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent, but the wait for EXECUTED failed"]]);
     assert.notEqual((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
   });
 
-  it("continues waiting when it is run again for a contract that is sent", async (t) => {
+  it("continues waiting when it is run again for a sent contract", async (t) => {
     const { svc } = await stage(t);
     const late = await svc("contracts send T-1 --wait executed --wait-timeout 1s --json --quiet");
     const { code, retryable } = JSON.parse(late.err).error;
@@ -70,7 +70,7 @@ describe("a command of several calls, when the service goes away in between", ()
     assert.deepEqual([alone.exit, /Cannot send T-1: status is EXECUTED, expected DRAFT/.test(alone.err)], [1, true]);
   });
 
-  it("reports that subscriptions were told before their answers were read", async (t) => {
+  it("reports that webhooks were triggered before their responses were read", async (t) => {
     const { breaking, svc } = await stage(t);
     const app = await receiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
@@ -79,7 +79,7 @@ describe("a command of several calls, when the service goes away in between", ()
     assert.equal(app.received.length, 1);
   });
 
-  it("reports how far virtual time was moved", async (t) => {
+  it("reports how far virtual time was advanced", async (t) => {
     const { breaking, json } = await stage(t);
     const argv = ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED", "--within", "PT1H"];
     // The clock, what there is, the clock, the move; then it looks again.

@@ -7,32 +7,32 @@ import { checkOutputFile } from "../../../output/file.ts";
 import { formatTargetFlags } from "../../../parse/next-command.ts";
 import { CommandFailedError, type FailureKind, UsageError } from "../../../process/failure.ts";
 import { maskBodySecrets } from "../../../process/redact.ts";
+import { confirmMoves } from "./confirm-moves.ts";
 import { type InputSource, openInputSource } from "./input/bytes.ts";
 import { isHeadingText, OtherFormatError } from "./input/format.ts";
 import type { IdentifierKind } from "./input/identifiers.ts";
 import { type Survey, surveyInput } from "./input/survey.ts";
 import { parseErrorLimit } from "./job.ts";
-import { createJob, type JobRecord, newJobId, writableJobsFolder } from "./log/jobs.ts";
+import { createJob, createJobId, findWritableJobsFolder, type JobRecord } from "./log/jobs.ts";
 import { isResults } from "./log/results.ts";
 import { requireLookup } from "./lookup.ts";
-import { confirmMoves } from "./moves.ts";
 import { performJob } from "./perform.ts";
-import { isPlan, type JobPlan, type JobRequest, requireUnchangedPlan, targetName, writePlan } from "./plan.ts";
+import { getTargetName, isPlan, type JobPlan, type JobRequest, requireUnchangedPlan, writePlan } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
 import { checkReportName, isReport } from "./report-file.ts";
 
-/** Does with a job what its command line asks for: shows it, writes it down as a plan, or starts it. */
+/** Shows, plans or starts a job, as its command line requests. */
 export async function beginJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
   limitYoungGeneration();
   const source = await openInputSource(context.host, request.path, request.work.place);
   await checkRequest(request, source, context);
   const { dryRun, planOut } = request;
-  const begun = dryRun
+  const started = dryRun
     ? previewJob(request, source, context)
     : planOut !== undefined
       ? planJob(request, source, planOut, context)
       : startJob(request, source, context);
-  return begun.catch((error: unknown) => {
+  return started.catch((error: unknown) => {
     if (!(error instanceof OtherFormatError)) throw error;
     throw new UsageError(`${request.work.place}: ${error.message}`, {
       hint: error.hint,
@@ -42,7 +42,7 @@ export async function beginJob(request: JobRequest, context: Context): Promise<F
   });
 }
 
-/** Rejects input that is visibly wrong before it is read. */
+/** Rejects obviously wrong input before it is read. */
 async function checkRequest(request: JobRequest, source: InputSource, context: Context): Promise<void> {
   const { path, planned, planOut, errorsOut, report } = request;
   if (source.path === "-" && (planOut !== undefined || planned)) {
@@ -72,25 +72,25 @@ async function previewJob(request: JobRequest, source: InputSource, context: Con
 
 async function planJob(request: JobRequest, source: InputSource, to: string, context: Context): Promise<undefined> {
   const survey = await surveyInput(request, source, context);
-  await writePlan(to, await planOf(request, source.path, survey, context), context);
+  await writePlan(to, await createPlan(request, source.path, survey, context), context);
   return showPreview(request, survey, { plan: to }, `Planned in ${to}`, context);
 }
 
-/** Starts it unasked where it was planned and nothing has changed since; else with the consent of who asked for it. */
+/** Starts without a question if the job was planned and nothing has changed since; otherwise asks for consent. */
 async function startJob(request: JobRequest, source: InputSource, context: Context): Promise<FailureKind | undefined> {
   const survey = source.path === "-" ? undefined : await surveyInput(request, source, context);
-  const plan = await planOf(request, source.path, survey, context);
+  const plan = await createPlan(request, source.path, survey, context);
   if (request.planned) requireUnchangedPlan(request.planned, { target: plan.target, ...survey });
   else {
-    await request.confirm(survey?.rows);
+    await request.confirmRows(survey?.rows);
     if (survey && !request.mayMove) await confirmMoves(request, source, context);
   }
-  const jobs = await writableJobsFolder(context);
-  const record = recordOf(request, plan, context);
+  const jobs = await findWritableJobsFolder(context);
+  const record = createRecord(request, plan, context);
   return performJob(await createJob(jobs, record), record, source, context);
 }
 
-async function planOf(
+async function createPlan(
   request: JobRequest,
   path: string,
   survey: Survey | undefined,
@@ -102,14 +102,14 @@ async function planOf(
     version: 1,
     command: work.name,
     scope,
-    target: await targetName(context),
-    input: survey ? surveyedInput(path, survey) : standardInput,
+    target: await getTargetName(context),
+    input: survey ? describeSurveyedInput(path, survey) : standardInput,
     ...{ format, format_guessed, columns, hash, delimiter, batch_size, shard },
     ...{ skip_invalid, max_errors, results, verify },
   };
 }
 
-const surveyedInput = (
+const describeSurveyedInput = (
   path: string,
   { bytes, sha256, rows, invalid, distinct, firstInvalid }: Survey,
 ): JobPlan["input"] => ({
@@ -117,7 +117,7 @@ const surveyedInput = (
   first_invalid_row: firstInvalid?.number ?? null,
 });
 
-/** Its rows are read while they are sent: nothing is known of it beforehand. */
+/** The rows are read while they are sent, so nothing is known in advance. */
 const standardInput: JobPlan["input"] = {
   path: "-",
   bytes: null,
@@ -128,12 +128,12 @@ const standardInput: JobPlan["input"] = {
   first_invalid_row: null,
 };
 
-function recordOf(
+function createRecord(
   { errorsOut, report, concurrency }: JobRequest,
   plan: JobPlan,
   { host, globals }: Context,
 ): JobRecord {
-  const id = newJobId(host);
+  const id = createJobId(host);
   return {
     ...plan,
     id,
@@ -146,8 +146,7 @@ function recordOf(
 }
 
 /**
- * Rejects a cluster that the service does not list, before a file of any size is read. If the list is not available,
- * the first call fails.
+ * Rejects an unlisted cluster before reading a large file. If the list is unavailable, the first request fails instead.
  */
 async function requireKnownCluster(cluster: string, context: Context): Promise<void> {
   const client = await context.client("router");
@@ -161,7 +160,7 @@ async function requireKnownCluster(cluster: string, context: Context): Promise<v
   });
 }
 
-/** Counts, first rows and the shape of the calls: contents of a plan and a dry run. */
+/** Counts, first rows and the shape of the requests: the content of a plan and of a dry run. */
 async function showPreview(
   request: JobRequest,
   { rows, distinct, calls, invalid, firstInvalid, sample }: Survey,
@@ -170,9 +169,9 @@ async function showPreview(
   { output }: Context,
 ): Promise<undefined> {
   const { work, scope } = request;
-  const kind = work.kind(request);
-  const operation = await work.operation();
-  const example = work.call(sample.map(kind.value), scope);
+  const kind = work.getKind(request);
+  const operation = await work.loadOperation();
+  const example = work.toArguments(sample.map(kind.toValue), scope);
   if (output.format !== "table") {
     await output.show({
       ...mark,
@@ -185,7 +184,7 @@ async function showPreview(
       calls,
       method: operation.method,
       path: operation.path,
-      sample: sample.map(kind.shown),
+      sample: sample.map(kind.toShown),
       body: maskBodySecrets(example.body),
     });
     return undefined;
@@ -195,7 +194,7 @@ async function showPreview(
   await output.print(
     `${verb} ${pluralize(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${pluralize(calls, "call")}`,
     `${[operation.method].flat().join("|")} ${operation.path}`,
-    ...sample.map((text) => `  ${kind.shown(text)}`),
+    ...sample.map((text) => `  ${kind.toShown(text)}`),
     ...(rows > sample.length ? ["  …"] : []),
   );
   const repeated = rows - invalid - (distinct ?? rows - invalid);
@@ -207,18 +206,18 @@ async function showPreview(
   return undefined;
 }
 
-/** The command line, after `svc`, that reads an input as it is written. */
+/** The command line, without `svc`, that reads the input in its actual format. */
 function buildRetryArgv(request: JobRequest, { reading }: OtherFormatError): string[] {
   const { work, path, scope, columns, hash, format, format_guessed } = request;
   const { cluster_id: cluster = "", integration_type: type } = scope;
   const isOffboard = work.action === "offboard";
-  const names = (flag: string) => reading.flags.includes(flag);
-  const column = columns[0] ?? (reading.columns && columnOf(reading.columns, work.kind(request)));
+  const hasFlag = (flag: string) => reading.flags.includes(flag);
+  const column = columns[0] ?? (reading.columns && findColumn(reading.columns, work.getKind(request)));
   return [
     ...["router", work.name],
     ...(isOffboard ? [cluster, "--from", path] : [path]),
-    ...(isOffboard || column === undefined || names("--column") ? [] : ["--column", column]),
-    ...(format_guessed || names("--input-format") ? [] : ["--input-format", format]),
+    ...(isOffboard || column === undefined || hasFlag("--column") ? [] : ["--column", column]),
+    ...(format_guessed || hasFlag("--input-format") ? [] : ["--input-format", format]),
     ...reading.flags,
     ...(isOffboard ? [] : ["--cluster", cluster]),
     ...(type === undefined ? [] : ["--integration-type", type]),
@@ -226,20 +225,20 @@ function buildRetryArgv(request: JobRequest, { reading }: OtherFormatError): str
   ];
 }
 
-/** The column that seems to be meant: by what its cells hold, else by its heading. */
-function columnOf(
+/** Guesses the column by the content of its cells, or else by its heading. */
+function findColumn(
   { first, second }: { readonly first: readonly string[]; readonly second: readonly string[] },
-  { noun, problem }: IdentifierKind,
+  { noun, findProblem }: IdentifierKind,
 ): string {
-  const fits = (cell: string | undefined) =>
-    cell !== undefined && cell.trim() !== "" && problem(cell.trim()) === undefined;
+  const isMatching = (cell: string | undefined) =>
+    cell !== undefined && cell.trim() !== "" && findProblem(cell.trim()) === undefined;
   if (noun === "e-mail") {
-    const ofData = first.findIndex(fits);
-    if (ofData >= 0) return String(ofData + 1);
-    const place = second.findIndex(fits);
+    const matchingIndex = first.findIndex(isMatching);
+    if (matchingIndex >= 0) return String(matchingIndex + 1);
+    const place = second.findIndex(isMatching);
     if (place >= 0) return first[place]!.trim();
   }
   const named = first.filter((cell) => isHeadingText(cell.trim()));
-  const ofKind = named.find((cell) => cell.toLowerCase().includes(noun.split(" ")[0]!.replace("-", "")));
-  return (ofKind ?? named[0] ?? "NAME").trim();
+  const matchingHeading = named.find((cell) => cell.toLowerCase().includes(noun.split(" ")[0]!.replace("-", "")));
+  return (matchingHeading ?? named[0] ?? "NAME").trim();
 }

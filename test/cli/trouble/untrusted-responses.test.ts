@@ -104,9 +104,9 @@ async function look(
   return { wrong, reached };
 }
 
-describe("whatever a service says", () => {
+describe("untrusted responses of a service", () => {
   for (const [where, at] of Object.entries(surroundings)) {
-    it(`speaks to nobody but the reader: answers ${where}`, async (t) => {
+    it(`affect no terminal or runner: responses ${where}`, async (t) => {
       const { wrong, reached } = await look(
         t,
         at,
@@ -117,7 +117,7 @@ describe("whatever a service says", () => {
       assert.ok(reached > 50, `only ${reached} command lines printed it`);
     });
 
-    it(`speaks to nobody but the reader: refusals ${where}`, async (t) => {
+    it(`affect no terminal or runner: rejections ${where}`, async (t) => {
       const all = Object.values(refusals);
       let next = 0;
       const { wrong, reached } = await look(t, at, () => ({ status: 422, body: all[next++ % all.length] }));

@@ -5,9 +5,9 @@ import { receiver } from "../../support/receiver.ts";
 
 const secret = "creator-northwind";
 
-describe("a secret that a command sends in a path", () => {
+describe("a secret in the path of a request", () => {
   for (const flags of ["--verbose", "--debug", "--json", "--json --debug"]) {
-    it(`stands nowhere on standard error, echoed or not, with ${flags}`, async (t) => {
+    it(`never appears on standard error, even if the service echoes it, with ${flags}`, async (t) => {
       const service = await receiver(t);
       service.answer(({ url }, response) => {
         const detail = `No invite ${secret} at ${url}`;

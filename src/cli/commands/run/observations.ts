@@ -6,7 +6,7 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { Stage } from "./stage.ts";
 
-/** A delivery as expectations see it. */
+/** A delivery in the form of expectations. */
 export interface SeenDelivery {
   readonly to: string;
   readonly activity: string;
@@ -19,15 +19,15 @@ export interface SeenDelivery {
 
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
-/** All deliveries until now, oldest first. */
+/** Lists all deliveries, oldest first. */
 export async function listSeenDeliveries(stage: Stage): Promise<readonly SeenDelivery[]> {
   const { client, signal } = stage;
   const names = new Map((await listWebhooks(stage)).map(({ name, id }) => [id, name]));
   const { items } = await client.call(listDeliveries, { query: { limit: 500 } }, { signal });
-  return [...items].reverse().map((one) => seenDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
+  return [...items].reverse().map((one) => toSeenDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id)));
 }
 
-function seenDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string): SeenDelivery {
+function toSeenDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string): SeenDelivery {
   const start = Date.parse(attempts[0]?.at ?? "");
   return {
     to,
@@ -40,7 +40,7 @@ function seenDelivery({ activity, composite_id, outcome, attempts }: ListedDeliv
   };
 }
 
-/** The activities until now, in the order in which they happened. */
+/** Lists the activities in chronological order. */
 export async function listSeenActivities({ client, signal }: Stage): Promise<readonly string[]> {
   const found = new Map<number, string>();
   const follow = async (ref: string) => {
@@ -51,7 +51,7 @@ export async function listSeenActivities({ client, signal }: Stage): Promise<rea
   };
   const { items } = await client.call(listControlContracts, { query: { limit: 100 } }, { signal });
   for (const { composite_id } of items) await follow(composite_id);
-  // Those of counterparties are in no trace of a contract.
+  // Activities of counterparties are in no trace of a contract.
   for (let number = 1; ; number += 1) {
     if (found.has(number)) continue;
     try {
@@ -64,12 +64,12 @@ export async function listSeenActivities({ client, signal }: Stage): Promise<rea
   return [...found].sort(([one], [other]) => one - other).map(([, activity]) => activity);
 }
 
-/** The status of the webhook of each receiver that has one. */
+/** Finds the webhook status of each receiver. */
 export async function listSeenWebhooks(stage: Stage): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries((await listWebhooks(stage)).map(({ name, status }) => [name, status]));
 }
 
-/** The webhooks to the receivers of the story: those that a step has created, or whose URL is that of a receiver. */
+/** Finds the webhooks to the receivers of the story: those created by a step, and those with the URL of a receiver. */
 async function listWebhooks({ client, receivers, signal }: Stage) {
   const all = await client.call(listControlWebhooks, {}, { signal });
   return [...receivers].flatMap(([name, { webhook, url }]) => {

@@ -4,5 +4,5 @@ import type { BulkWork } from "./work.ts";
 
 const all: readonly BulkWork[] = [...mappingWork, offboardWork];
 
-/** The kind of a job by the name of its command. */
+/** Finds the kind of a job by the name of its command. */
 export const findWork = (name: string): BulkWork | undefined => all.find((work) => work.name === name);

@@ -8,7 +8,7 @@ const widths = [20, 40, 80];
 
 describe("a message in a narrow window", () => {
   for (const columns of widths) {
-    it(`goes on between words: ${columns} columns`, async () => {
+    it(`wraps between words: ${columns} columns`, async () => {
       const { exit, err } = await runCli("contracts list", { tty: true, columns });
       assert.equal(exit, 2);
       const words = await runCli("contracts list", { tty: true, columns: 1_000 });
@@ -18,7 +18,7 @@ describe("a message in a narrow window", () => {
     });
   }
 
-  it("hands over a command that can be pasted", async (t) => {
+  it("keeps a command pasteable", async (t) => {
     const { svc } = await cliEmulator(t);
     const { err } = await svc("contracts status T-404", { tty: true, columns: 20 });
     assert.equal(
@@ -27,7 +27,7 @@ describe("a message in a narrow window", () => {
     );
   });
 
-  it("continues within its branch of a tree", async (t) => {
+  it("wraps within its branch of a tree", async (t) => {
     const start = "2031-01-02T03:04:05Z";
     const { svc, emulator } = await cliEmulator(t, { deterministic: true, clock: { mode: "manual", start } });
     await svc("webhooks create --title dead --url http://127.0.0.1:9/hook --only-for-activities CONTRACT_CREATED");

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ListedCommand } from "../parse/declaration.ts";
+
+/**
+ * The build sets this to one line per command with its words. The declarations are in the file of the group next to the
+ * bundle, so parsing and help load neither the registry nor the hand-written commands.
+ */
+declare const SVC_COMMANDS: string | undefined;
+
+const commands =
+  typeof SVC_COMMANDS === "undefined" ? undefined : SVC_COMMANDS.split("\n").map((line) => line.split(" "));
+
+/** In the order of the root help. */
+export const builtGroups: readonly string[] | undefined = commands && [...new Set(commands.map(([group]) => group!))];
+
+/** The file with the commands of a group, below the folder of the bundle: one JSON line per command. */
+export const getCommandsFile = (group: string): string => `commands/${group}.ndjson`;
+
+/** Reads the commands of one group. A line is parsed only when its command is needed. */
+export const readBuiltCommands = (group: string): readonly ListedCommand[] =>
+  (commands ?? [])
+    .filter((words) => words[0] === group)
+    .map((words, line) => ({ words, loadDeclaration: () => JSON.parse(readLines(group)[line]!) }));
+
+const lines = new Map<string, readonly string[]>();
+
+function readLines(group: string): readonly string[] {
+  const found = lines.get(group) ?? readFileSync(join(import.meta.dirname, getCommandsFile(group)), "utf8").split("\n");
+  lines.set(group, found);
+  return found;
+}
