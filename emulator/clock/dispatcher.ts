@@ -52,7 +52,7 @@ export class Dispatcher {
   readonly stopped = this.#stop.signal;
   readonly #unwatch: () => void;
   /** Entries that are due until this time are known, or will be reported. */
-  #listedUntil = Number.NEGATIVE_INFINITY;
+  #knownUntil = Number.NEGATIVE_INFINITY;
   /** Entries that were started and whose outcomes are not durable. */
   #uncommitted = 0;
   #isWoken = false;
@@ -171,14 +171,14 @@ export class Dispatcher {
   async #listDue(): Promise<void> {
     const { store, clock } = this.#options;
     const now = clock.now();
-    if (now <= this.#listedUntil) return;
+    if (now <= this.#knownUntil) return;
     await store.read(async (view) => {
-      const slice = { by: "turn", from: toDueSortKeyEnd(this.#listedUntil), to: toDueSortKeyEnd(now) } as const;
+      const slice = { by: "turn", from: toDueSortKeyEnd(this.#knownUntil), to: toDueSortKeyEnd(now) } as const;
       for (const entry of await view.list(schedule, slice)) this.#offer(entry);
     });
     // An entry starts only when the entry and its time are durable, because a crash cannot undo a request.
     await Promise.all([store.waitUntilDurable(), clock.waitUntilDurable()]);
-    this.#listedUntil = now;
+    this.#knownUntil = now;
   }
 
   /** Starts as many entries as possible. Returns false if it started none. */

@@ -50,7 +50,7 @@ export interface ProcessContext {
   readonly seed: Seed;
   readonly wall: WallClock;
   /** Description of this process, whether it leads or not. */
-  readonly aboutItself: Readiness;
+  readonly readiness: Readiness;
   readonly process: NonNullable<Liveness["process"]>;
   /** Real path of the state. */
   readonly file: string | undefined;
@@ -128,8 +128,8 @@ async function open(
   beginning: LeaderSessionOptions,
   closing: CleanupStack,
 ): Promise<LeaderSession> {
-  const { options, seed, wall, aboutItself, file, routerUrl, settings, requestLog, deliveries, counters } = context;
-  const { instance_id: instanceId } = aboutItself;
+  const { options, seed, wall, readiness, file, routerUrl, settings, requestLog, deliveries, counters } = context;
+  const { instance_id: instanceId } = readiness;
   const { createCauseRow, links, listeners, standby, runFile, log } = context;
   const { front, isShared } = listeners;
   const { origin } = beginning;
@@ -233,7 +233,7 @@ async function open(
   const ourRouter = toReachableUrl(routerUrl, options.host);
   const instance = {
     id: instanceId,
-    getReadiness: () => ({ ...aboutItself, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
+    getReadiness: () => ({ ...readiness, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
     process: context.process,
     formKey: createRandomIds().bytes(32),
     loadInitialState: () => createSeedWriter({ store, seed, ids, settings, clock, at: beginsAt ?? wall.now() }),

@@ -63,7 +63,7 @@ export class HotStandby {
   readonly #clusters = new Map<string, Promise<BoundListener>>();
   #leader: LeaderAddress | undefined;
   #isLeading = false;
-  #isTold = false;
+  #hasNotified = false;
   #hasSeen = false;
   #token: string | undefined;
 
@@ -76,7 +76,7 @@ export class HotStandby {
   standBy(): void {
     this.#leader = undefined;
     this.#isLeading = false;
-    this.#isTold = false;
+    this.#hasNotified = false;
     this.#options.listeners.front.startStandby(this.#createStandby("router"));
     for (const [id, bound] of this.#clusters) this.#startForwarding(id, bound);
   }
@@ -97,8 +97,8 @@ export class HotStandby {
     const { router_url: leader, clusters: known } = this.#leader;
     void this.#bindAll(known)
       .then(() => {
-        if (!this.#isTold && !this.#isLeading) this.#options.onLeadership(leader, token ?? "");
-        this.#isTold = true;
+        if (!this.#hasNotified && !this.#isLeading) this.#options.onLeadership(leader, token ?? "");
+        this.#hasNotified = true;
       })
       .catch((error) => this.#options.log(String(error)));
   };

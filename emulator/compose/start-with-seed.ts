@@ -99,7 +99,7 @@ async function begin(
   const listeners = new Listeners({ options, duties, links, instanceId, closing });
   const routerUrl = await listeners.listen();
   const settings = createSettings(options, routerUrl);
-  const aboutItself = {
+  const readiness = {
     instance_id: instanceId,
     ...(options.publicUrl !== undefined && { public_url: settings.publicUrl }),
   };
@@ -133,7 +133,7 @@ async function begin(
   const about = { pid: process.pid, run_file: paths[0] ?? null, machine: await fingerprintMachine() };
   const standby = listeners.isShared
     ? new HotStandby({
-        ...{ aboutItself, listeners, log },
+        ...{ aboutItself: readiness, listeners, log },
         process: about,
         onLeadership: reportStandby,
         stop: () => stop(),
@@ -143,7 +143,7 @@ async function begin(
   const counters = new Counters(requestLog, deliveries);
   const terms = new LeadershipLifecycle({
     context: {
-      ...{ options, seed, wall, aboutItself, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
+      ...{ options, seed, wall, readiness, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
       ...{ createCauseRow, links, listeners, standby, runFile, log, observer },
       process: about,
       closeSignal: closeSignal.signal,

@@ -19,7 +19,7 @@ export interface BoundOperation {
   readonly steps: OperationSteps;
   readonly context: object;
   /** The resources of the prototype of its calls. */
-  readonly behindCalls: object;
+  readonly callContext: object;
   readonly handler: AnyHandler;
   readonly authenticate: Authenticate<object> | undefined;
 }
@@ -51,11 +51,11 @@ const strictSteps = memoize((operation: Operation) => createSteps(operation, tru
 
 /** Binds all operations of a part. Fails with EmulatorBugError if one cannot be served. */
 export function bindPart(part: Part, strictBodies: boolean): readonly BoundOperation[] {
-  const behindCalls = createCallContext(part.context);
-  return part.operations.map((operation) => bind(operation, part, behindCalls, strictBodies));
+  const callContext = createCallContext(part.context);
+  return part.operations.map((operation) => bind(operation, part, callContext, strictBodies));
 }
 
-function bind(operation: Operation, part: Part, behindCalls: object, strictBodies: boolean): BoundOperation {
+function bind(operation: Operation, part: Part, callContext: object, strictBodies: boolean): BoundOperation {
   const { id, auth } = operation;
   const authenticate = auth === "none" ? undefined : part.authenticate[auth];
   const handler = Object.hasOwn(part.handlers, id) ? part.handlers[id] : undefined;
@@ -64,7 +64,7 @@ function bind(operation: Operation, part: Part, behindCalls: object, strictBodie
     throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
   }
   const steps = strictBodies ? strictSteps(operation) : defaultSteps(operation);
-  return { operation, steps, context: part.context, behindCalls, handler, authenticate };
+  return { operation, steps, context: part.context, callContext, handler, authenticate };
 }
 
 function createSteps(operation: Operation, strictBodies: boolean): OperationSteps {

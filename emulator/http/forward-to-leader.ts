@@ -165,7 +165,7 @@ function sendOnce(
         if (!response.complete) handleBreak(false);
       });
       if (Number(response.headers["content-length"]) <= replayBytes) passWhole(response, to);
-      else pass(response, to);
+      else forwardResponse(response, to);
       response.once("end", () => end("done"));
     });
     sent.on("error", (error: NodeJS.ErrnoException) => {
@@ -176,7 +176,7 @@ function sendOnce(
 }
 
 /** A response that is truncated is truncated for the client too. */
-function pass(response: IncomingMessage, to: ServerResponse): void {
+function forwardResponse(response: IncomingMessage, to: ServerResponse): void {
   writeHead(response, to);
   to.flushHeaders();
   response.pipe(to);

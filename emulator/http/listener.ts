@@ -34,7 +34,7 @@ export interface HttpSettings {
   readonly strict: ReadonlySet<string>;
   /** Serves both spellings of a path instead of redirecting. */
   readonly lenientSlashes: boolean;
-  /** The maximum wall-clock time for which a client may read nothing of its response (default: `unreadAnswerMs`). */
+  /** The maximum wall-clock time for which a client may read nothing of its response (default: `unreadResponseTimeoutMs`). */
   readonly unreadAnswerTimeoutMs?: number;
 }
 

@@ -38,7 +38,7 @@ const nothing = Object.freeze({});
  * `toErrorResponse`.
  */
 export async function serve(exchange: Exchange, { bound, params }: Match): Promise<HttpResponse> {
-  const { operation, steps, context, behindCalls, handler } = bound;
+  const { operation, steps, context, callContext, handler } = bound;
   const { raw, bodies, reportFinding } = exchange;
   const input: Input = { params: nothing, query: nothing, headers: nothing, body: undefined };
   let caller: unknown;
@@ -66,7 +66,7 @@ export async function serve(exchange: Exchange, { bound, params }: Match): Promi
   }
   // The text can be released while the handler waits.
   decoded = undefined;
-  const call = createContext(behindCalls, { request: exchange, caller, fail, finding: reportFinding });
+  const call = createContext(callContext, { request: exchange, caller, fail, finding: reportFinding });
   const result = handler(input as never, call as never);
   return steps.produce(result instanceof Promise ? await result : result);
 }

@@ -104,7 +104,7 @@ export function suggestOperation(
   let best: Operation | undefined;
   let least = maxDistance;
   for (const operation of operations) {
-    const declared = declaredSegmentsOf(operation);
+    const declared = getDeclaredSegments(operation);
     const longest = Math.max(input.length, declared.length, 1);
     // Each extra segment counts as one, so that it need not be compared with the others.
     if (Math.abs(input.length - declared.length) / longest >= least) continue;
@@ -120,7 +120,7 @@ export function suggestOperation(
 
 const splitSegments = (path: string): string[] => path.split("/").filter((segment) => segment !== "");
 
-const declaredSegmentsOf = memoize(({ path }: Operation): readonly string[] => splitSegments(path));
+const getDeclaredSegments = memoize(({ path }: Operation): readonly string[] => splitSegments(path));
 
 type Distance = (a: string, b: string) => number;
 

@@ -64,7 +64,7 @@ export class ControlTokens {
     const equals = hashToken(secret);
     const found = await this.#store.read(async (view) => {
       const [row] = await view.list(controlTokens, { by: "hash", equals, limit: 1 });
-      return row && (await isOfWorkspace(view, row)) ? row : undefined;
+      return row && (await belongsToWorkspace(view, row)) ? row : undefined;
     });
     if (found) this.#recordUse(found);
     return found;
@@ -74,7 +74,7 @@ export class ControlTokens {
   async exists({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
     return this.#store.read(async (view) => {
       const row = await view.get(controlTokens, name);
-      return row?.hash === hash && (await isOfWorkspace(view, row));
+      return row?.hash === hash && (await belongsToWorkspace(view, row));
     });
   }
 
@@ -155,7 +155,7 @@ export class ControlTokens {
 }
 
 /** Whether the workspace of a bound token exists. */
-async function isOfWorkspace(view: View, { workspace_id, workspace }: ControlToken): Promise<boolean> {
+async function belongsToWorkspace(view: View, { workspace_id, workspace }: ControlToken): Promise<boolean> {
   return workspace_id === undefined || (await view.get(workspaces, workspace_id))?.name === workspace;
 }
 

@@ -12,7 +12,7 @@ export interface AtomicWriteOptions extends Partial<Permissions> {
   /** Maps errors of the disk. Errors of the content are unchanged. */
   readonly toError?: (cause: unknown) => Error;
   /** Called after the new file has replaced the old one. The replacement may not be durable yet. */
-  readonly onPlaced?: () => void;
+  readonly onReplaced?: () => void;
 }
 
 /**
@@ -94,14 +94,14 @@ export async function writeTempFile(
 
 /** The second half: renames the temporary file to its final name. If that fails, the temporary file is removed. */
 export async function commitTempFile(aside: string, path: string, writing: AtomicWriteOptions = {}): Promise<void> {
-  const { disk = systemDisk, onPlaced } = writing;
+  const { disk = systemDisk, onReplaced } = writing;
   try {
     await withReportedError(disk.rename(aside, path), writing);
   } catch (error) {
     await disk.remove(aside).catch(() => {});
     throw error;
   }
-  onPlaced?.();
+  onReplaced?.();
   await syncFolder(path, writing);
 }
 

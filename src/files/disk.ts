@@ -147,13 +147,13 @@ export const formatFsError = (refusal: FsError): string => `${getFsErrorReason(r
  * Undefined for other errors, including those of sockets and of programs that cannot be started.
  */
 export function describeFsError(error: unknown): string | undefined {
-  if (!isFsError(error) || !isOfFile(error)) return undefined;
+  if (!isFsError(error) || !isFileError(error)) return undefined;
   return error.path === undefined
     ? formatFsError(error)
     : `${getFsErrorReason(error)} (${error.code} at ${error.path})`;
 }
 
-const isOfFile = ({ path, syscall = "" }: FsError): boolean =>
+const isFileError = ({ path, syscall = "" }: FsError): boolean =>
   path === undefined ? openFileCalls.test(syscall) : !syscall.startsWith("spawn");
 
 const openFileCalls = /^(?:write|f?datasync|fsync|ftruncate|read)$/;

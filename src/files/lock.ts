@@ -92,7 +92,7 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
   };
   locallyHeld.add(id);
   try {
-    const other = await take(file, formatContent(), options);
+    const other = await tryAcquire(file, formatContent(), options);
     if (other) await release();
     if (other) return other;
   } catch (error) {
@@ -127,7 +127,7 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
  * it does so by renaming that file, so no held lock is ever removed. If an heir ends, its own claim gets an heir in the
  * same way. Returns the holder if that is another process.
  */
-async function take(file: string, text: string, options: LockOptions): Promise<LockConflict | undefined> {
+async function tryAcquire(file: string, text: string, options: LockOptions): Promise<LockConflict | undefined> {
   for (;;) {
     if (await createFileAtomic(file, text, { durable: false })) return undefined;
     const holder = await readLock(file);
@@ -135,7 +135,7 @@ async function take(file: string, text: string, options: LockOptions): Promise<L
     const life = await checkLiveness(holder, file, options);
     if (life !== "gone") return { holder, life };
     const claim = `${file}.${holder.id}`;
-    const heir = await take(claim, text, options);
+    const heir = await tryAcquire(claim, text, options);
     if (heir) return heir;
     if ((await readLock(file))?.id === holder.id) {
       await rename(claim, file);

@@ -54,11 +54,11 @@ describe("an atomic write", () => {
         if (asked === step) throw new Error("no space left");
       };
       let placed = false;
-      const onPlaced = () => {
+      const onReplaced = () => {
         placed = true;
       };
       const toError = (cause: unknown) => new Error("The note cannot be written", { cause });
-      await assert.rejects(writeFileAtomic("/a", "new", { disk, toError, onPlaced }), {
+      await assert.rejects(writeFileAtomic("/a", "new", { disk, toError, onReplaced }), {
         message: "The note cannot be written",
         cause: new Error("no space left"),
       });

@@ -130,10 +130,10 @@ export async function findBlobsOfHistory(texts: AsyncIterable<string>): Promise<
 }
 
 /** Adds every `sha256` within a row, at any depth, because a missed reference would delete a user's document. */
-function addHashes(value: unknown, named: Set<string>): void {
+function addHashes(value: unknown, hashes: Set<string>): void {
   if (typeof value !== "object" || value === null) return;
   for (const [name, inner] of Object.entries(value)) {
-    if (name === "sha256" && typeof inner === "string") named.add(inner);
-    else addHashes(inner, named);
+    if (name === "sha256" && typeof inner === "string") hashes.add(inner);
+    else addHashes(inner, hashes);
   }
 }

@@ -179,14 +179,14 @@ export function getStandardSet(): StandardSet {
 function setOfDemo(): StandardSet {
   const { workspaces, roles, contract_types, templates, workflows } = parseSeed(demo);
   const { id, organization_types, jurisdictions } = workspaces[0]!;
-  const own = <Row extends { readonly workspace_id: number }>(rows: readonly Row[]): Row[] =>
+  const filterOwn = <Row extends { readonly workspace_id: number }>(rows: readonly Row[]): Row[] =>
     rows.filter(({ workspace_id }) => workspace_id === id);
   return {
     organization_types,
     jurisdictions,
-    roles: own(roles),
-    contract_types: own(contract_types),
-    templates: own(templates),
-    workflows: own(workflows),
+    roles: filterOwn(roles),
+    contract_types: filterOwn(contract_types),
+    templates: filterOwn(templates),
+    workflows: filterOwn(workflows),
   };
 }

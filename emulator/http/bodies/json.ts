@@ -51,18 +51,18 @@ function parseValue(text: string): unknown {
   }
 }
 
-const depthToLookAt = 1_000;
-const digitsToLookAt = 4_301;
+const checkedDepth = 1_000;
+const checkedDigits = 4_301;
 
 /** False for nearly every document, after a few native searches. */
 function mayBreakLimits(text: string): boolean {
-  return text.length > depthToLookAt && (hasMany(text, "[") || hasMany(text, "{") || hasLongNumber(text));
+  return text.length > checkedDepth && (hasMany(text, "[") || hasMany(text, "{") || hasLongNumber(text));
 }
 
 function hasMany(text: string, bracket: string): boolean {
   let at = -1;
   // Half the depth is enough, because the other half could consist of the other bracket.
-  for (let count = 0; count < depthToLookAt / 2; count += 1) {
+  for (let count = 0; count < checkedDepth / 2; count += 1) {
     at = text.indexOf(bracket, at + 1);
     if (at < 0) return false;
   }
@@ -80,7 +80,7 @@ function isDeep(text: string): boolean {
     } else if (code === 0x22) quoted = true;
     else if (code === 0x5b || code === 0x7b) {
       depth += 1;
-      if (depth > depthToLookAt) return true;
+      if (depth > checkedDepth) return true;
     } else if (code === 0x5d || code === 0x7d) depth -= 1;
   }
   return false;
@@ -88,13 +88,13 @@ function isDeep(text: string): boolean {
 
 /** A run of 4,301 digits covers an index that is a multiple of 4,300, so only those are checked. */
 function hasLongNumber(text: string): boolean {
-  for (let probe = digitsToLookAt - 1; probe < text.length; probe += digitsToLookAt - 1) {
+  for (let probe = checkedDigits - 1; probe < text.length; probe += checkedDigits - 1) {
     if (!isDigit(text, probe)) continue;
     let start = probe;
     let end = probe;
     while (isDigit(text, start - 1)) start -= 1;
     while (isDigit(text, end + 1)) end += 1;
-    if (end - start + 1 >= digitsToLookAt) return true;
+    if (end - start + 1 >= checkedDigits) return true;
   }
   return false;
 }

@@ -58,7 +58,7 @@ export class DeliveryAbortedError extends Error {
   override readonly name = "DeliveryAbortedError";
 }
 
-const targetsKept = 10_000;
+const maxCachedTargets = 10_000;
 
 /** Sends webhooks over connections that stay open between attempts. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
@@ -88,7 +88,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     if (known) return known;
     const forbidden = findForbiddenUrlReason(url, options);
     const target = forbidden ? { forbidden } : toTarget(new URL(url));
-    if (targets.size >= targetsKept) targets.clear();
+    if (targets.size >= maxCachedTargets) targets.clear();
     targets.set(url, target);
     return target;
   }

@@ -62,7 +62,7 @@ export async function collectBlobs({
 
   const unnamed_since: Record<string, string> = Object.create(null);
   const removed: string[] = [];
-  const isAlone = (await readdir(dirname(path))).every((name) => isOfState(name, path, folder));
+  const isAlone = (await readdir(dirname(path))).every((name) => belongsToState(name, path, folder));
   const isNamed = isAlone ? await findNamedBlobs() : new Set(names);
   for (const hash of names) {
     if (isNamed.has(hash)) continue;
@@ -93,7 +93,7 @@ async function readNote(path: string): Promise<Note | undefined> {
 }
 
 /** Whether a file in the folder of a state belongs to that state and refers to no uploads. */
-function isOfState(name: string, path: string, folder: string): boolean {
+function belongsToState(name: string, path: string, folder: string): boolean {
   const base = basename(path);
   const journal = `${base}.journal.`;
   return (

@@ -89,10 +89,10 @@ export class CheckpointFile implements Adapter<Checkpoint> {
   async write({ generation, state }: Checkpoint): Promise<void> {
     const { disk, path } = this.#options;
     this.renamed = false;
-    const onPlaced = () => {
+    const onReplaced = () => {
       this.renamed = true;
     };
-    await writeFileAtomic(path, this.#createPieces(state, generation), { disk, onPlaced });
+    await writeFileAtomic(path, this.#createPieces(state, generation), { disk, onReplaced });
   }
 
   /** The document in pieces. Each piece is requested after the previous one is written. */
@@ -198,9 +198,9 @@ export function parseCheckpointHead(members: Readonly<Record<string, unknown>>):
   if (typeof chain !== "string" || !/^[0-9a-f]{8}$/.test(chain))
     throw new StateFormatError('"chain" is not a checksum');
   return {
-    generation: wholeNumber({ generation }),
+    generation: toInteger({ generation }),
     closed: closed === 1,
-    position: { number: wholeNumber({ transaction }), checksum: Number.parseInt(chain, 16) },
+    position: { number: toInteger({ transaction }), checksum: Number.parseInt(chain, 16) },
     past: WrittenPosition.safeParse(past).data,
     moment: WrittenMoment.safeParse(moment).data ?? {},
   };
@@ -219,7 +219,7 @@ export function findCheckpointHead(firstBlock: string): CheckpointHead | undefin
   }
 }
 
-function wholeNumber(member: Readonly<Record<string, unknown>>): number {
+function toInteger(member: Readonly<Record<string, unknown>>): number {
   const [[name, value]] = Object.entries(member) as [[string, unknown]];
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
   throw new StateFormatError(`"${name}" is not a whole number`);

@@ -201,24 +201,22 @@ export function requireFormat(found: unknown, by?: string): void {
 }
 
 /** The beginning of every stored state. */
-const beginningOfAny = /^\s*\{\s*"svc_state":/;
+const statePrefix = /^\s*\{\s*"svc_state":/;
 
 /** The beginning of an exported document, which lacks the journal fields of a state file. */
 const beginning = /^\s*\{\s*"svc_state":\s*\d+,\s*"written_by":/;
 
 /** The beginning of a snapshot. */
-const beginningOfSnapshot = /^\s*\{\s*"svc_state":\s*\d+,\s*"snapshot":\s*\{/;
+const snapshotPrefix = /^\s*\{\s*"svc_state":\s*\d+,\s*"snapshot":\s*\{/;
 
 /** Whether a file holds an exported state, by its first bytes. False if it cannot be read. */
 export const isExported = (disk: Disk, path: string): Promise<boolean> => matchesBeginning(disk, path, beginning);
 
 /** Whether a file holds a snapshot, by its first bytes. False if it cannot be read. */
-export const isSnapshot = (disk: Disk, path: string): Promise<boolean> =>
-  matchesBeginning(disk, path, beginningOfSnapshot);
+export const isSnapshot = (disk: Disk, path: string): Promise<boolean> => matchesBeginning(disk, path, snapshotPrefix);
 
 /** Whether a file can be a state file, damaged or not, by its first bytes. True if it cannot be read. */
-export const isState = (disk: Disk, path: string): Promise<boolean> =>
-  matchesBeginning(disk, path, beginningOfAny, true);
+export const isState = (disk: Disk, path: string): Promise<boolean> => matchesBeginning(disk, path, statePrefix, true);
 
 async function matchesBeginning(disk: Disk, path: string, how: RegExp, unread = false): Promise<boolean> {
   const file = await disk.open(path, "read").catch(() => undefined);
