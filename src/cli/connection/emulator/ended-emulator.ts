@@ -109,10 +109,10 @@ export function toEndedError(error: Error): unknown {
   return new CommandFailedError("failed", "state_refused", toFlagTerms(error), { cause: error });
 }
 
-/** Failures at the start of an emulator. `repairable` is a rejected state, `trouble` an inaccessible one. */
+/** Failures at the start of an emulator. `repairable` is a rejected state, `kind` tells why a state is inaccessible. */
 type StartFailure = NodeJS.ErrnoException & {
   readonly repairable?: boolean;
-  readonly trouble?: "forbidden" | "temporary" | undefined;
+  readonly kind?: "forbidden" | "temporary" | undefined;
   readonly port?: number;
 };
 
@@ -135,7 +135,7 @@ export function toStartError(error: StartFailure, { file, store, host, port }: E
   if (error.name === "NotALockFileError")
     return new CommandFailedError("failed", "not_a_run_file", error.message, { cause: error });
   if (error.name === "StateAccessError") {
-    return new CommandFailedError(error.trouble ?? "failed", "state_unusable", toFlagTerms(error), { cause: error });
+    return new CommandFailedError(error.kind ?? "failed", "state_unusable", toFlagTerms(error), { cause: error });
   }
   if (error.name === "StateFormatError") {
     return new CommandFailedError("failed", "state_refused", toFlagTerms(error), {
