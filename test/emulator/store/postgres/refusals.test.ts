@@ -16,8 +16,8 @@ describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
         await store.close();
         return "opened";
       },
-      ({ name, message, trouble = "" }: Error & { trouble?: string }) =>
-        `${name}: ${message.replaceAll(server().folder, "FOLDER")}${trouble && ` ${trouble}`}`,
+      ({ name, message, kind = "" }: Error & { kind?: string }) =>
+        `${name}: ${message.replaceAll(server().folder, "FOLDER")}${kind && ` ${kind}`}`,
     );
     assert.deepEqual(await tables(), before);
     return told;
