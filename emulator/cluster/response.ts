@@ -4,7 +4,7 @@ import { findRepeatedField, parseFields } from "../http/bodies/form.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { HtmlPage } from "../http/page.ts";
 import { Passthrough } from "../http/reply.ts";
-import type { Rows, Slice, View } from "../store/port.ts";
+import type { IndexQuery, Rows, View } from "../store/port.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -83,7 +83,7 @@ export function paginateList<Row>(rows: readonly Row[], { page, limit }: Paging)
 export async function paginateSlice<Row extends object, Index extends string>(
   view: View,
   from: Rows<Row, Index>,
-  slice: Omit<Slice<Index>, "offset" | "limit">,
+  slice: Omit<IndexQuery<Index>, "offset" | "limit">,
   { page, limit }: Paging,
 ): Promise<Page<Row>> {
   return {

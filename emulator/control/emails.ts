@@ -3,7 +3,7 @@ import { toIsoMillis } from "../../src/base/clock.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { contracts } from "../cluster/contracts/rows.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
-import type { Slice, View } from "../store/port.ts";
+import type { IndexQuery, View } from "../store/port.ts";
 import { buildMetadata, type Email, emails, formatEmailLink, purgeEmails } from "../world/emails.ts";
 import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
@@ -43,7 +43,7 @@ async function listMatching(
   page: { limit: number; offset: number },
 ) {
   const number = contract?.replace(/^[TH]-/, "");
-  const slices: (Slice<"recipient" | "contract" | "purpose"> | undefined)[] = [
+  const slices: (IndexQuery<"recipient" | "contract" | "purpose"> | undefined)[] = [
     recipient === undefined ? undefined : { by: "recipient", equals: toAddressKey(recipient) },
     number === undefined ? undefined : { by: "contract", equals: Number(number) },
     purpose === undefined ? undefined : { by: "purpose", equals: purpose },

@@ -14,7 +14,7 @@ import {
 } from "../cluster/invitations/invite.ts";
 import { toOrgUser } from "../cluster/workspace/users.ts";
 import { trialSignups } from "../router/trial/signups.ts";
-import type { Slice, View } from "../store/port.ts";
+import type { IndexQuery, View } from "../store/port.ts";
 import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
@@ -66,7 +66,7 @@ async function listMatching(view: View, wanted: InvitationQuery) {
   return { rows: all.slice(offset, offset + limit), total: all.length };
 }
 
-function selectSlice({ email, workspace }: InvitationQuery): Slice<"email" | "workspace"> {
+function selectSlice({ email, workspace }: InvitationQuery): IndexQuery<"email" | "workspace"> {
   if (email !== undefined) return { by: "email", equals: toAddressKey(email) };
   return workspace === undefined ? {} : { by: "workspace", equals: workspace };
 }

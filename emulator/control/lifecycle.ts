@@ -66,7 +66,7 @@ export const openApiHandlers = {
 
 const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
 
-/** Built once, because it is slow, and anyone may request it at any rate. */
+/** Cached: building is slow, and anyone may request it at any rate. */
 function buildDocument(name: DocumentedService): ReturnType<typeof buildOpenApi> {
   const known = documents.get(name) ?? buildOpenApi(name, declarations);
   documents.set(name, known);

@@ -64,7 +64,7 @@ export class Backlog<Item> {
     this.#log.add(item, bytes);
   }
 
-  /** The whole backlog, after the number of dropped events if there are any. */
+  /** Removes and returns the backlog. If events were dropped, it starts with their number. */
   take(): readonly (Item | Resync)[] {
     const { dropped } = this.#log.amount;
     const items = this.#log.list();

@@ -15,7 +15,7 @@ import { rejectUnauthenticated, serve } from "./serve.ts";
  */
 export async function respondUnmatched(exchange: Exchange): Promise<HttpResponse> {
   const [first] = exchange.atPath;
-  const hint = respondToPreflight(exchange) ?? respondOtherSlash(exchange) ?? respondUnknownPath(exchange);
+  const hint = respondToPreflight(exchange) ?? respondToOtherSlash(exchange) ?? respondToNonPathTarget(exchange);
   if (hint) return hint;
   if (!first)
     return (await respondFromFallback(exchange)) ?? respondOtherMethod(exchange) ?? createNotFoundResponse(exchange);
@@ -42,7 +42,7 @@ function respondToPreflight({ method, atPath }: Exchange): HttpResponse | undefi
 }
 
 /** DECISIONS.md, C3. The location is relative, so that it works with any name of this host. */
-function respondOtherSlash({ method, parsedTarget, operations }: Exchange): HttpResponse | undefined {
+function respondToOtherSlash({ method, parsedTarget, operations }: Exchange): HttpResponse | undefined {
   const { path, search } = parsedTarget;
   const found = operations.matchOtherSlash(method, path);
   if (!found) return undefined;
@@ -51,7 +51,7 @@ function respondOtherSlash({ method, parsedTarget, operations }: Exchange): Http
 }
 
 /** A target that is not a path (RFC 9112, 3.2). */
-function respondUnknownPath({ method, parsedTarget, operations, dialect }: Exchange): HttpResponse | undefined {
+function respondToNonPathTarget({ method, parsedTarget, operations, dialect }: Exchange): HttpResponse | undefined {
   if (parsedTarget.isPath) return undefined;
   if (method !== "OPTIONS" || parsedTarget.path !== "*") return invalidTargetResponse;
   // It concerns the server as a whole, for which nothing is declared.

@@ -76,7 +76,7 @@ export const defineRows = <Row extends object, Index extends string = never, Key
 export const defineMapping = (name: string): Mapping => ({ kind: "mapping", name });
 
 /** A slice of an index: `equals`, or from `from` (inclusive) to `to` (inclusive). */
-export interface Slice<Index extends string> {
+export interface IndexQuery<Index extends string> {
   /** Omitted for the order of insertion. */
   readonly by?: Index;
   readonly equals?: IndexValue;
@@ -100,9 +100,12 @@ export interface View {
     items: readonly Thing[],
     keyOf: (thing: Thing) => NoInfer<Key> | undefined,
   ): Promise<readonly (Row | undefined)[]>;
-  list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<readonly Row[]>;
+  list<Row extends object, Index extends string>(
+    from: Rows<Row, Index>,
+    slice?: IndexQuery<Index>,
+  ): Promise<readonly Row[]>;
   /** The number of rows, or of rows in the slice, regardless of its offset and limit. */
-  count<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: Slice<Index>): Promise<number>;
+  count<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: IndexQuery<Index>): Promise<number>;
   /** The cluster that owns an identifier. */
   lookup(from: Mapping, identifier: string): Promise<string | undefined>;
   /** The number of identifiers in a mapping table. */

@@ -3,7 +3,7 @@ import { type ScheduledEntry, schedule, toContractKey } from "../clock/schedule.
 import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { CauseRow } from "../store/cause.ts";
 import { causes } from "../store/causes.ts";
-import { parseRowNumber, type Rows, type Slice, type View } from "../store/port.ts";
+import { type IndexQuery, parseRowNumber, type Rows, type View } from "../store/port.ts";
 import {
   type Attempt,
   type AttemptFault,
@@ -180,7 +180,7 @@ class TraceGatherer {
   /** As many as the limit allows. */
   async #listSome<Row extends object, Index extends string>(
     from: Rows<Row, Index>,
-    slice: Slice<Index>,
+    slice: IndexQuery<Index>,
   ): Promise<readonly Row[]> {
     const limit = Math.max(0, maxTraceRows - this.#size);
     const rows = await this.#view.list(from, { ...slice, limit: limit + 1 });

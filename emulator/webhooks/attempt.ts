@@ -8,7 +8,7 @@ import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
 import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.ts";
 import type { Settings } from "../world/settings.ts";
-import { type Delivery, getBody, getWebhookObserver, toAttemptName, type WebhookEvent } from "./deliveries.ts";
+import { type Delivery, formatEventBody, getWebhookObserver, toAttemptName, type WebhookEvent } from "./deliveries.ts";
 import type { Webhook } from "./subscriptions.ts";
 
 /** All data of one attempt, read in one view. */
@@ -119,7 +119,7 @@ class SignedEvents {
     const known = this.#messages.get(id);
     // After a reset an id may belong to another event.
     if (known?.text === text && known.hmacKey === hmacKey) return known;
-    const body = Buffer.from(getBody(event, this.#form));
+    const body = Buffer.from(formatEventBody(event, this.#form));
     const fresh = { text, body, hmacKey, hash: contentHash(hmacKey, body) };
     const [oldest] = this.#messages.keys();
     // Only a part is dropped, because events that are still being delivered would be signed again.

@@ -46,7 +46,7 @@ export const webhookEvents = defineRows<WebhookEvent, "contract" | "activity" | 
 });
 
 /** Returns the body of an event. The body of an event from another program is never reformatted. */
-export function getBody(
+export function formatEventBody(
   event: Pick<WebhookEvent, "id" | "body" | "headers"> | undefined,
   form: WebhookJsonForm,
 ): string {

@@ -2,13 +2,13 @@ import type { Activity } from "../../src/api/activities.ts";
 import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
-import type { Slice, Store, Transaction, View } from "../store/port.ts";
+import type { IndexQuery, Store, Transaction, View } from "../store/port.ts";
 import {
   type Attempt,
   attempts,
   type Delivery,
   deliveries,
-  getBody,
+  formatEventBody,
   listAttemptKeys,
   type Outcome,
   type WebhookEvent,
@@ -64,7 +64,7 @@ export async function showDelivery(
   if (!delivery) return undefined;
   const event = await view.get(webhookEvents, delivery.event_id);
   const [logged] = await withAttempts(view, [delivery]);
-  return logged && { ...logged, requestBody: getBody(event, form), headers: event?.headers };
+  return logged && { ...logged, requestBody: formatEventBody(event, form), headers: event?.headers };
 }
 
 /**
@@ -173,7 +173,7 @@ const indexes = [
 
 /** The smallest slice of the index, and the remaining conditions. */
 function findNarrowestSlice(filter: DeliveryFilter): {
-  slice: Slice<(typeof indexes)[number][1]>;
+  slice: IndexQuery<(typeof indexes)[number][1]>;
   rest: readonly Criterion[];
 } {
   const input = Object.entries(filter).filter((criterion): criterion is [...Criterion] => criterion[1] !== undefined);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { emailPurposes, mailerEventNames } from "../../src/api/emulator/deliveries.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
-import { defineRows, parseRowNumber, type Slice, type Transaction, type View } from "../store/port.ts";
+import { defineRows, type IndexQuery, parseRowNumber, type Transaction, type View } from "../store/port.ts";
 import { maxRetentionMs, maxUnauthenticatedRows } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
 import type { Settings } from "./settings.ts";
@@ -127,7 +127,7 @@ export async function findEmail(view: View, named: EmailSelector): Promise<Email
     return row && matchesSelector(row) ? row : undefined;
   }
   if (recipient === undefined) return undefined;
-  const slice: Slice<"recipient" | "addressee"> =
+  const slice: IndexQuery<"recipient" | "addressee"> =
     contractId === undefined
       ? { by: "recipient", equals: toAddressKey(recipient) }
       : { by: "addressee", equals: buildAddresseeKey(contractId, recipient) };

@@ -234,13 +234,13 @@ type Argument<T, Key extends string> = [T] extends [undefined]
     : { readonly [K in Key]: T };
 
 /** A signed URL contains them. */
-type PartOfUrl<O extends Operation, Part extends "params" | "query"> = O["service"]["name"] extends "storage"
+type UrlPartInput<O extends Operation, Part extends "params" | "query"> = O["service"]["name"] extends "storage"
   ? undefined
   : PartInput<O["request"][Part]>;
 
 /** Arguments of a client call: only the parts that the operation declares. */
-export type ArgumentsOf<O extends Operation> = Argument<PartOfUrl<O, "params">, "params"> &
-  Argument<PartOfUrl<O, "query">, "query"> &
+export type ArgumentsOf<O extends Operation> = Argument<UrlPartInput<O, "params">, "params"> &
+  Argument<UrlPartInput<O, "query">, "query"> &
   Argument<PartInput<O["request"]["headers"]>, "headers"> &
   Argument<BodyInput<O["request"]["body"]>, "body">;
 

@@ -21,7 +21,7 @@ export function tryParseJson(text: string): unknown {
 export const lookupTable = <Entry>(entries: Readonly<Record<string, Entry>> = {}): Readonly<Record<string, Entry>> =>
   Object.assign(Object.create(null), entries);
 
-/** Whether a string is one of the words of a list, which narrows its type. */
+/** Type guard: whether a string is in a list of literals. */
 export const isOneOf = <Word extends string>(words: readonly Word[], text: string): text is Word =>
   (words as readonly string[]).includes(text);
 

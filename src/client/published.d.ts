@@ -85,7 +85,7 @@ type Arguments<Id extends OperationId> = Id extends `storage.${string}`
     : [args: ArgumentsOf<Id>, options?: CallOptions];
 
 export interface Client {
-  /** The value of a success. Everything else is thrown. */
+  /** Returns the value of a successful response. Throws for any other. */
   call<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<ResultOf<Id>>;
   /** The same, with status, headers and the differences from the declaration. */
   send<Id extends OperationId>(id: Id, ...rest: Arguments<Id>): Promise<ApiResponse<ResultOf<Id>>>;

@@ -106,7 +106,7 @@ const toDiskFile = (handle: FileHandle): DiskFile => ({
 /** Whether an error means that the file or folder does not exist. */
 export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
 
-/** Descriptions of the system's errors about files. */
+/** Descriptions of file system errors. */
 const reasons = lookupTable<string>({
   EACCES: "permission is denied",
   EPERM: "the system does not allow it",

@@ -110,7 +110,7 @@ export async function probeLiveness(path: string): Promise<"alive" | "gone" | "u
 /** Uses the path or, if it is too long for a socket address, a path through its open folder. */
 async function withAddress<T>(path: string, use: (address: string) => Promise<T>): Promise<T | undefined> {
   if (process.platform === "win32") return undefined;
-  // The limit of macOS, which allows the fewest bytes: 104 with the zero at the end.
+  // macOS has the lowest limit: 104 bytes, including the terminating NUL.
   if (Buffer.byteLength(path) < 104) return use(path);
   const folder = process.platform === "linux" ? await open(dirname(path)).catch(() => undefined) : undefined;
   return folder && use(`/proc/self/fd/${folder.fd}/${basename(path)}`).finally(() => folder.close());

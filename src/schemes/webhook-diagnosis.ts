@@ -10,7 +10,7 @@ import {
 export type { Diagnosis };
 
 interface SignedDelivery {
-  /** As in the file or the variable. */
+  /** The signing key, exactly as read from the file or the environment variable. */
   readonly key: string;
   readonly body: Uint8Array;
   /** As in the header. */

@@ -227,7 +227,7 @@ describe("the pages for users", () => {
     });
   }
 
-  it("show a recorded session that is true", async (t) => {
+  it("show a recorded session that matches the real output", async (t) => {
     const page = "docs/quickstart.md";
     const [, start = ""] = /`svc (emulator start [^`]*)`/.exec(readPage(page)) ?? [];
     const flags = Object.fromEntries(

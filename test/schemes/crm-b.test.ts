@@ -9,7 +9,7 @@ const secret = crmB.consumer_secret;
 describe("the signed request of the CRM with a canvas", () => {
   it("equals the vector", () => assert.equal(signCrmB(secret, crmB.envelope_json), crmB.signed_request));
 
-  it("is opened to its envelope, also from a form post", () => {
+  it("decodes to its envelope, also from a form post", () => {
     const envelope = JSON.parse(crmB.envelope_json);
     const posted = new URLSearchParams(crmB.form_body).get("signed_request") ?? "";
     assert.deepEqual(openCrmB(secret, crmB.signed_request), { ok: true, envelope });

@@ -52,7 +52,7 @@ describe("a corpus", () => {
     );
   });
 
-  it("contains the recorded exchanges, in order of time", async (t) => {
+  it("contains the recorded exchanges in chronological order", async (t) => {
     const { exchanges } = await readCorpus(await corpusOf(t));
     assert.deepEqual(
       exchanges.map(({ file, at, operation }) => ({ file, at, operation })),

@@ -1,6 +1,6 @@
 import { type ContractFilter, contractFilters } from "../../../src/api/contracts/contract-list.ts";
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
-import type { Slice, View } from "../../store/port.ts";
+import type { IndexQuery, View } from "../../store/port.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { Problems, paginateList, paginateSlice } from "../response.ts";
@@ -212,7 +212,7 @@ const ranges: Readonly<Record<"$gt" | "$gte" | "$lt" | "$lte", (bound: number) =
   };
 
 type ContractIndex = keyof (typeof contracts)["indexes"];
-type ContractSlice = Slice<ContractIndex>;
+type ContractSlice = IndexQuery<ContractIndex>;
 
 /** The condition of a filter that an index may answer: one of these values, or a range (inclusive). */
 interface FilterBounds {

@@ -61,7 +61,7 @@ export async function authorize(
     if (other) return redirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
   }
   const repeated = findRepeatedParameter(request);
-  // The client, or its redirect URI, is missing.
+  // A repeated client_id or redirect_uri cannot be redirected to.
   if (repeated === "client_id" || repeated === "redirect_uri")
     return createProblemPage(400, `${formatRepeatedParameter(repeated)}.`);
   const client = await context.store.read((view) => view.get(oauthClients, client_id));

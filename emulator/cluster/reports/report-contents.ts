@@ -2,7 +2,7 @@ import type { Clock, WallClock } from "../../../src/base/clock.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { JobHandler, JobHandlers } from "../../clock/job-handler.ts";
 import { dequeue, enqueue, getCause, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
-import type { Slice, Transaction, View } from "../../store/port.ts";
+import type { IndexQuery, Transaction, View } from "../../store/port.ts";
 import { clusterRows } from "../../world/clusters.ts";
 import { users, workspaces } from "../../world/workspaces.ts";
 import { contracts } from "../contracts/rows.ts";
@@ -101,7 +101,7 @@ const reportContents: Readonly<Record<ReportKind, (view: View, id: number) => Pr
 };
 
 /** The open and ended tokens of a contract or a member, and the cluster that issued them. */
-async function listTokens(view: View, slice: Slice<"contract" | "user">) {
+async function listTokens(view: View, slice: IndexQuery<"contract" | "user">) {
   const open: string[] = [];
   const over: string[] = [];
   let cluster_id: string | undefined;

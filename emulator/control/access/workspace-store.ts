@@ -1,7 +1,7 @@
 import { contracts } from "../../cluster/contracts/rows.ts";
 import type { Cause } from "../../store/cause.ts";
 import { CausedStore } from "../../store/causes.ts";
-import type { AnyRows, RowKey, Rows, Slice, Store, Transaction, View } from "../../store/port.ts";
+import type { AnyRows, IndexQuery, RowKey, Rows, Store, Transaction, View } from "../../store/port.ts";
 import { users, workspaces } from "../../world/workspaces.ts";
 import { longRowsOfWorkspace, rowsOfWorkspace } from "../state/remove-workspace.ts";
 
@@ -29,17 +29,17 @@ export class WorkspaceStore extends CausedStore {
 /** Decides whether the rows of a collection belong to the workspace. */
 function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
   const isOwned = ({ workspace_id }: Row) => workspace_id === workspace;
-  const belongsByContract: OwnershipTest = async ({ contract_id }, view) =>
+  const isOwnedViaContract: OwnershipTest = async ({ contract_id }, view) =>
     (await view.get(contracts, contract_id as number))?.workspace_id === workspace;
-  const belongsByUser: OwnershipTest = async ({ user_id }, view) =>
+  const isOwnedViaUser: OwnershipTest = async ({ user_id }, view) =>
     (await view.get(users, user_id as number))?.workspace_id === workspace;
   const toEntries = (all: readonly AnyRows[], belongs: OwnershipTest) =>
     all.map(({ name }): [string, OwnershipTest] => [name, belongs]);
   return new Map([
     ...toEntries(rowsOfWorkspace.workspace_id, isOwned),
     ...toEntries(longRowsOfWorkspace, isOwned),
-    ...toEntries(rowsOfWorkspace.contract_id, belongsByContract),
-    ...toEntries(rowsOfWorkspace.user_id, belongsByUser),
+    ...toEntries(rowsOfWorkspace.contract_id, isOwnedViaContract),
+    ...toEntries(rowsOfWorkspace.user_id, isOwnedViaUser),
     [workspaces.name, ({ id }) => id === workspace],
   ]);
 }
@@ -50,10 +50,10 @@ function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View 
     const isOwnRow = await Promise.all(rows.map((row) => isOwn(from, row)));
     return rows.filter((_, i) => isOwnRow[i]);
   };
-  const list = async <R extends object, Index extends string>(from: Rows<R, Index>, slice: Slice<Index> = {}) => {
+  const list = async <R extends object, Index extends string>(from: Rows<R, Index>, slice: IndexQuery<Index> = {}) => {
     if (!rules.has(from.name)) return view.list(from, slice);
     const { offset = 0, limit, ...rest } = slice;
-    const rows = await filterOwn(from, await view.list(from, rest as Slice<Index>));
+    const rows = await filterOwn(from, await view.list(from, rest as IndexQuery<Index>));
     return rows.slice(offset, limit === undefined ? undefined : offset + limit);
   };
   return {

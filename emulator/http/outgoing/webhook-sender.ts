@@ -47,7 +47,7 @@ export interface WebhookSender {
 export interface WebhookSenderOptions extends ReceiverRules {
   readonly wall: WallClock;
   readonly connectTimeoutMs: number;
-  /** For the whole response, from the request for a connection. */
+  /** Covers the whole exchange, from requesting a connection to the end of the response. */
   readonly responseTimeoutMs: number;
   /** Resolver of names (default: that of the system). */
   readonly lookup?: typeof lookup;

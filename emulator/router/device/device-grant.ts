@@ -69,7 +69,7 @@ const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ 
   return client;
 };
 
-const undecidable = {
+const decisionErrorCodes = {
   unknown: "unknown-user-code",
   expired: "expired-user-code",
   decided: "already-decided",
@@ -81,7 +81,7 @@ const decideDeviceGrant: RouterHandler<"device-grant.decide"> = async ({ body },
   requireCluster(call, body.cluster_id);
   await store.transaction("device-grant.decide", async (tx) => {
     const decided = await decideGrant(tx, clock.now(), body.user_code, body);
-    if (typeof decided === "string") fail(undecidable[decided]);
+    if (typeof decided === "string") fail(decisionErrorCodes[decided]);
   });
   return body;
 };

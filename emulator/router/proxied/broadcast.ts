@@ -69,10 +69,10 @@ function drop({ finding }: BroadcastCall, { cluster, sent }: ClusterResult, why:
     return;
   }
   finding("answer-dropped", `${cluster.id} responded ${sent.answer.status}, ${why}`);
-  void runOut(sent.answer.body);
+  void drainBody(sent.answer.body);
 }
 
-async function runOut(body: Passthrough["body"]): Promise<void> {
+async function drainBody(body: Passthrough["body"]): Promise<void> {
   if (body instanceof Uint8Array) return;
   try {
     for await (const _ of body);

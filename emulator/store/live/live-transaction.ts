@@ -1,7 +1,7 @@
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import type { Cause, CauseRow } from "../cause.ts";
 import { causeEvictionBatch, causes, maxCauses } from "../causes.ts";
-import type { AnyRows, Collection, Mapping, RowChange, RowKey, Rows, Slice, Transaction, View } from "../port.ts";
+import type { AnyRows, Collection, IndexQuery, Mapping, RowChange, RowKey, Rows, Transaction, View } from "../port.ts";
 import type { Owners } from "./mapping-table.ts";
 import type { StoredRow } from "./row-table.ts";
 import type { Change, State } from "./state.ts";
@@ -37,11 +37,17 @@ export class LiveView implements View {
     return Promise.resolve(items.map(findRow));
   }
 
-  list<Row extends object, Index extends string>(from: Rows<Row, Index>, slice: Slice<Index> = {}): Promise<Row[]> {
+  list<Row extends object, Index extends string>(
+    from: Rows<Row, Index>,
+    slice: IndexQuery<Index> = {},
+  ): Promise<Row[]> {
     return Promise.resolve(this.state.getTable(from as AnyRows).list(slice) as Row[]);
   }
 
-  count<Row extends object, Index extends string>(from: Rows<Row, Index>, slice: Slice<Index> = {}): Promise<number> {
+  count<Row extends object, Index extends string>(
+    from: Rows<Row, Index>,
+    slice: IndexQuery<Index> = {},
+  ): Promise<number> {
     return Promise.resolve(this.state.getTable(from as AnyRows).count(slice));
   }
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import { memoize } from "../../../src/base/object.ts";
-import type { AnyRows, IndexValue, RowKey, Slice } from "../port.ts";
+import type { AnyRows, IndexQuery, IndexValue, RowKey } from "../port.ts";
 import { SortedList } from "./sorted-list.ts";
 
 /** A row in its table. The ordinal is its position in the order of insertion, which a replacement keeps. */
@@ -92,7 +92,7 @@ export class RowTable {
     for (const { createEntry, list } of this.#indexes) insertEntry(list, createEntry(entry.row), entry);
   }
 
-  list(slice: Slice<string>): object[] {
+  list(slice: IndexQuery<string>): object[] {
     const [list, low, high] = this.#findBounds(slice);
     const offset = slice.offset ?? 0;
     const limit = slice.limit ?? Number.POSITIVE_INFINITY;
@@ -103,12 +103,12 @@ export class RowTable {
       .map(getRow);
   }
 
-  count(slice: Slice<string>): number {
+  count(slice: IndexQuery<string>): number {
     const [, low, high] = this.#findBounds(slice);
     return Math.max(0, high - low);
   }
 
-  #findBounds(slice: Slice<string>): [list: SortedList<StoredRow>, low: number, high: number] {
+  #findBounds(slice: IndexQuery<string>): [list: SortedList<StoredRow>, low: number, high: number] {
     if (slice.by === undefined) return [this.#insertion, 0, this.#insertion.length];
     const list = this.#indexes.find(({ name }) => name === slice.by)?.list;
     if (list === undefined) throw new EmulatorBugError(`Collection ${this.declaration.name} has no index ${slice.by}`);

@@ -7,9 +7,9 @@ interface OrderedItem {
 
 const max = 512;
 /** Items at positions below this are removed from the front. */
-const nearFront = 64;
+const maxFrontPosition = 64;
 /** The maximum number of empty positions at the front. */
-const emptyMax = 64;
+const maxEmpty = 64;
 
 /** A few hundred items of a sorted list, with the values that order them. Never empty. */
 export class SortedBlock<Item extends OrderedItem> {
@@ -70,7 +70,7 @@ export class SortedBlock<Item extends OrderedItem> {
 
   remove(position: number): void {
     const at = this.#empty + position;
-    if (position > nearFront) {
+    if (position > maxFrontPosition) {
       this.#values.splice(at, 1);
       this.#items.splice(at, 1);
       return;
@@ -81,7 +81,7 @@ export class SortedBlock<Item extends OrderedItem> {
       this.#items[i] = this.#items[i - 1]!;
     }
     this.#empty += 1;
-    if (this.#empty === emptyMax) this.#dropEmpty();
+    if (this.#empty === maxEmpty) this.#dropEmpty();
   }
 
   /**

@@ -101,7 +101,7 @@ const requireField = (name: string) => ({ required: [name] });
 const forbidFields = (names: readonly string[]) => ({ not: { anyOf: names.map(requireField) } });
 
 /** The same rules, for readers of the documents. */
-const withoutContradictions = {
+const fieldConflictRules = {
   if: { properties: { direction: { const: "incoming" } } },
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so, and nothing awaits a schema.
   then: {
@@ -122,7 +122,7 @@ const CheckedFault = matchers
   .superRefine((given, context) => {
     for (const message of findContradictions(given)) context.addIssue({ code: "custom", message, path: [] });
   })
-  .meta(withoutContradictions);
+  .meta(fieldConflictRules);
 
 /** A scripted fault: what it affects and what it does. */
 export type FaultRule = z.infer<typeof CheckedFault>;

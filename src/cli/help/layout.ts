@@ -21,8 +21,8 @@ export interface HelpTable {
 }
 
 /** Longer lines are tiring to read, even in a wide window. */
-const widestColumns = 100;
-const widestTerm = 30;
+const maxColumns = 100;
+const maxTermColumns = 30;
 const minTextWidth = 30;
 
 /**
@@ -31,7 +31,7 @@ const minTextWidth = 30;
  */
 export function layOutPage(page: HelpPage, columns: number): string {
   const { usage, about, examples, tables, notes } = page;
-  const width = Math.min(columns, widestColumns);
+  const width = Math.min(columns, maxColumns);
   const wrapParagraphs = (texts: readonly string[]) => texts.map((text) => wrapText(text, width).join("\n"));
   const blocks = [
     ...(usage === undefined ? [] : [wrapText(`Usage: ${usage}`, width, 4).join("\n")]),
@@ -57,7 +57,7 @@ function formatTables(tables: readonly HelpTable[], width: number): string[] {
 }
 
 const getWidestTerm = (rows: HelpTable["rows"]): number =>
-  Math.max(...rows.map(([term]) => term.length).filter((length) => length <= widestTerm), 0);
+  Math.max(...rows.map(([term]) => term.length).filter((length) => length <= maxTermColumns), 0);
 
 /** Formats terms and descriptions. A long term, or a narrow window, puts the description below its term. */
 function formatTable({ title, rows, names = [] }: HelpTable, termColumns: number, width: number): string {

@@ -71,7 +71,7 @@ export function redactBody(value: unknown): unknown {
 }
 
 /** Services echo recent values in their responses. */
-const remembered = 50;
+const maxRecentValues = 50;
 /** Longer bodies are files and jobs, which services do not echo. */
 const maxBodyLength = 64 * 1024;
 /** Shorter values are part of ordinary words. */
@@ -87,7 +87,7 @@ export function rememberSentSecrets(host: Host, request: SentRequest): void {
   const sent = requests.get(host) ?? [];
   requests.set(host, sent);
   sent.push(request);
-  if (sent.length > remembered) sent.shift();
+  if (sent.length > maxRecentValues) sent.shift();
 }
 
 /** Masks all secrets that this run has sent, because services and receivers echo rejected values. */

@@ -81,17 +81,17 @@ export const isSlow = computed(() => late.value > 0);
 
 /** Reports that a response is slow. */
 export async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
-  const answered = new AbortController();
-  void systemWallClock.sleep(patienceMs, answered.signal).then(() => {
-    if (answered.signal.aborted) return;
+  const settledController = new AbortController();
+  void systemWallClock.sleep(patienceMs, settledController.signal).then(() => {
+    if (settledController.signal.aborted) return;
     late.value += 1;
-    answered.signal.addEventListener("abort", () => {
+    settledController.signal.addEventListener("abort", () => {
       late.value -= 1;
     });
   });
   try {
     return await answer;
   } finally {
-    answered.abort();
+    settledController.abort();
   }
 }

@@ -156,7 +156,7 @@ function MoveTo(props: {
 function Panel(props: {
   readonly from: number;
   readonly describe: (answer: OperationResult<"clock.advance">) => ActionOutcome;
-  /** Closes it; `leave` also returns the focus to the button that opened it. */
+  /** Closes the form. `leave` also returns the focus to the button that opened it. */
   readonly close: () => void;
   readonly leave: () => void;
 }) {

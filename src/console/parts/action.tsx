@@ -68,7 +68,7 @@ export function Action<Id extends OperationId>(props: ActionProps<Id>) {
   );
 }
 
-/** For a form with an Action: Enter in a field presses it. The page does not submit forms. */
+/** Submit handler of a form: Enter in a field clicks the form's Action button. The page does not submit forms. */
 export function pressAction(event: Event): void {
   event.preventDefault();
   (event.currentTarget as HTMLElement).querySelector<HTMLElement>(".act")?.click();

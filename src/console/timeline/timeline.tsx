@@ -95,7 +95,7 @@ function Tracks({
     if (!element) return;
     const { scrollLeft, clientWidth } = element;
     isFollowing.current = Math.abs(scrollLeft - getFollowedOffset(now, clientWidth)) < 120;
-    // In steps, so that most frames of a scroll change nothing.
+    // Rounded to steps, so that most scroll events cause no render.
     const from = Math.floor((scrollLeft - margin) / margin) * margin;
     const to = from + (Math.ceil(clientWidth / margin) + 3) * margin;
     if (from !== seen.value.from || to !== seen.value.to) seen.value = { from, to };

@@ -12,7 +12,7 @@ import { nowSeconds } from "../state/clock.ts";
 import { areDeliveriesRead, healthByWebhook, type Webhook } from "../state/deliveries.ts";
 import { buildHref, buildPartHref, navigate, replaceTrace } from "../state/route.ts";
 
-import type { Mark, Track } from "./tracks.ts";
+import type { AttemptMark, Track } from "./tracks.ts";
 
 const glyphs = new Map([
   ["good", "check"],
@@ -120,7 +120,7 @@ function WebhookState({ webhook }: { readonly webhook: Webhook }) {
   );
 }
 
-function MarkButton(props: { readonly mark: Mark; readonly isStop: boolean; readonly onPress: () => void }) {
+function MarkButton(props: { readonly mark: AttemptMark; readonly isStop: boolean; readonly onPress: () => void }) {
   const { mark } = props;
   const { more, name, kind, tone, x, slot, delivery } = mark;
   const label = more === undefined ? `Delivery ${delivery}: ${name}` : name;
@@ -146,7 +146,7 @@ function MarkButton(props: { readonly mark: Mark; readonly isStop: boolean; read
   );
 }
 
-const findFirstAfter = (marks: readonly Mark[], x: number): number => {
+const findFirstAfter = (marks: readonly AttemptMark[], x: number): number => {
   const found = marks.findIndex((mark) => mark.x >= x);
   return found < 0 ? marks.length - 1 : found;
 };
@@ -155,7 +155,7 @@ const findFirstAfter = (marks: readonly Mark[], x: number): number => {
 export function findDestination(
   key: string,
   at: number,
-  marks: readonly Pick<Mark, "x" | "slot">[],
+  marks: readonly Pick<AttemptMark, "x" | "slot">[],
 ): number | undefined {
   const { x, slot } = marks[at]!;
   switch (key) {
@@ -187,7 +187,7 @@ export function findDestination(
 }
 
 /** The mark at that height in the stack that starts there, or the lowest one. */
-function findInStack(marks: readonly Pick<Mark, "x" | "slot">[], first: number, slot: number): number {
+function findInStack(marks: readonly Pick<AttemptMark, "x" | "slot">[], first: number, slot: number): number {
   let at = first;
   while (marks[at]!.slot < slot && marks[at + 1]?.x === marks[first]!.x) at += 1;
   return at;

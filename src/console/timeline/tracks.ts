@@ -6,7 +6,7 @@ import type { Tone } from "../parts/names.ts";
 import type { Delivery, Webhook } from "../state/deliveries.ts";
 
 /** One attempt in its track: made, planned, or assumed if the planned ones fail. */
-export interface Mark {
+export interface AttemptMark {
   readonly key: string;
   /** `attempt 3 of 7, at +15 min, 503` */
   readonly name: string;
@@ -27,7 +27,7 @@ export interface Track {
   /** Undefined: it was deleted. */
   readonly webhook: Webhook | undefined;
   readonly id: number;
-  readonly marks: readonly Mark[];
+  readonly marks: readonly AttemptMark[];
   readonly slots: number;
 }
 
@@ -37,7 +37,7 @@ export interface Timeline {
   readonly now: number;
 }
 
-type Moment = Omit<Mark, "x" | "slot">;
+type Moment = Omit<AttemptMark, "x" | "slot">;
 
 /** Maximum number of marks of one moment in one track. More are shown as a number. */
 const maxStacked = 3;
@@ -149,14 +149,14 @@ function toTrack(
       const shown = sorted.length > maxStacked ? sorted.slice(0, maxStacked - 1) : sorted;
       const rest = sorted.length - shown.length;
       slots = Math.max(slots, shown.length + (rest > 0 ? 1 : 0));
-      const out: Mark[] = shown.map((moment, slot) => ({ ...moment, x, slot }));
+      const out: AttemptMark[] = shown.map((moment, slot) => ({ ...moment, x, slot }));
       if (rest > 0) out.push(toMoreMark(sorted.slice(shown.length), x, shown.length));
       return out;
     });
   return { id, webhook, marks, slots };
 }
 
-function toMoreMark(rest: readonly Moment[], x: number, slot: number): Mark {
+function toMoreMark(rest: readonly Moment[], x: number, slot: number): AttemptMark {
   const failedCount = rest.filter(({ tone }) => tone === "bad").length;
   const first = rest[0]!;
   return {

@@ -9,7 +9,7 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 const delivery = (text: string) => ({ body: Buffer.from(text), headers: { "x-of": text } });
 
 describe("saved deliveries", () => {
-  it("of two listeners in one folder are all kept, each with its own headers", async (t) => {
+  it("are stored with their own headers when two listeners share a folder", async (t) => {
     const cwd = await testFolder(t);
     const [one, other] = [await SavedDeliveries.open(cwd), await SavedDeliveries.open(cwd)];
     const texts = Array.from({ length: 10 }, (_, i) => `delivery ${i}`);

@@ -123,7 +123,7 @@ describe("a concurrency key", () => {
     assert.deepEqual([await shop.left(), shop.atWork], [[], 0]);
   });
 
-  it("admits no entry when its capacity falls below the number of running ones, and always at least one", async (t) => {
+  it("starts no entry while more are running than its capacity allows, which is at least one", async (t) => {
     let capacity = 2;
     const shop = await workshop(t, () => capacity);
     await shop.add(0, ...many(4, (i) => `a a${i}`));

@@ -40,7 +40,7 @@ export async function startTimers(tx: Transaction, contract: Contract, timing: T
         : [];
   const isSent = appliedMove.sends !== undefined && leaves && contract.signatories.length > 0;
   await sendContractEmails(tx, contract, mails, at, isSent);
-  if (appliedMove.to === "held") await expectReports(tx, contract, at);
+  if (appliedMove.to === "held") await scheduleReportTimers(tx, contract, at);
   if (!leaves || contract.status !== "SIGN" || autoSignMs === undefined) return;
   for (const [i, { id }] of sortSignatories(contract).entries()) {
     addTimer(tx, contract, at + (i + 1) * autoSignMs, "auto-sign", id);
@@ -78,7 +78,7 @@ export async function sendContractEmails(
  * After a hold, the provider's pending reports resume: for each person's newest e-mail, if the contract still waits for
  * that person.
  */
-async function expectReports(tx: Transaction, contract: Contract, at: number): Promise<void> {
+async function scheduleReportTimers(tx: Transaction, contract: Contract, at: number): Promise<void> {
   const { status, signatories, sent_for_signature_at, sent_to_counterparty_at } = contract;
   const [purpose, since] =
     status === "SIGN" ? ["signing", sent_for_signature_at] : ["redlining", sent_to_counterparty_at];

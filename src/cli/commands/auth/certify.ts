@@ -49,7 +49,7 @@ const authCertify = defineCommand({
     { title: "Check how it slows down", argv: ["auth", "certify", "--only", "slow-down", "--", "node", "sign-in.js"] },
   ],
   async run(input, context) {
-    const [{ selectChecks, openReport }, { checks }] = await Promise.all([
+    const [{ selectChecks, createReportWriter }, { checks }] = await Promise.all([
       import("../certify/check.ts"),
       import("../certify/client/checks.ts"),
     ]);
@@ -62,7 +62,7 @@ const authCertify = defineCommand({
     }
     const argv = requireCommand(input.positionals.command);
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
-    const writeReport = await openReport(input.flags.report, context.host);
+    const writeReport = await createReportWriter(input.flags.report, context.host);
     const { runChecks } = await import("../certify/client/run-checks.ts");
     const { outcomes: results, failure } = await runChecks(chosen, argv, maxWaitMs, context);
     const { formatReport, showResults } = await import("../certify/client/report.ts");

@@ -55,7 +55,10 @@ export const describeCounts = ({ passed, failed, warning, not_checked }: CheckCo
   `${passed} passed, ${failed} failed, ${pluralize(warning, "warning")}, ${not_checked} not checked`;
 
 /** Checks the file of --report before anything runs. Returns a function that writes it. */
-export async function openReport(path: string | undefined, host: Host): Promise<(xml: string) => Promise<void>> {
+export async function createReportWriter(
+  path: string | undefined,
+  host: Host,
+): Promise<(xml: string) => Promise<void>> {
   if (path === undefined) return async () => {};
   await checkOutputFile(host, path, "--report", { isOurs: (text) => text === "" || text.startsWith("<?xml") });
   return (xml) => writeOutput(host, path, [Buffer.from(xml)]);
@@ -65,7 +68,7 @@ export async function openReport(path: string | undefined, host: Host): Promise<
 export const hasProcessGroups = process.platform !== "win32";
 
 /** Ends a process and its group. A process that has already ended is not an error. */
-export function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+export function killProcessGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   if (child.pid === undefined) return;
   try {
     if (hasProcessGroups) process.kill(-child.pid, signal);

@@ -99,7 +99,7 @@ const emulatorWaitFor = defineCommand({
       throw createNotReachedError(query, matched, {
         waited,
         disabled,
-        isUnreachable: end !== undefined && isFailureOfOne(query),
+        isUnreachable: end !== undefined && isWebhookFailureQuery(query),
       });
     }
     await output.show(matched.contract ?? (query.outcome ? matched.deliveries : matched.activities));
@@ -143,7 +143,10 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
     const matched = await ask(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(rethrow);
     if (matched.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matched;
-    if (isFailureOfOne(waiting.query) && (await listDisabledWebhooks(waiting, matched).catch(rethrow)).length > 0)
+    if (
+      isWebhookFailureQuery(waiting.query) &&
+      (await listDisabledWebhooks(waiting, matched).catch(rethrow)).length > 0
+    )
       return matched;
     const isInReach = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isInReach ? due : new Date(end).toISOString() };
@@ -160,7 +163,7 @@ async function listDisabledWebhooks(
 }
 
 /** Only the last retry makes a delivery fail, and retries are skipped while the webhook is disabled. */
-const isFailureOfOne = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;
+const isWebhookFailureQuery = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;
 
 function parseQuery({ flags: given }: CommandInputOf<typeof flags>): Query {
   const { activity, outcome, contract, webhook, count } = given;

@@ -23,17 +23,17 @@ const defineTool = <Shape extends z.ZodRawShape>(
   run: (input: z.infer<z.ZodObject<Shape>>, runner: Runner) => Promise<Answer>,
 ): Tool => ({ name, description, input: z.object(shape).strict(), readOnly, run: run as unknown as Tool["run"] });
 
-const text = z.string();
-const optional = z.string().optional();
+const stringSchema = z.string();
+const optionalString = z.string().optional();
 
-const find = defineTool("find", "Find operations by words", { query: text }, true, async ({ query }, runner) =>
+const find = defineTool("find", "Find operations by words", { query: stringSchema }, true, async ({ query }, runner) =>
   toDataAnswer(findCommands(await runner.listCommands(), query)),
 );
 
 const describe = defineTool(
   "describe",
   "Show fields, examples and path of an operation (id or command)",
-  { operation: text },
+  { operation: stringSchema },
   true,
   async ({ operation }, runner) => toDataAnswer(findCommand(await runner.listCommands(), operation)),
 );
@@ -43,7 +43,7 @@ const call = (allowWrites: boolean) =>
     "call",
     allowWrites ? "Call an operation" : "Call an operation that reads",
     {
-      operation: text,
+      operation: stringSchema,
       params: dictionary(z.union([z.string(), z.number()])).optional(),
       query: dictionary(z.unknown()).optional(),
       ...(allowWrites && { body: z.unknown().optional() }),
@@ -58,16 +58,16 @@ const call = (allowWrites: boolean) =>
 const contractStatus = defineTool(
   "contract",
   "Show the status of a contract",
-  { id: text.describe("T-1") },
+  { id: stringSchema.describe("T-1") },
   true,
   async ({ id }, runner) => runner.run(["contracts", "status", requireWord(id, "id")]),
 );
 
-/** The steps to that status from creation; the last response has that status. */
+/** Runs the lifecycle steps from creation to the requested status, which the last response reports. */
 const contractJourney = defineTool(
   "contract",
   "Lead a contract to a status, or create a sample; answers its status",
-  { id: optional.describe("T-1; omit to create"), to: z.enum(["DRAFT", "SIGN", "EXECUTED"]).optional() },
+  { id: optionalString.describe("T-1; omit to create"), to: z.enum(["DRAFT", "SIGN", "EXECUTED"]).optional() },
   false,
   async ({ id: given, to }, runner) => {
     const id = given === undefined ? await createSample(runner) : requireWord(given, "id");
@@ -107,7 +107,11 @@ const clockShown = defineTool("clock", "Show virtual time and what is due next",
 const clockMoved = defineTool(
   "clock",
   "Show virtual time, or advance it: what becomes due runs",
-  { by: optional.describe("PT2H35M"), to: optional.describe("ISO 8601"), until_idle: z.boolean().optional() },
+  {
+    by: optionalString.describe("PT2H35M"),
+    to: optionalString.describe("ISO 8601"),
+    until_idle: z.boolean().optional(),
+  },
   false,
   async ({ by, to, until_idle }, runner) => {
     const flags = [
@@ -122,7 +126,7 @@ const clockMoved = defineTool(
 const trace = defineTool(
   "trace",
   "Show what caused something and what followed",
-  { ref: text.describe("T-1, request:12, delivery:3") },
+  { ref: stringSchema.describe("T-1, request:12, delivery:3") },
   true,
   async ({ ref }, runner) => runner.run(["emulator", "trace", requireWord(ref, "ref")]),
 );
@@ -130,7 +134,7 @@ const trace = defineTool(
 const why = defineTool(
   "why",
   "Diagnose webhooks that fail",
-  { webhook: optional.describe("ID, URL or title") },
+  { webhook: optionalString.describe("ID, URL or title") },
   true,
   async ({ webhook }, runner) =>
     runner.run(["webhooks", "why", ...(webhook === undefined ? [] : [requireWord(webhook, "webhook")])]),
@@ -143,7 +147,7 @@ const snapshots = defineTool("snapshot", "List snapshots of the emulator", {}, t
 const snapshot = defineTool(
   "snapshot",
   "List, save, restore or compare snapshots of the emulator",
-  { action: z.enum(["list", "save", "restore", "diff"]), name: optional },
+  { action: z.enum(["list", "save", "restore", "diff"]), name: optionalString },
   false,
   async ({ action, name }, runner) => {
     if (action === "list") return runner.run(["emulator", "snapshot", "list"]);
@@ -156,7 +160,7 @@ const snapshot = defineTool(
 const requests = defineTool(
   "requests",
   "List requests that the emulator received, newest first",
-  { status: z.number().int().optional(), operation: optional, limit: z.number().int().optional() },
+  { status: z.number().int().optional(), operation: optionalString, limit: z.number().int().optional() },
   true,
   async ({ status, operation, limit = 20 }, runner) =>
     runner.run([
@@ -172,7 +176,7 @@ const requests = defineTool(
 const certify = defineTool(
   "certify",
   "Grade a webhook receiver: sends it good and bad deliveries",
-  { to: text.describe("URL"), hmac_key_file: text },
+  { to: stringSchema.describe("URL"), hmac_key_file: stringSchema },
   false,
   async ({ to, hmac_key_file }, runner) =>
     runner.run(["webhooks", "certify", `--to=${to}`, `--hmac-key-file=${hmac_key_file}`]),

@@ -1,7 +1,7 @@
 import { isObject } from "../../../base/object.ts";
 
 /** Saved values by name. */
-export type Values = ReadonlyMap<string, unknown>;
+export type SavedValues = ReadonlyMap<string, unknown>;
 
 /** `$$` is a dollar; `$name` and `${name.path}` are values; any other dollar is literal. */
 const pattern = /\$\$|\$\{([^{}]{0,200})\}|\$([a-z]\w{0,60})/gi;
@@ -32,8 +32,8 @@ export function* findReferences(
 }
 
 /** Replaces the references in a value. A string that consists of one reference becomes the value with its type. */
-export function resolveReferences<T>(value: T, values: Values): T;
-export function resolveReferences(value: unknown, values: Values): unknown {
+export function resolveReferences<T>(value: T, values: SavedValues): T;
+export function resolveReferences(value: unknown, values: SavedValues): unknown {
   if (typeof value === "string") return resolveText(value, values);
   if (Array.isArray(value)) return value.map((one) => resolveReferences(one, values));
   if (!isObject(value)) return value;
@@ -69,7 +69,7 @@ export function replaceLeaves(
  * A value as it replaces `written` in a file: a field that has the value of a reference in the field of the same name
  * keeps that reference, and every other dollar is escaped.
  */
-export function restoreReferences(value: unknown, written: unknown, values: Values): unknown {
+export function restoreReferences(value: unknown, written: unknown, values: SavedValues): unknown {
   const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];
   replaceLeaves(written, (path, text) => {
     if (typeof text === "string" && !findReferences(text).next().done) {
@@ -91,7 +91,7 @@ const getFieldPath = (path: string): string =>
     .filter((name) => !/^\d+$/.test(name))
     .join(".");
 
-function resolveText(text: string, values: Values): unknown {
+function resolveText(text: string, values: SavedValues): unknown {
   const [, braced, plain] = singleReference.exec(text) ?? [];
   if ((braced ?? plain) !== undefined) return lookUp((braced ?? plain)!, values);
   return text.replace(pattern, (match, inBraces?: string, plainName?: string) => {
@@ -101,11 +101,11 @@ function resolveText(text: string, values: Values): unknown {
   });
 }
 
-/** Formats a value within a text. */
+/** Formats a value for interpolation into a string. */
 export const formatValue = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
-function lookUp(written: string, values: Values): unknown {
+function lookUp(written: string, values: SavedValues): unknown {
   const [name = "", ...path] = written.trim().split(".");
   if (!values.has(name)) throw new UnsavedValueError(`$${name} has no value yet`);
   const found = path.length === 0 ? values.get(name) : getValueAt(values.get(name), path.join("."));

@@ -11,7 +11,7 @@ import {
 import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/webhook-receiver.ts";
 import { UsageError } from "../../process/failure.ts";
 import { mask } from "../../process/redact.ts";
-import type { Values } from "./references.ts";
+import type { SavedValues } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 
 type StageContext = Pick<Context, "svc" | "read" | "signal" | "host">;
@@ -68,7 +68,7 @@ export class Stage {
     return this.#context.signal;
   }
 
-  get known(): Values {
+  get known(): SavedValues {
     return this.values;
   }
 

@@ -188,12 +188,13 @@ async function resolveFlags({ last, ...given }: CertifyFlags, { host }: Context)
 
 /** Checks the whole command line before anything starts. */
 async function createPlan(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
-  const [{ openReport, selectChecks }, { allChecks }, { guessLanguage }, { SavedDeliveries }] = await Promise.all([
-    import("../certify/check.ts"),
-    import("../certify/receiver/checks.ts"),
-    import("../certify/receiver/language.ts"),
-    import("./saved-deliveries.ts"),
-  ]);
+  const [{ createReportWriter, selectChecks }, { allChecks }, { guessLanguage }, { SavedDeliveries }] =
+    await Promise.all([
+      import("../certify/check.ts"),
+      import("../certify/receiver/checks.ts"),
+      import("../certify/receiver/language.ts"),
+      import("./saved-deliveries.ts"),
+    ]);
   const { host } = context;
   const { to, command, probe, only, skip } = flags;
   if (to === undefined) throw new InputRequiredError("to", "--to is required");
@@ -204,7 +205,7 @@ async function createPlan(flags: CertifyFlags, context: Context): Promise<Certif
   if (maxMs === 0) throw new UsageError(`--time-limit must be more than 0s, got "${timeLimit}"`);
   const keep = flags.keep === undefined ? undefined : resolve(host.cwd, flags.keep);
   if (keep !== undefined) await SavedDeliveries.check(keep, "--keep");
-  const writeReport = await openReport(flags.report, host);
+  const writeReport = await createReportWriter(flags.report, host);
   return {
     url: parseReceiverUrl(to, "--to"),
     checks: selectChecks(allChecks, { only, skip, list: ["webhooks", "certify", "--list"] }),

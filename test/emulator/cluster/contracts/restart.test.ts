@@ -5,7 +5,7 @@ import { made, paper, recipientsOf, sent, statusOf } from "../../../support/cont
 import { emulator } from "../../../support/emulator.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
-describe("contracts over a restart", () => {
+describe("contracts across a restart", () => {
   it("are unchanged, and their timers continue", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const first = await emulator(t, { file, autoSignMs: 600_000 });

@@ -56,7 +56,7 @@ describe("an authorization code", () => {
     assert.deepEqual([decoded(id_token, 0).typ, decoded(access_token, 0).typ], ["JWT", "at+jwt"]);
   });
 
-  it("without the scope openid brings no ID token", async (t) => {
+  it("yields no ID token without the openid scope", async (t) => {
     const world = await emulator(t);
     const tokens = await signIn(world, ada, { scope: "email" });
     assert.equal(tokens.id_token, undefined);

@@ -136,7 +136,7 @@ describe("files.show", () => {
     );
   });
 
-  it("answers as soon as the upload is initialized", async (t) => {
+  it("returns the file as soon as its upload is initialized", async (t) => {
     const { api } = await emulator(t);
     const { body } = await api("POST", uploads, { body: { files: [pdf] } });
     const [file] = (body as { files: Upload[] }).files;

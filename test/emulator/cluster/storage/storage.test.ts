@@ -219,7 +219,7 @@ describe("storage.put", () => {
     assert.deepEqual(await error(await put(upload_url, new Uint8Array([1, 2, 3]), {})), mismatch);
   });
 
-  it("accepts credentials with a finding, since a storage would ignore them", async (t) => {
+  it("accepts credentials with a finding, because object storage would ignore them", async (t) => {
     const on = await emulator(t);
     const { upload_url } = await initialized(on);
     const headers = { "content-type": "application/pdf", "client-id": "a", "client-secret": "b" };

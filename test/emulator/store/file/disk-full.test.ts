@@ -139,7 +139,7 @@ describe("a real disk that is full", () => {
     });
   });
 
-  it("gets the declared response to an upload, and accepts it when there is space", async (t) => {
+  it("makes uploads fail with the declared response until space is available", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const world = await emulator(t, { file: join(folder, "emulator.json") });

@@ -110,7 +110,7 @@ describe("a row without a known version", () => {
 });
 
 describe("a state of a newer version", () => {
-  it("is rejected with the version that wrote it, and a repair does not change it", async (t) => {
+  it("is rejected with an error that names its version, and is not changed by a repair", async (t) => {
     const folder = await old(t, "killed");
     await (await open(folder, third)).close();
     const before = await filesIn(folder);

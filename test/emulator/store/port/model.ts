@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
-import type { Slice, Store, Transaction } from "../../../../emulator/store/port.ts";
+import type { IndexQuery, Store, Transaction } from "../../../../emulator/store/port.ts";
 import { exported, owners, type Person, people, person } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
@@ -58,7 +58,7 @@ function writeToModel(model: Model, change: Write): void {
 const rowOf = (change: Extract<Write, { put: number }>): Person =>
   person(change.put, { tags: change.tags, ...(change.age === undefined ? {} : { age: change.age }) });
 
-const slices: Slice<"age" | "tag">[] = [
+const slices: IndexQuery<"age" | "tag">[] = [
   {},
   { reverse: true, offset: 1, limit: 3 },
   { by: "age" },
@@ -70,7 +70,7 @@ const slices: Slice<"age" | "tag">[] = [
 ];
 
 /** The slice, computed by brute force. */
-function listOf(model: Model, slice: Slice<"age" | "tag">): { rows: Person[]; count: number } {
+function listOf(model: Model, slice: IndexQuery<"age" | "tag">): { rows: Person[]; count: number } {
   const { by, equals, from = equals, to = equals, offset = 0, limit = Number.POSITIVE_INFINITY } = slice;
   const valuesOf = (row: Person) => (by === "tag" ? [...new Set(row.tags)] : row.age === undefined ? [] : [row.age]);
   const all = [...model.rows.values()];

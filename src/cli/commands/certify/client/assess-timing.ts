@@ -8,7 +8,7 @@ import { intervalSeconds, slowDownSeconds } from "./scenarios.ts";
 const intervalSlackMs = 900;
 /** The tolerance for one wait of several seconds. */
 const waitSlackMs = 750;
-/** Beyond it, times prove nothing about the client. */
+/** Above this delay, measured times are inconclusive. */
 const maxDelayMs = 1_500;
 
 /** The longest possible time between the arrivals of two requests. */

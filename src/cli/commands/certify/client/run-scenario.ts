@@ -7,7 +7,7 @@ import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
 import { createEmulatorVariables } from "../../../connection/emulator/emulator-variables.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
-import { endGroup, hasProcessGroups } from "../check.ts";
+import { hasProcessGroups, killProcessGroup } from "../check.ts";
 import type { Observation, ScriptedServer } from "./scripted-server.ts";
 
 /** Observations of one run of the client. */
@@ -142,5 +142,5 @@ function startClient(
     child.once("close", () => resolve());
   });
   exited.catch(() => {});
-  return { output: () => output, exitCode: () => exitCode, exited, kill: (signal) => endGroup(child, signal) };
+  return { output: () => output, exitCode: () => exitCode, exited, kill: (signal) => killProcessGroup(child, signal) };
 }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { CommandFailedError } from "../../../process/failure.ts";
 import type { Host } from "../../../process/host.ts";
-import { endGroup, hasProcessGroups } from "../check.ts";
+import { hasProcessGroups, killProcessGroup } from "../check.ts";
 
 /** The command that prints what the receiver has stored. */
 export interface Probe {
@@ -92,7 +92,7 @@ function runProbe(
     let size = 0;
     const fail = (why: string, cause?: Error) => {
       ended.abort();
-      endGroup(child, "SIGKILL");
+      killProcessGroup(child, "SIGKILL");
       child.stdout.destroy();
       reject(
         new CommandFailedError("failed", "probe_failed", `The command of --probe ${why}.`, {
@@ -110,7 +110,7 @@ function runProbe(
     child.once("close", (code) => {
       if (ended.signal.aborted) return;
       // Its child processes may outlive it.
-      endGroup(child, "SIGKILL");
+      killProcessGroup(child, "SIGKILL");
       if (code !== 0) return fail(code === null ? "was killed" : `exits with ${code}`);
       ended.abort();
       resolve(Buffer.concat(chunks).toString("utf8"));

@@ -4,7 +4,7 @@ import type { WallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { canAnimate } from "../../../prompt/spinner.ts";
-import { endGroup, hasProcessGroups } from "../check.ts";
+import { hasProcessGroups, killProcessGroup } from "../check.ts";
 
 /** The receiver that --command runs. */
 export interface ReceiverProcess {
@@ -38,7 +38,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   let exit: Promise<void> = Promise.resolve();
   let printed = "";
   let stopTimeoutMs = graceMs;
-  onForcedEnd(() => child && endGroup(child, "SIGKILL"));
+  onForcedEnd(() => child && killProcessGroup(child, "SIGKILL"));
 
   const getChildEnd = () =>
     child && (child.exitCode !== null || child.signalCode !== null) ? formatEnd(child) : undefined;
@@ -116,10 +116,10 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     async stop() {
       const ended = child;
       if (!ended) return;
-      endGroup(ended, "SIGTERM");
+      killProcessGroup(ended, "SIGTERM");
       await waitForEnd(graceMs, context.cut);
       // Its child processes may outlive it.
-      endGroup(ended, "SIGKILL");
+      killProcessGroup(ended, "SIGKILL");
       await exit;
       const until = host.wall.monotonicNow() + graceMs;
       while ((await isListening(url, host.wall)) && host.wall.monotonicNow() < until) await host.wall.sleep(pollMs);
