@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { testFolder } from "../support/cli/cli-emulator.ts";
@@ -27,11 +27,11 @@ async function folderOf(t: TestContext) {
 /** An app that can be stopped, and started again on the same port. */
 async function app(t: TestContext) {
   let server = createServer();
-  let port = 0;
+  // The system gives out none of these ports, so no other test gets it while the app is down.
+  const port = randomInt(20_000, 30_000);
   const start = async () => {
     server = createServer((request, response) => void request.resume().on("end", () => response.end("ok")));
     await new Promise<void>((up) => server.listen(port, "127.0.0.1", up));
-    port = (server.address() as AddressInfo).port;
   };
   const stop = () =>
     new Promise<void>((down) => {
