@@ -160,8 +160,6 @@ function pauseAgain(this: Socket): void {
  */
 const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
   const { raw } = reply;
-  request.raw.url = request.originalUrl;
-  raw.on("timeout", endUnread);
   if (raw.socket) return done();
   const { socket } = request.raw;
   const before = waiting.get(socket) ?? 0;
@@ -196,6 +194,9 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
     request.exchange = new Exchange(options, served, raw, reply.raw, from);
   };
   return (request, reply, done) => {
+    // `rewriteUrl` changed it for Fastify's router.
+    request.raw.url = request.originalUrl;
+    reply.raw.on("timeout", endUnread);
     const next = (admission: Admission | undefined) => {
       if (!admission) return;
       // The client no longer waits for the response, and its changes would apply to another state.
