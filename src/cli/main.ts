@@ -97,8 +97,13 @@ async function run(
     const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
     if (!chosen) return await printAndSucceed(await formatHelp(argv, host));
     const { runCommandLine, runCaptured } = await import("./runtime/perform.ts");
-    const svc: Parameters<typeof runCommandLine>[4] = (inner, how = {}) => runCaptured(main, inner, host, how);
-    return await runCommandLine(chosen, argv, host, stopping, svc, readLine);
+    return await runCommandLine(chosen, {
+      argv,
+      host,
+      stopping,
+      svc: (inner, how = {}) => runCaptured(main, inner, host, how),
+      read: readLine,
+    });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const isCommand = error.message.startsWith("unknown command");

@@ -1,26 +1,24 @@
 import type { Client } from "../../client/client.ts";
-import type { CapturedRun, Context, InnerRun, ServiceTarget } from "../command.ts";
+import type { Context, ServiceTarget } from "../command.ts";
 import { openClient } from "../connection/http.ts";
 import { resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
 import type { Output } from "../output/output.ts";
 import { locateCommand } from "../parse/argv.ts";
 import type { Globals } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
-import type { Host } from "../process/host.ts";
 import type { ShutdownController } from "../process/shutdown-controller.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 
-type Run = (argv: readonly string[], options?: InnerRun) => Promise<CapturedRun>;
+/** The surroundings of one run. `svc` runs another command line within it, and `read` parses one. */
+export interface RunOptions extends Pick<Context, "argv" | "host" | "svc" | "read"> {
+  readonly stopping: ShutdownController;
+}
 
 /** Creates the context of one run. `close` closes everything that was opened. */
 export function createContext(
-  host: Host,
-  argv: readonly string[],
+  { host, argv, stopping, svc, read }: RunOptions,
   globals: Globals,
   output: Output,
-  stopping: ShutdownController,
-  svc: Run,
-  read: Context["read"],
 ): Context & { close(): Promise<void> } {
   const { signal, cut } = stopping;
   const closers: (() => Promise<void>)[] = [];

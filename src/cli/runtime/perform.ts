@@ -19,32 +19,26 @@ import {
   UsageError,
 } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import type { ShutdownController } from "../process/shutdown-controller.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 import { CommandSpan } from "./command-span.ts";
-import { createContext } from "./context.ts";
+import { createContext, type RunOptions } from "./context.ts";
 import { runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
 import { findMissingInput } from "./missing-input.ts";
 
-/** Runs the command of a line and prompts for missing input. `svc` runs another command line within it. */
-export function runCommandLine(...run: Parameters<typeof performCommand>): Promise<number> {
-  const [, , host] = run;
-  return hasCollector(host.env) ? performTraced(...run) : performCommand(...run);
+/** Runs the command of a line and prompts for missing input. Resolves with the exit code. */
+export function runCommandLine(invocation: Invocation<DeclaredCommand>, run: RunOptions): Promise<number> {
+  return hasCollector(run.host.env) ? performTraced(invocation, run) : performCommand(invocation, run);
 }
 
 async function performCommand(
   { declaration, input, globals: given }: Invocation<DeclaredCommand>,
-  argv: readonly string[],
-  host: Host,
-  stopping: ShutdownController,
-  svc: Context["svc"],
-  read: Context["read"],
+  run: RunOptions,
 ): Promise<number> {
+  const { host, stopping } = run;
   const globals = readGlobals(given);
   rejectUnusedOptions(declaration, globals, given);
-  const output = createOutput(host, globals);
-  const context = createContext(host, argv, globals, output, stopping, svc, read);
+  const context = createContext(run, globals, createOutput(host, globals));
   try {
     const result = await carryOut(declaration, await completeInput(declaration, input, context), context);
     if (result === undefined) return 0;
@@ -94,17 +88,16 @@ function findOutputFlag(declaration: DeclaredCommand): string | undefined {
 }
 
 /** Runs the command with spans: its requests and child processes belong to its trace. */
-async function performTraced(
-  ...[invocation, argv, host, stopping, svc, read]: Parameters<typeof runCommandLine>
-): Promise<number> {
+async function performTraced(invocation: Invocation<DeclaredCommand>, run: RunOptions): Promise<number> {
+  const { host, stopping, svc } = run;
   const span = CommandSpan.start(host, invocation.declaration.words);
-  if (!span) return performCommand(invocation, argv, host, stopping, svc, read);
+  if (!span) return performCommand(invocation, run);
   const env = span.variables;
   // The host is extended, not copied: copying would open standard input.
   const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
   const runInner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
   try {
-    const exit = await performCommand(invocation, argv, traced, stopping, runInner, read);
+    const exit = await performCommand(invocation, { ...run, host: traced, svc: runInner });
     await span.end(exit, undefined, stopping.cut);
     return exit;
   } catch (error) {
