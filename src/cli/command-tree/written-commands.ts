@@ -56,7 +56,10 @@ export const writtenModules: readonly (readonly [load: CommandLoader, ...command
   [() => import("../commands/webhooks/verify.ts"), "webhooks verify", "webhooks sign"],
   [() => import("../commands/webhooks/explain.ts"), "webhooks explain"],
   [() => import("../commands/webhooks/certify.ts"), "webhooks certify"],
-  [() => import("../commands/verify/index.ts"), "verify record", "verify proxy", "verify scan", "verify replay"],
+  [() => import("../commands/verify/record.ts"), "verify record"],
+  [() => import("../commands/verify/proxy.ts"), "verify proxy"],
+  [() => import("../commands/verify/scan.ts"), "verify scan"],
+  [() => import("../commands/verify/replay.ts"), "verify replay"],
   [
     () => import("../commands/router/mapping.ts"),
     "router map-emails",

@@ -3,6 +3,12 @@ import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
+import { canPrompt } from "../prompt/confirm.ts";
+import { createFolderContext } from "./dev/folder-context.ts";
+import { receive } from "./dev/receive.ts";
+import { Screen } from "./dev/screen.ts";
+import { Session } from "./dev/session.ts";
+import { formatReadyLines, startOrJoin, toReadyDocument } from "./dev/start.ts";
 import { forwardingFlags } from "./webhooks/listened-delivery.ts";
 import { parseHeader, parseReceiverUrl } from "./webhooks/post.ts";
 import { parseActivities } from "./webhooks/registration.ts";
@@ -32,21 +38,6 @@ const dev = defineCommand({
   ],
   async run(input, context) {
     const plan = createPlan(input, context);
-    const [
-      { startOrJoin, toReadyDocument, formatReadyLines },
-      { createFolderContext },
-      { Screen },
-      { Session },
-      { receive },
-      { canPrompt },
-    ] = await Promise.all([
-      import("./dev/start.ts"),
-      import("./dev/folder-context.ts"),
-      import("./dev/screen.ts"),
-      import("./dev/session.ts"),
-      import("./dev/receive.ts"),
-      import("../prompt/confirm.ts"),
-    ]);
     const { host, globals, output } = context;
     const isText = output.format === "table";
     const isInteractive = isText && host.stdout.isTTY === true && canPrompt(host, globals);

@@ -1,5 +1,6 @@
 import { type Command, defineCommand } from "../command.ts";
 import { UsageError } from "../process/failure.ts";
+import { serve } from "./mcp/server.ts";
 
 const mcp = defineCommand({
   words: ["mcp"],
@@ -25,7 +26,6 @@ const mcp = defineCommand({
         hint: "It serves the agent that starts it, on standard input and output. See svc mcp --help.",
       });
     }
-    const { serve } = await import("./mcp/server.ts");
     await serve(context, { allowWrites: input.flags["allow-writes"] === true });
     return undefined;
   },

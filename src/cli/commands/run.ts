@@ -3,6 +3,11 @@ import { type Command, defineCommand } from "../command.ts";
 import { checkOutputFile } from "../output/file.ts";
 import { readDocument } from "../parse/body.ts";
 import { UsageError } from "../process/failure.ts";
+import { confirmYes } from "../prompt/confirm.ts";
+import { recordStory } from "./run/record/record.ts";
+import { runFiles } from "./run/runner.ts";
+import { createScenarioSchema } from "./run/schema.ts";
+import { watchFiles } from "./run/watch.ts";
 
 const run = defineCommand({
   words: ["run"],
@@ -55,10 +60,7 @@ const run = defineCommand({
   async run({ positionals, flags }, context) {
     const { output, host } = context;
     if (flags.schema) {
-      const [{ createScenarioSchema }, { registry }] = await Promise.all([
-        import("./run/schema.ts"),
-        import("../../api/registry.ts"),
-      ]);
+      const { registry } = await import("../../api/registry.ts");
       const ids = registry.map(({ id }) => id).sort();
       await output.printDocument(createScenarioSchema(ids), 2);
       return undefined;
@@ -76,10 +78,8 @@ const run = defineCommand({
           () => false,
         )
       ) {
-        const { confirmYes } = await import("../prompt/confirm.ts");
         await confirmYes(`Replace ${flags.record}`, context);
       }
-      const { recordStory } = await import("./run/record/record.ts");
       await recordStory({ path: flags.record, about: flags.about, seed }, context);
       return undefined;
     }
@@ -93,10 +93,8 @@ const run = defineCommand({
       if (path !== undefined)
         await checkOutputFile(host, path, `--${name}`, { inputs, isOurs: reportBeginnings[name] });
     }
-    const { runFiles } = await import("./run/runner.ts");
     const settings = { jobs: flags.jobs, report: flags.report, html: flags.html, update: flags.update === true };
     if (flags.watch) {
-      const { watchFiles } = await import("./run/watch.ts");
       return watchFiles(files, settings, context);
     }
     return (await runFiles(files, settings, context)) ? undefined : "failed";

@@ -2,6 +2,10 @@ import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
+import { createReportWriter, selectChecks } from "../certify/check.ts";
+import { checks } from "../certify/client/checks.ts";
+import { formatReport, showResults } from "../certify/client/report.ts";
+import { runChecks } from "../certify/client/run-checks.ts";
 
 const flags = [
   {
@@ -49,10 +53,6 @@ const authCertify = defineCommand({
     { title: "Check how it slows down", argv: ["auth", "certify", "--only", "slow-down", "--", "node", "sign-in.js"] },
   ],
   async run(input, context) {
-    const [{ selectChecks, createReportWriter }, { checks }] = await Promise.all([
-      import("../certify/check.ts"),
-      import("../certify/client/checks.ts"),
-    ]);
     const { only, skip } = input.flags;
     const chosen = selectChecks(checks, { only, skip, list: ["auth", "certify", "--list"] });
     if (input.flags.list) {
@@ -63,9 +63,7 @@ const authCertify = defineCommand({
     const argv = requireCommand(input.positionals.command);
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
     const writeReport = await createReportWriter(input.flags.report, context.host);
-    const { runChecks } = await import("../certify/client/run-checks.ts");
     const { outcomes: results, failure } = await runChecks(chosen, argv, maxWaitMs, context);
-    const { formatReport, showResults } = await import("../certify/client/report.ts");
     await writeReport(formatReport(results));
     if (failure) throw failure;
     await showResults(results, context);

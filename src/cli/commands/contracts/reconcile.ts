@@ -168,7 +168,7 @@ const parseNumber = (id: string): number => Number(String(id).replace(/^[A-Z]-/,
 function listDue(contract: Contract, metrics: Metrics | undefined, since: number): Due[] {
   const { id, contract_name, contract_status, created } = contract;
   const events: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
-  // Contracts executed elsewhere emit only their creation.
+  // Contracts executed outside the platform emit only their creation.
   if (metrics && !id.startsWith("H-")) {
     const { contract_sent_to_cp_datetime: sent, marked_for_signature_datetime: marked } = metrics;
     if (sent !== marked) events.push(["CONTRACT_SENT_TO_COUNTERPARTY", sent]);

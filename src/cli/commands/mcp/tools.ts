@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { dictionary } from "../../../api/shapes.ts";
 import { UsageError } from "../../process/failure.ts";
+import { contractDocument } from "../example-contract.ts";
 import { createCallLine, findCommand, findCommands } from "./operations.ts";
 import { type Answer, type Runner, toDataAnswer } from "./runner.ts";
 
@@ -95,7 +96,6 @@ function findNextStep(status: string, to: string, id: string): string[] | undefi
 }
 
 async function createSample(runner: Runner): Promise<string | Answer> {
-  const { contractDocument } = await import("../example-contract.ts");
   const created = await runner.run(["contracts", "create", "--data", "-"], JSON.stringify(contractDocument));
   return created.isError ? created : String(JSON.parse(created.text).id);
 }

@@ -6,11 +6,13 @@ import { annotateAt, shouldAnnotate } from "../../output/github-actions.ts";
 import { formatJUnit } from "../../output/junit.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { ScenarioEmulators } from "./emulators.ts";
+import { formatHtmlReport } from "./html.ts";
 import { loadScenarios, WrongScenarios } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
 import { runInProcesses } from "./processes.ts";
 import type { ScenarioResult, StepResult } from "./result.ts";
 import { runScenario } from "./run-scenario.ts";
+import { updateFiles } from "./update.ts";
 
 export interface RunSettings {
   /** Number of processes (default: by cores and files). */
@@ -53,7 +55,6 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
   const ok = done.every((result) => result.ok);
   if (settings.report !== undefined) await writeText(settings.report, formatJunit(done), context);
   if (settings.html !== undefined) {
-    const { formatHtmlReport } = await import("./html.ts");
     await writeText(settings.html, formatHtmlReport(done, seconds), context);
   }
   if (isText) await output.print(formatSummary(done, seconds.toFixed(1)));
@@ -69,7 +70,7 @@ async function updateExpectations(
   jobs: number,
   context: Context,
 ): Promise<void> {
-  if (jobs === 1) await (await import("./update.ts")).updateFiles(scenarios, done, context);
+  if (jobs === 1) await updateFiles(scenarios, done, context);
   for (const { file, seen } of done) {
     if (seen.length > 0) await context.output.note(`Wrote ${pluralize(seen.length, "expectation")} into ${file}`);
   }

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import { isSecretName, redactText } from "../../../api/secrets.ts";
 import { type Client, createClient } from "../../../client/client.ts";
+import { createTransport } from "../../../client/transport.ts";
 import type { CapturedRun, Context } from "../../command.ts";
 import {
   collectSecrets,
@@ -44,7 +45,6 @@ export class Stage {
 
   /** The caller closes the emulator. */
   static async open(emulator: Emulator, cwd: string, context: StageContext): Promise<Stage> {
-    const { createTransport } = await import("../../../client/transport.ts");
     const first = getMainCluster(emulator);
     const client = createClient({
       baseUrls: { router: emulator.routerUrl, emulator: emulator.routerUrl, contracts: first?.url },

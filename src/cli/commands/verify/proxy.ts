@@ -1,6 +1,7 @@
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { defineCommand } from "../../command.ts";
+import { openProxy } from "../../../verify/proxy.ts";
+import { type Command, defineCommand } from "../../command.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError } from "../../process/failure.ts";
 import { openRecording } from "./open-recorder.ts";
@@ -31,7 +32,7 @@ const flags = [
   { flag: "count", type: "integer", least: 1, description: "Stop after this number of exchanges" },
 ] as const satisfies readonly FlagSpec[];
 
-export const verifyProxy = defineCommand({
+const verifyProxy = defineCommand({
   words: ["verify", "proxy"],
   summary: "Record the traffic of other programs with a service",
   description:
@@ -49,7 +50,6 @@ export const verifyProxy = defineCommand({
     const { out, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = given;
     if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
     const to = given.to === undefined ? await getServiceUrl() : parseBaseUrlFlag(given.to, "--to");
-    const { openProxy } = await import("../../../verify/proxy.ts");
     const { recorder, end, continued } = await openRecording(context, out, "--out");
     const pendingWrites: Promise<unknown>[] = [];
     let stop = () => {};
@@ -129,3 +129,5 @@ export const verifyProxy = defineCommand({
     }
   },
 });
+
+export const commands: readonly Command[] = [verifyProxy];

@@ -1,16 +1,17 @@
+import { listTemplates } from "../../../api/contracts/templates.ts";
+import { checkHealth } from "../../../api/router/proxied.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/next-command.ts";
 import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
 import { openRecording } from "./open-recorder.ts";
+import { RecordCaller } from "./record-caller.ts";
+import { Journey, journeyPlan } from "./record-journey.ts";
+import { readsPlan, recordReads } from "./record-reads.ts";
 
 /** Sends one call with the default client, whose errors about addresses and keys have the common messages. */
 async function requireService(context: Context, hasKey: boolean): Promise<void> {
-  const [{ listTemplates }, { checkHealth }] = await Promise.all([
-    import("../../../api/contracts/templates.ts"),
-    import("../../../api/router/proxied.ts"),
-  ]);
   const { signal } = context;
   if (hasKey) await (await context.client("contracts")).call(listTemplates, {}, { signal });
   else await (await context.client("router")).call(checkHealth, {}, { signal });
@@ -23,7 +24,7 @@ const flags = [
   { flag: "rate", type: "number", placeholder: "N", description: "Maximum requests per second", default: 5 },
 ] as const satisfies readonly FlagSpec[];
 
-export const verifyRecord = defineCommand({
+const verifyRecord = defineCommand({
   words: ["verify", "record"],
   summary: "Record how a service responds to planned calls",
   description:
@@ -42,11 +43,6 @@ export const verifyRecord = defineCommand({
     const { out, rate = 5 } = given;
     if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
     const writes = given["allow-writes"] === true;
-    const [{ recordReads, readsPlan }, { Journey, journeyPlan }, { RecordCaller }] = await Promise.all([
-      import("./record-reads.ts"),
-      import("./record-journey.ts"),
-      import("./record-caller.ts"),
-    ]);
     const plan = [...readsPlan, ...(writes ? journeyPlan : [])];
     if (given.plan) {
       if (output.format === "table") await output.print(...plan);
@@ -96,3 +92,5 @@ export const verifyRecord = defineCommand({
     return left.length > 0 ? "failed" : undefined;
   },
 });
+
+export const commands: readonly Command[] = [verifyRecord];

@@ -3,18 +3,24 @@ import { join, resolve, sep } from "node:path";
 import { isObject, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { renderReference } from "../../../derive/reference.ts";
+import { deriveSpecs } from "../../../derive/specs.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { isFsError } from "../../../files/disk.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
-import type { Corpus } from "../../../verify/corpus.ts";
-import type { Observations } from "../../../verify/observed/observations.ts";
-import type { VerifyReport } from "../../../verify/report.ts";
-import { type Context, defineCommand } from "../../command.ts";
+import { type Corpus, readCorpus } from "../../../verify/corpus.ts";
+import { storeObservations } from "../../../verify/observed/load.ts";
+import { deriveObservations, type Observations } from "../../../verify/observed/observations.ts";
+import { countUndeclared, replayCorpus, replayOnEmulator } from "../../../verify/replay/replay.ts";
+import { buildReport, type VerifyReport } from "../../../verify/report.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { resolveServiceTarget } from "../../connection/target.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { toUsageError } from "./open-recorder.ts";
+import { findCredentials, toNetworkFailure } from "./record-caller.ts";
 import {
   describeDifference,
   formatReplayJUnit,
@@ -52,7 +58,7 @@ const flags = [
   { flag: "reference", type: "text", placeholder: "FILE", description: "Write the reference with the observations" },
 ] as const satisfies readonly FlagSpec[];
 
-export const verifyReplay = defineCommand({
+const verifyReplay = defineCommand({
   words: ["verify", "replay"],
   summary: "Compare the emulator with recorded traffic",
   description:
@@ -92,14 +98,9 @@ export const verifyReplay = defineCommand({
     const markdown = await checkReportFile(host, folder, given.markdown, "--markdown");
     const reference = await checkReportFile(host, folder, given.reference, "--reference");
     const accepted = isService ? {} : await readAccepted(folder);
-    const { readCorpus } = await import("../../../verify/corpus.ts");
     const corpus = await readCorpus(folder).catch((cause: unknown) => {
       throw toUsageError(cause, "<folder>");
     });
-    const [{ buildReport }, { countUndeclared }] = await Promise.all([
-      import("../../../verify/report.ts"),
-      import("../../../verify/replay/replay.ts"),
-    ]);
     const replayed = isService
       ? await replayProfile(corpus, against, Math.max(0.01, rate), context)
       : await replayEmulator(corpus, signal);
@@ -137,10 +138,7 @@ async function checkReportFile(
 }
 
 async function replayEmulator(corpus: Corpus, signal: AbortSignal) {
-  const [{ replayOnEmulator }, { startEmulator }] = await Promise.all([
-    import("../../../verify/replay/replay.ts"),
-    import("../../../../emulator/index.ts"),
-  ]);
+  const { startEmulator } = await import("../../../../emulator/index.ts");
   return replayOnEmulator(corpus, startEmulator, signal);
 }
 
@@ -150,11 +148,6 @@ async function replayProfile(
   requestsPerSecond: number,
   { globals, host, output, signal }: Context,
 ) {
-  const [{ replayCorpus }, { resolveServiceTarget }, { findCredentials, toNetworkFailure }] = await Promise.all([
-    import("../../../verify/replay/replay.ts"),
-    import("../../connection/target.ts"),
-    import("./record-caller.ts"),
-  ]);
   const { baseUrls, credentials } = await resolveServiceTarget({ ...globals, profile }, host, output);
   return replayCorpus(corpus, {
     resolveUrl: (callee) => (callee === "router" ? baseUrls.router : baseUrls.contracts),
@@ -166,10 +159,6 @@ async function replayProfile(
 }
 
 async function storeReport(corpus: Corpus, report: VerifyReport): Promise<Observations> {
-  const [{ storeObservations }, { deriveObservations }] = await Promise.all([
-    import("../../../verify/observed/load.ts"),
-    import("../../../verify/observed/observations.ts"),
-  ]);
   const observations = deriveObservations(report, corpus);
   await storeObservations(corpus, observations);
   return observations;
@@ -177,11 +166,7 @@ async function storeReport(corpus: Corpus, report: VerifyReport): Promise<Observ
 
 /** Formats the reference page of the services with observations instead of assumptions. */
 async function renderObserved({ seen: observed }: Observations): Promise<string> {
-  const [{ renderReference }, { registry }, { deriveSpecs }] = await Promise.all([
-    import("../../../derive/reference.ts"),
-    import("../../../api/registry.ts"),
-    import("../../../derive/specs.ts"),
-  ]);
+  const { registry } = await import("../../../api/registry.ts");
   const commands = Object.values(deriveSpecs()).flat();
   return renderReference({ registry, commands, globalFlags: [], exitCodes: [], observed });
 }
@@ -233,3 +218,5 @@ async function readAccepted(folder: string): Promise<Record<string, string>> {
 
 const writeAccepted = (folder: string, accepted: Readonly<Record<string, string>>): Promise<void> =>
   writeFileAtomic(join(folder, acceptedName), `${JSON.stringify(accepted, undefined, 2)}\n`);
+
+export const commands: readonly Command[] = [verifyReplay];

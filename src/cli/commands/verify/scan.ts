@@ -1,13 +1,15 @@
 import { resolve } from "node:path";
 import { pluralize } from "../../../base/text.ts";
 import type { PositionalSpec } from "../../../derive/command-spec.ts";
-import { defineCommand } from "../../command.ts";
+import { readCorpus, reindexCorpus } from "../../../verify/corpus.ts";
+import { scanCorpus } from "../../../verify/scan.ts";
+import { type Command, defineCommand } from "../../command.ts";
 import { toUsageError } from "./open-recorder.ts";
 
 /** Opens the corpus of a command. */
 export const corpusFolder = { name: "folder", description: "Folder of the corpus" } as const satisfies PositionalSpec;
 
-export const verifyScan = defineCommand({
+const verifyScan = defineCommand({
   words: ["verify", "scan"],
   sendsNothing: true,
   summary: "Find secrets and personal data in a corpus",
@@ -17,10 +19,6 @@ export const verifyScan = defineCommand({
   flags: [{ flag: "reindex", type: "switch", description: "Write the index again, after an edit by hand" }],
   examples: [{ title: "Before a commit", argv: ["verify", "scan", "corpus"] }],
   async run({ positionals, flags }, { host, output }) {
-    const [{ readCorpus, reindexCorpus }, { scanCorpus }] = await Promise.all([
-      import("../../../verify/corpus.ts"),
-      import("../../../verify/scan.ts"),
-    ]);
     const folder = resolve(host.cwd, positionals.folder);
     try {
       if (flags.reindex) await reindexCorpus(folder);
@@ -39,3 +37,5 @@ export const verifyScan = defineCommand({
     }
   },
 });
+
+export const commands: readonly Command[] = [verifyScan];

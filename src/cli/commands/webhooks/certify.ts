@@ -11,11 +11,15 @@ import { parseDurationFlag } from "../../parse/globals.ts";
 import { getStateFolder } from "../../process/environment.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import type { CertifyPlan } from "../certify/receiver/certify.ts";
-import { type Language, languages } from "../certify/receiver/language.ts";
+import { createReportWriter, selectChecks } from "../certify/check.ts";
+import { type CertifyPlan, runCertification } from "../certify/receiver/certify.ts";
+import { allChecks } from "../certify/receiver/checks.ts";
+import { guessLanguage, type Language, languages } from "../certify/receiver/language.ts";
+import { buildChildEnvironment } from "../emulator/exec.ts";
 import { findKeyVariable, readKeyFile } from "./key.ts";
 import { parseReceiverUrl } from "./post.ts";
 import { parseActivity } from "./registration.ts";
+import { SavedDeliveries } from "./saved-deliveries.ts";
 
 const flags = [
   {
@@ -157,7 +161,6 @@ const webhooksCertify = defineCommand({
   async run(input, context) {
     const { output } = context;
     if (input.flags.list) {
-      const { allChecks } = await import("../certify/receiver/checks.ts");
       const rows = allChecks.map(({ id, summary, basis, reason, requires }) => ({
         id,
         summary,
@@ -171,10 +174,6 @@ const webhooksCertify = defineCommand({
     }
     const given = await resolveFlags(input.flags, context);
     const plan = await createPlan(given, context);
-    const [{ runCertification }, { buildChildEnvironment }] = await Promise.all([
-      import("../certify/receiver/certify.ts"),
-      import("../emulator/exec.ts"),
-    ]);
     await storeLastRun(context.host, given);
     return runCertification(plan, (access) => buildChildEnvironment(access, context.host), context);
   },
@@ -188,13 +187,6 @@ async function resolveFlags({ last, ...given }: CertifyFlags, { host }: Context)
 
 /** Checks the whole command line before anything starts. */
 async function createPlan(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
-  const [{ createReportWriter, selectChecks }, { allChecks }, { guessLanguage }, { SavedDeliveries }] =
-    await Promise.all([
-      import("../certify/check.ts"),
-      import("../certify/receiver/checks.ts"),
-      import("../certify/receiver/language.ts"),
-      import("./saved-deliveries.ts"),
-    ]);
   const { host } = context;
   const { to, command, probe, only, skip } = flags;
   if (to === undefined) throw new InputRequiredError("to", "--to is required");

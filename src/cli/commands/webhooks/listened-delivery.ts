@@ -18,7 +18,7 @@ export interface VerifiedDelivery {
   readonly reason: "missing" | "malformed" | "mismatch" | undefined;
   readonly activity: string | undefined;
   readonly contract_id: number | undefined;
-  /** The ID that commands accept: `T-12`, or `H-12` for a contract executed elsewhere (DECISIONS.md, F1). */
+  /** The ID that commands accept: `T-12`, or `H-12` for a contract executed outside the platform (DECISIONS.md, F1). */
   readonly composite_id: string | undefined;
 }
 

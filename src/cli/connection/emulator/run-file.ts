@@ -138,7 +138,7 @@ export async function printNoteOnce(output: Output, text: string, more = ""): Pr
   await output.note(text + more);
 }
 
-/** The message about a state in a folder from elsewhere, such as a clone. */
+/** The message about a state in a folder of another origin, such as a clone. */
 export const createUntrustedStateError = (state: string, hint: string): CommandFailedError =>
   new CommandFailedError("failed", "untrusted_state", `${dirname(state)} was not made by this user on this machine.`, {
     hint: `Its state may send webhooks and contain tokens of its author. ${hint}`,

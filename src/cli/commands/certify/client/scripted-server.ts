@@ -3,6 +3,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from "node:net";
 import { basename } from "node:path";
 import type { Emulator } from "../../../../../emulator/index.ts";
+import { approveDevice } from "../../../../api/emulator/device-grants.ts";
 import { createDeviceCode, redeemDeviceCode } from "../../../../api/router/device-grant.ts";
 import { exchangeToken } from "../../../../api/router/oidc.ts";
 import { systemWallClock } from "../../../../base/clock.ts";
@@ -151,7 +152,6 @@ export async function startScriptedServer(
   }
 
   async function decideCode(status: "AUTHORIZED" | "DENIED"): Promise<void> {
-    const { approveDevice } = await import("../../../../api/emulator/device-grants.ts");
     const params = { user_code: observation.challenge?.userCode ?? "" };
     await withControlClient(emulator.routerUrl, emulator.token, (client) =>
       client.call(approveDevice, { params, body: { status, email: "ada@northwind.example" } }),

@@ -1,9 +1,15 @@
 import type { Activity } from "../../../../api/activities.ts";
+import { createWebhook } from "../../../../api/contracts/webhooks.ts";
+import { fireActivity } from "../../../../api/emulator/activities.ts";
+import { makeSessionCode } from "../../../../api/emulator/console.ts";
+import { recordDelivery, showDelivery } from "../../../../api/emulator/deliveries.ts";
+import { addFault } from "../../../../api/emulator/faults.ts";
 import { failuresUntilDisabled, specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { isObject } from "../../../../base/object.ts";
-import type { Client } from "../../../../client/client.ts";
+import { type Client, createClient } from "../../../../client/client.ts";
+import { createTransport } from "../../../../client/transport.ts";
 import type { Context } from "../../../command.ts";
-import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
+import { type EmulatorAccess, withControlClient } from "../../../connection/emulator/emulator-access.ts";
 import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
 import type { CheckRun, Exchange } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -32,11 +38,7 @@ const droppedAttempts = failuresUntilDisabled - 1;
 
 /** Starts a deterministic emulator in this process. It ends with the run. */
 export async function startEmulation({ url, activity, key }: EmulationOptions, context: Context): Promise<Emulation> {
-  const [{ startEmulator }, { fireActivity }, { withControlClient }] = await Promise.all([
-    import("../../../../../emulator/index.ts"),
-    import("../../../../api/emulator/activities.ts"),
-    import("../../../connection/emulator/emulator-access.ts"),
-  ]);
+  const { startEmulator } = await import("../../../../../emulator/index.ts");
   const emulator = await startEmulator({
     deterministic: true,
     clock: { mode: "manual" },
@@ -55,10 +57,6 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   const deliveries = new Deliveries(payload!, hmacKey);
 
   async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const [{ createClient }, { createTransport }] = await Promise.all([
-      import("../../../../client/client.ts"),
-      import("../../../../client/transport.ts"),
-    ]);
     const { url: baseUrl, clientId, clientSecret } = clusters[0]!;
     const client = createClient({
       transport: createTransport(),
@@ -75,7 +73,6 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   let webhook: number | undefined;
   /** Subscribes the receiver once, and returns the ID of its webhook. It is never called concurrently. */
   async function subscribe(client: Client): Promise<number> {
-    const { createWebhook } = await import("../../../../api/contracts/webhooks.ts");
     const body = { title: "certify", url, only_for_activities: [activity] };
     webhook ??= (await client.call(createWebhook, { body })).id;
     return webhook;
@@ -86,10 +83,6 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
     withClient(async (client) => {
       // The deliveries are recorded at the virtual time of the attempts.
       await recording;
-      const [{ addFault }, { showDelivery }] = await Promise.all([
-        import("../../../../api/emulator/faults.ts"),
-        import("../../../../api/emulator/deliveries.ts"),
-      ]);
       await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: droppedAttempts } });
       await subscribe(client);
       const event: unknown = JSON.parse(deliveries.createEvent(number));
@@ -114,7 +107,6 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   const record: Emulation["record"] = (label, { delivery, reply }) => {
     recording = recording.then(() =>
       withClient(async (client) => {
-        const { recordDelivery } = await import("../../../../api/emulator/deliveries.ts");
         const { status = null, error, durationMs: duration_ms } = reply;
         const body = {
           webhook: await subscribe(client),
@@ -137,7 +129,6 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   const openConsole = () =>
     withClient(async (client) => {
       await recording;
-      const { makeSessionCode } = await import("../../../../api/emulator/console.ts");
       await subscribe(client);
       return (await client.call(makeSessionCode)).url;
     });
