@@ -17,7 +17,7 @@ import type { User } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { createCsrfToken, requireCsrfToken } from "./csrf-token.ts";
 
-/** Maximum number of listed users, because nobody reads more. */
+/** Maximum number of listed users. */
 const maxListed = 500;
 
 const why: Readonly<Record<DecisionProblem, string>> = {

@@ -46,7 +46,7 @@ export async function serve(exchange: Exchange, { bound, params }: Match): Promi
 
   for (const check of steps.checks) {
     if (check === "credentials") {
-      caller = bound.authenticate!(exchange, { operation, context: context, finding: reportFinding, line: exchange });
+      caller = bound.authenticate!(exchange, { operation, context, finding: reportFinding, line: exchange });
       if (caller instanceof Promise) caller = await caller;
     } else if (check === "decode") {
       if (steps.reads === "stream") input.body = bodies.readPieces(raw);
@@ -80,7 +80,7 @@ export async function rejectUnauthenticated(
   exchange: Exchange,
 ): Promise<void> {
   if (!authenticate || steps.checks[0] !== "credentials") return;
-  await authenticate(exchange, { operation, context: context, finding: exchange.reportFinding, line: exchange });
+  await authenticate(exchange, { operation, context, finding: exchange.reportFinding, line: exchange });
 }
 
 /** The context of one request. Its prototype is the shared context, because copying it for each request is slow. */

@@ -293,7 +293,7 @@ export class Snapshots {
       // The state is replaced. Files that cannot be removed now are removed the next time.
       await snapshotStore.remove(old).catch(() => {});
     }
-    return { backupSnapshot: backupSnapshot, dropped };
+    return { backupSnapshot, dropped };
   }
 
   #runExclusive<T>(work: () => Promise<T>): Promise<T> {

@@ -42,7 +42,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
       const found = await readAttemptInputs(view, entries, resend);
       return found.map((item, i) => createRun(entries[i]!, item, resend));
     },
-    readCapacities: readCapacities,
+    readCapacities,
   });
 
   function createRun(entry: ScheduledEntry, found: AttemptInput | SkippedAttempt | "gone", resend: boolean): JobRun {
@@ -54,7 +54,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     return (signal) => {
       abortWith(signal);
       return attempt(found, fault?.send).then((result) => {
-        const ended = { entry, result, resend, fault: fault };
+        const ended = { entry, result, resend, fault };
         return (tx) => record(tx, ended);
       });
     };

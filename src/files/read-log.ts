@@ -6,22 +6,22 @@ import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-
 import { readLines } from "./read-lines.ts";
 
 /*
- * How the end of a write that a crash cut short is told from damage.
+ * Distinguishes the end of a write that a crash interrupted from damage.
  *
- * Lines are appended in groups (`AppendLog`): one write, one fdatasync, and only after it are the callers of the group
- * told, and is the next group written. A crash of the process leaves whole groups, or a last one cut at some byte. A
- * crash of the machine may leave of the last group any part: sectors that never arrived read as zeros, also before ones
- * that did. So of what a log ends with after its good lines, nothing was ever acknowledged when
+ * Lines are appended in groups (`AppendLog`): one write and one fdatasync. Only then are the callers of the group
+ * notified and the next group is written. A crash of the process leaves complete groups, or a last one that is cut at
+ * some byte. A crash of the machine may leave any part of the last group: sectors that were not written read as zeros,
+ * even before sectors that were. The end of a log after its valid lines was therefore never acknowledged if
  *
- *  - its first line lacks its newline or contains zeros, and
- *  - each whole line after it belongs to the very group that the first missing line belongs to.
+ *  - its first line has no newline or contains zeros, and
+ *  - each complete line after it belongs to the same group as the first missing line.
  *
- * Then it is torn. Everything else is damage: a line that arrived in full, but does not fit its checksum; a whole line of
- * a later group behind the hole, for that group was begun when all before it was durable; and a whole line that does not
- * follow the line before it, by its number and by that one's checksum. Lines were changed, taken out or moved.
+ * Such an end is torn. Everything else is damage: a complete line that does not match its checksum; a complete line of a
+ * later group after the gap, because that group was started when everything before it was durable; and a complete line
+ * that does not follow the previous line by its number and checksum. Such lines were changed, removed or moved.
  *
- * What a last group lost as a whole cannot be seen in its own file, nor can a last file that was cut at the end of a
- * line: whoever needs to know says so elsewhere.
+ * A file does not show that its last group is lost completely, or that it was cut at the end of a line. What depends on
+ * it is recorded in other files.
  */
 
 /** Visits the contents of a log file, in order. Both methods may throw, which ends the reading with that error. */

@@ -102,7 +102,7 @@ async function findOrCreateAccount(
   return tx.get(users, acting_user_id);
 }
 
-/** Nobody would read more. Other addresses can be typed. */
+/** Maximum number of offered addresses. Others can be typed. */
 const shownUsers = 50;
 
 interface SignInPagePerson {

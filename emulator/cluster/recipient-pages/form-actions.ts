@@ -22,7 +22,7 @@ export interface FormProblem {
   readonly words: string;
 }
 
-/** Nobody writes more into such a field. */
+/** Maximum length of a form field. */
 export const maxTextLength = 5_000;
 
 interface ActionContext {

@@ -64,7 +64,7 @@ const tokenPattern = /(?<![\w-])[\w-]{43}(?![\w-])/g;
 const mask = "[redacted]";
 
 /**
- * Removes everything from a string that gives access to the control plane, because it may have been sent elsewhere by
+ * Removes everything from a string that gives access to the control plane, because it may have been sent to another server by
  * mistake.
  */
 export const createTokenMask =

@@ -89,7 +89,7 @@ const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
 type TokenCall = Parameters<RouterHandler<"oidc.token">>;
 
 /**
- * The specification redeems device codes elsewhere, but standard clients only use the token endpoint of discovery (RFC
+ * The specification redeems device codes at another path, but standard clients only use the token endpoint of discovery (RFC
  * 8628, 3.4; DECISIONS.md, R30). The path at the cluster is the usual one.
  */
 async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[1]): Promise<Passthrough> {

@@ -12,19 +12,19 @@ import { getSnapshotFolder } from "./file-snapshot-store.ts";
 import { getHistoryFolder } from "./history-files.ts";
 
 /*
- * When uploaded bytes may go. A row names them by their hash; so does a state that was exported, of which nobody here
- * knows where it lies or whether it will be taken back. Bytes are therefore removed only when
+ * Decides when uploaded bytes are removed. A row names them by their hash, and so does an exported state, whose location
+ * is unknown and which may be imported again. Bytes are therefore removed only when
  *
- * - no row of the state has named them at any look for 30 days: whoever exported a state before has that long to take
- *   it back with its uploads. When one is taken back, the 30 days of all begin anew, for between two looks it may come
- *   and go. And they came more than 30 days ago, should the machine's clock have leapt in between;
- * - nothing lies beside the state, in its folder, that could name them too: another state, for all states of a folder
- *   share `files/`; an exported one; a damaged one that a repair has set aside. When there is, the 30 days begin anew.
+ * - no row of the state has named them at any check for 30 days, which leaves that long to import an exported state
+ *   together with its uploads. An import restarts the 30 days of all bytes, because it may happen between two checks.
+ *   The bytes must also have arrived more than 30 days ago, in case the machine's clock jumped;
+ * - nothing else in the folder of the state can name them: another state (all states of a folder share `files/`), an
+ *   exported state, or a damaged one that a repair set aside. Otherwise the 30 days restart.
  *
- * It is done at a start, while the lock is held and before any request is served: no upload is on its way whose row is
- * yet to be written, and no import can name again what is being removed. At most one look a day. A crash amid it leaves
- * each file whole or gone, and no row has named those that are gone. What names bytes from outside of the state (a
- * snapshot) has to be told to `named`.
+ * The check runs at a start, under the lock and before any request is served, so no upload waits for its row and no
+ * import can name bytes that are being removed. It runs at most once a day. A crash during it leaves each file complete
+ * or removed, and no row names a removed one. Anything outside of the state that names bytes, such as a snapshot, is
+ * passed as `named`.
  */
 const patienceMs = 30 * 24 * 3_600_000;
 const betweenLooksMs = 24 * 3_600_000;

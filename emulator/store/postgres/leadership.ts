@@ -5,20 +5,20 @@ import { StoreFailedError } from "../port.ts";
 import type { Database, Sql } from "./database.ts";
 
 /*
- * Decides which process may write. One process leads: it is named in the only row of `leadership`, with an epoch that
- * every new leader raises. Every write checks that epoch in its own statement (`fenced`), and holds the row until it is
- * committed; so a new leader waits for pending statements, sees them, and writes of the previous epoch are rejected
- * from then on.
+ * Decides which process may write. One process leads. The only row of `leadership` names it, with an epoch that every
+ * new leader increments. Every write checks that epoch in its own statement (`fenced`) and locks the row until it is
+ * committed. A new leader therefore waits for pending statements and sees them, and writes of the previous epoch are
+ * rejected from then on.
  *
- * Two signs decide when to begin. The leader holds an advisory lock, which PostgreSQL frees the moment its connection
- * ends; and it raises `beat` all the time. Another process begins when the lock is free and the beat stands still for
- * longer than one takes (a leader whose connection was cut continues), or when the beat stands still for the whole
- * lease: the leader was stopped, or its network was. As long as a previous lease may still be running, the new leader
- * answers no requests, because until then the previous leader may do so (DECISIONS.md, E18).
+ * A process begins to lead by two signs. The leader holds an advisory lock, which PostgreSQL releases when its
+ * connection ends, and it increments `beat` regularly. Another process begins when the lock is free and the beat has not
+ * changed for longer than one interval (a leader whose connection was cut continues), or when the beat has not changed
+ * for the whole lease, because the leader or its network was stopped. While a previous lease may still be running, the
+ * new leader answers no requests, because the previous leader may do so (DECISIONS.md, E18).
  *
- * A copy of a database still names the leader of the original. So the leader writes down which database it leads, by
- * which a restored dump is recognized at once; and a process counts as the leader only after its beat was seen to move,
- * which it does not in a copy of a whole server. Until then nothing is forwarded.
+ * A copy of a database still names the leader of the original. The leader therefore stores the ID of the database that
+ * it leads, so a restored dump is recognized at once. A process counts as the leader only after its beat was seen to
+ * change, which does not happen in a copy of a whole server. Until then nothing is forwarded.
  */
 
 /**

@@ -84,42 +84,42 @@ async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
 
 /**
  * The migrations of the tables. Each one upgrades a version to the next and does not change after its release. The
- * contents of `journal` and of documents have versions of their own (`file/format.ts`).
+ * contents of `journal` and of documents have versions of their own (`emulator/store/file/document.ts`).
  */
 export const migrations: readonly string[] = [
   `
   create table leadership (
     one boolean primary key default true check (one),
-    -- Raised by whoever begins to lead: what is written under an earlier one is refused.
+    -- Incremented by each new leader. Writes of an earlier epoch are rejected.
     epoch bigint not null default 0,
-    -- Raised by the one that leads, all the time it does.
+    -- Incremented by the leader while it leads.
     beat bigint not null default 0,
     renewed timestamptz not null default now(),
-    -- The instance that leads; null: the last one has handed over.
+    -- The instance that leads. Null after a handover.
     leader text,
     -- Its server process, which holds the lock.
     backend integer,
-    -- The database that it leads: in a copy of it, nobody leads.
+    -- The database that it leads. A copy of it has no leader.
     database text,
-    -- Where its listeners are.
+    -- The addresses of its listeners.
     address jsonb,
-    -- The token of the control plane: all processes have one.
+    -- The token of the control plane, which all processes share.
     token text
   );
   insert into leadership default values;
 
-  -- One row a group commit: its lines as a journal file holds them, by the number of the last one.
+  -- One row per group commit: its lines in the form of a journal file, by the number of the last line.
   create table journal (
     last bigint primary key,
     first bigint not null,
     lines text not null,
-    -- The svc that wrote them: rows in lines of this very version need no look when they are gone back to.
+    -- The version of svc that wrote them. Rows of the current version are not checked again.
     written_by text
   );
-  -- What is compressed here would take longer to write than to write it as it is.
+  -- Compression would take longer than writing the lines uncompressed.
   alter table journal alter column lines set storage external;
 
-  -- What is too long for one row: bases (the state of one moment), snapshots, uploaded bytes.
+  -- Contents that are too long for one row: checkpoints, snapshots and uploaded bytes.
   create table documents (
     id bigint generated always as identity primary key,
     kind text not null,
@@ -129,8 +129,8 @@ export const migrations: readonly string[] = [
     bytes bigint not null default 0,
     made timestamptz not null default now(),
     unnamed_since timestamptz,
-    -- Of a base: the last line of the journal that is in it, and, once another base has followed it, the bytes of the
-    -- lines between the two. Bases and lines before the present base are what led to the present state.
+    -- Of a checkpoint: the last line of the journal in it and, once another checkpoint has followed, the bytes of the
+    -- lines between the two. Checkpoints and lines before the current checkpoint are the history of the state.
     last_line bigint,
     followed_by bigint not null default 0
   );

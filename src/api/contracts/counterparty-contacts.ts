@@ -150,7 +150,7 @@ export const listAddresses = operation({
     rows: "results",
     columns: ["id", "line_one", "city_name", "country_name"],
   },
-  basis: basis,
+  basis,
   examples: [{ title: "List the addresses of a counterparty", params: { counter_party_id: 1 } }],
 });
 
@@ -166,7 +166,7 @@ export const createAddress = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_ADDRESS_CREATED"],
   cli: { command: "contracts addresses create" },
-  basis: basis,
+  basis,
   examples: [
     {
       title: "Add an office",
@@ -200,7 +200,7 @@ export const updateAddress = operation({
   failures: ["not-found"],
   emits: ["COUNTER_PARTY_ADDRESS_UPDATED"],
   cli: { command: "contracts addresses update" },
-  basis: basis,
+  basis,
   examples: [
     { title: "Change the street", params: { counter_party_id: 1, address_id: 1 }, body: { line_one: "3 High Street" } },
   ],

@@ -36,7 +36,7 @@ export const makeSessionCode = operation({
   },
   failures: [],
   cli: { by: "emulator open" },
-  basis: basis,
+  basis,
   examples: [],
 });
 
@@ -63,7 +63,7 @@ export const beginSession = operation({
   },
   failures: ["session-code-refused"],
   cli: { command: "emulator console session" },
-  basis: basis,
+  basis,
   examples: [{ title: "Exchange a code for a session", body: { code: "c0de" } }],
 });
 
@@ -81,7 +81,7 @@ export const endSession = operation({
   responses: { 204: empty() },
   failures: [],
   cli: { command: "emulator console sign-out" },
-  basis: basis,
+  basis,
   examples: [{ title: "Sign out every browser" }],
 });
 
@@ -98,7 +98,7 @@ export const showConsolePage = operation({
   responses: { 200: html() },
   failures: [],
   cli: { command: "emulator console page" },
-  basis: basis,
+  basis,
   examples: [{ title: "Save the page" }],
 });
 
@@ -114,7 +114,7 @@ export const showConsoleAsset = operation({
   responses: { 200: bytes("application/octet-stream") },
   failures: ["no-such-asset"],
   cli: { command: "emulator console asset" },
-  basis: basis,
+  basis,
   examples: [{ title: "Get the script of the page", params: { name: "icon-5XJ2K7QD.svg" } }],
 });
 

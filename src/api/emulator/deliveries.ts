@@ -125,7 +125,7 @@ export const listDeliveries = operation({
       "next_attempt_at",
     ],
   },
-  basis: basis,
+  basis,
   examples: [{ title: "List undelivered deliveries", query: { outcome: "skipped_disabled" } }],
 });
 
@@ -140,7 +140,7 @@ export const watchDeliveries = operation({
   responses: { 200: events(DeliveryEvent) },
   failures: [],
   cli: { by: "webhooks deliveries" },
-  basis: basis,
+  basis,
   examples: [{ title: "Follow one webhook", query: { webhook: 1 } }],
 });
 
@@ -155,7 +155,7 @@ export const showDelivery = operation({
   responses: { 200: json(WholeDelivery) },
   failures: ["no-such-delivery"],
   cli: { command: "emulator deliveries show" },
-  basis: basis,
+  basis,
   examples: [{ title: "Show request and responses of a delivery", params: { id: 1 } }],
 });
 
@@ -222,7 +222,7 @@ export const resendDelivery = operation({
   maxDurationMs: receiversMs,
   failures: ["no-such-delivery", "subscription-deleted"],
   cli: { command: "emulator deliveries resend" },
-  basis: basis,
+  basis,
   examples: [{ title: "Resend a skipped delivery", params: { id: 1 } }],
 });
 

@@ -42,7 +42,7 @@ export const listDevices = operation({
     command: "emulator devices",
     columns: ["user_code", "client_id", "status", "cluster_id", "expires_at", "redeemed"],
   },
-  basis: basis,
+  basis,
   examples: [{ title: "List the devices" }],
 });
 
@@ -77,7 +77,7 @@ export const approveDevice = operation({
     "no-such-person",
   ],
   cli: { by: "emulator device approve" },
-  basis: basis,
+  basis,
   examples: [
     {
       title: "Approve as Ada",
@@ -98,7 +98,7 @@ export const showDevicePage = operation({
   responses: { 200: html() },
   failures: [],
   cli: { command: "emulator device-page" },
-  basis: basis,
+  basis,
   examples: [{ title: "Show the page of one device", query: { user_code: "WDJB-MJHT" } }],
 });
 
@@ -123,7 +123,7 @@ export const submitDevicePage = operation({
   responses: { 200: html() },
   failures: ["stale-form"],
   cli: { command: "emulator device-form" },
-  basis: basis,
+  basis,
   examples: [
     {
       title: "Approve, with the form_token of svc emulator device-page",

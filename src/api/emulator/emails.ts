@@ -64,7 +64,7 @@ export const listEmails = operation({
       { name: "link", cut: 1, least: 32, omits: "middle", purpose: true },
     ],
   },
-  basis: basis,
+  basis,
   examples: [{ title: "List the signature requests", query: { purpose: "signing" } }],
 });
 
@@ -90,6 +90,6 @@ export const listBlackhole = operation({
   },
   failures: [],
   cli: { command: "emulator blackhole", rows: "items", columns: ["id", "received_at", "content_type"] },
-  basis: basis,
+  basis,
   examples: [{ title: "List the dropped e-mails" }],
 });

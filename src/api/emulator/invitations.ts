@@ -49,7 +49,7 @@ export const listInvitations = operation({
     rows: "items",
     columns: ["token", "kind", "state", "email", "contract_id", { name: "link", cut: 1, least: 32, omits: "middle" }],
   },
-  basis: basis,
+  basis,
   examples: [{ title: "List the open invitations", query: { kind: "creator", state: "PENDING" } }],
 });
 
@@ -66,7 +66,7 @@ export const acceptInvitation = operation({
   responses: { 200: json(Invitation) },
   failures: ["no-such-invitation", "invitation-of-nobody", "invitation-to-contract", "invitation-over"],
   cli: { command: "emulator invitations accept", columns: ["token", "kind", "state", "email"] },
-  basis: basis,
+  basis,
   examples: [{ title: "Accept an invitation", params: { token: "creator-4kq0Zb2mXw1s7RtY" } }],
 });
 

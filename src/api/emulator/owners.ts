@@ -111,7 +111,7 @@ const Request = z
   })
   .default({});
 
-const shared = { service: emulator, method: "POST", auth: "control-token", basis: basis } as const;
+const shared = { service: emulator, method: "POST", auth: "control-token", basis } as const;
 const responses = { 200: json(MovedContract) };
 
 export const sendByControl = operation({

@@ -55,7 +55,7 @@ export const createToken = operation({
   },
   failures: ["token-name-taken", "no-workspace-named"],
   cli: { command: "emulator tokens create" },
-  basis: basis,
+  basis,
   examples: [
     { title: "Create one for a pipeline", params: { name: "ci" }, body: { role: "operate" } },
     {
@@ -79,7 +79,7 @@ export const listTokens = operation({
   responses: { 200: json(z.array(TokenInfo)) },
   failures: [],
   cli: { command: "emulator tokens list", columns: ["name", "role", "workspace", "created_at", "last_used_at"] },
-  basis: basis,
+  basis,
   examples: [{ title: "List the tokens with their last use" }],
 });
 
@@ -97,6 +97,6 @@ export const revokeToken = operation({
   responses: { 204: empty() },
   failures: ["no-such-token"],
   cli: { command: "emulator tokens revoke", confirm: "yes" },
-  basis: basis,
+  basis,
   examples: [{ title: "Revoke a token", params: { name: "ci" } }],
 });

@@ -48,7 +48,7 @@ export const listControlWebhooks = operation({
   responses: { 200: json(z.array(Webhook)) },
   failures: [],
   cli: { command: "emulator webhooks", columns },
-  basis: basis,
+  basis,
   examples: [{ title: "List disabled webhooks" }],
 });
 
@@ -63,7 +63,7 @@ export const enableWebhook = operation({
   responses: { 200: json(Webhook) },
   failures: ["no-such-webhook"],
   cli: { command: "emulator webhooks enable", columns },
-  basis: basis,
+  basis,
   examples: [{ title: "Enable a webhook after a fix", params: { id: 1 } }],
 });
 
@@ -78,7 +78,7 @@ export const disableWebhook = operation({
   responses: { 200: json(Webhook) },
   failures: ["no-such-webhook"],
   cli: { command: "emulator webhooks disable", columns },
-  basis: basis,
+  basis,
   examples: [{ title: "Pause a webhook", params: { id: 1 } }],
 });
 
@@ -108,6 +108,6 @@ export const resendToWebhook = operation({
     rows: "items",
     columns: ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"],
   },
-  basis: basis,
+  basis,
   examples: [{ title: "Resend after a fix", params: { id: 1 } }],
 });

@@ -99,9 +99,7 @@ export function TrackRow({
 }
 
 const explainEmpty = (webhook: Webhook | undefined, happened: ActivityHistory | undefined): string =>
-  webhook
-    ? explainNoDeliveries(webhook, happened, { formatTime: formatTime, now: nowSeconds.value })
-    : "nothing was sent";
+  webhook ? explainNoDeliveries(webhook, happened, { formatTime, now: nowSeconds.value }) : "nothing was sent";
 
 function WebhookState({ webhook }: { readonly webhook: Webhook }) {
   const { status, failure_count: failures } = webhook;

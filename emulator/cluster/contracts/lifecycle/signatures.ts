@@ -56,7 +56,7 @@ export async function decline(
   return transition(tx, context, { ...contract, signatories }, "decline", { by: toPerson(signatory) }, fail);
 }
 
-/** Outside SIGN it is nobody's turn, and the status is the reason for the rejection. */
+/** Only in SIGN do participants have turns. In other statuses, the status is the reason for the rejection. */
 function findActor(
   contract: Contract,
   trigger: "sign" | "decline",
