@@ -76,25 +76,29 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
   const id = randomBytes(9).toString("base64url");
   const socket = `${basename(file)}.${id}.socket`;
   const server = await listenForProbes(join(dirname(file), socket));
-  const holder = {
+  const own: LockHolder = {
     id,
     pid: process.pid,
     since: new Date(options.wall.now()).toISOString(),
     ...(await identifyMachine()),
+    socket: server && socket,
+    path: resolve(file),
   };
-  const own: LockHolder = { ...holder, socket: server && socket, path: resolve(file) };
   let { content } = options;
   const formatContent = () => `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;
   const release = async () => {
     locallyHeld.delete(id);
-    if (server) await new Promise((closed) => server.close(closed));
-    if (server) await rm(join(dirname(file), socket), { force: true });
+    if (!server) return;
+    await new Promise((closed) => server.close(closed));
+    await rm(join(dirname(file), socket), { force: true });
   };
   locallyHeld.add(id);
   try {
     const other = await tryAcquire(file, formatContent(), options);
-    if (other) await release();
-    if (other) return other;
+    if (other) {
+      await release();
+      return other;
+    }
   } catch (error) {
     await release();
     throw error;
