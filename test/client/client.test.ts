@@ -13,7 +13,7 @@ import { createTransport } from "../../src/client/transport.ts";
 
 const instantly = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
 
-describe("the client over HTTP", () => {
+describe("HTTP client", () => {
   const closers: (() => void)[] = [];
   after(() => {
     for (const close of closers) close();
@@ -41,13 +41,13 @@ describe("the client over HTTP", () => {
     return { client, requests: () => requests };
   }
 
-  it("calls an operation and types its result", async () => {
+  it("calls an operation and returns a typed result", async () => {
     const { client } = await serviceThat((_, response) => response.end('{"database":true}'));
     const answer: { database: boolean } = await client.call(checkHealth);
     assert.deepEqual(answer, { database: true });
   });
 
-  it("reports to its observer only responses that differ from their declaration", async () => {
+  it("notifies the observer only of responses that differ from their declaration", async () => {
     const reported: unknown[] = [];
     const observer = { onDrift: (...drift: unknown[]) => void reported.push(drift) };
     const bodies = ['{"database":true}', '{"database":true,"disk":true}'];
@@ -58,7 +58,7 @@ describe("the client over HTTP", () => {
     assert.deepEqual(reported, [["health.show", ["disk: not declared"]]]);
   });
 
-  it("retries a GET after errors, and a POST only if it is declared repeatable", async () => {
+  it("retries a GET after errors, and a POST only if it is declared idempotent", async () => {
     const { client, requests } = await serviceThat((_, response) => response.writeHead(503).end());
     await assert.rejects(client.call(checkHealth), ServiceError);
     assert.equal(requests(), 4);
@@ -69,7 +69,7 @@ describe("the client over HTTP", () => {
     assert.equal(requests(), 9);
   });
 
-  it("retries every call after 429, after the delay by the service's own clock", async () => {
+  it("retries every request after a 429, with the delay measured by the service's clock", async () => {
     const slept: number[] = [];
     const wall: WallClock = {
       now: () => Date.UTC(2040, 0, 1),
@@ -94,7 +94,7 @@ describe("the client over HTTP", () => {
     );
   });
 
-  it("reports for 5xx whether the request may have been processed", async () => {
+  it("reports for a 5xx whether the request may have been processed", async () => {
     const unknown = async (status: number, call: (client: Client) => Promise<unknown>) => {
       const { client } = await serviceThat((_, response) => response.writeHead(status).end());
       return call(client).catch((error: unknown) => (error as ServiceError).outcomeUnknown);
@@ -119,12 +119,12 @@ describe("the client over HTTP", () => {
     ["hangs", () => {}],
     ["cuts the connection", (request) => request.socket.destroy()],
     [
-      "cuts its answer off",
+      "truncates its response",
       (_, response) =>
         response.writeHead(200, { "content-length": 99 }).write('{"d') && setImmediate(() => response.destroy()),
     ],
   ] as [string, RequestListener][]) {
-    it(`reports a service that ${trouble} as a network error`, async () => {
+    it(`reports a network error for a service that ${trouble}`, async () => {
       const { client } = await serviceThat(listener);
       await assert.rejects(
         client.call(checkHealth, {}, { retries: 0 }),
@@ -133,7 +133,7 @@ describe("the client over HTTP", () => {
     });
   }
 
-  it("detects whether a request may have been processed and must not be sent again", async () => {
+  it("detects whether a failed request may have been processed", async () => {
     const { client } = await serviceThat((request) => request.socket.destroy());
     const body = { email_hash_list: ["a"], cluster_id: "eu-1" };
     const doubtful = async (call: Promise<unknown>) =>
@@ -154,7 +154,7 @@ describe("the client over HTTP", () => {
     await nobody.close();
   });
 
-  it("stops retrying when it is closed", async () => {
+  it("stops retrying when the client closes", async () => {
     let pauses = () => {};
     const paused = new Promise<void>((resolve) => {
       pauses = resolve;
@@ -184,7 +184,7 @@ describe("the client over HTTP", () => {
     ],
     ["a 204 with a length and bytes", "HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello", undefined],
   ] as const) {
-    it(`reports ${what} correctly`, async (t) => {
+    it(`handles ${what}`, async (t) => {
       const server = createTcpServer((socket) => {
         socket.on("error", () => {});
         socket.once("data", () => socket.write(bytes));
@@ -212,7 +212,7 @@ describe("the client over HTTP", () => {
   });
 });
 
-describe("the client's timeout", () => {
+describe("client timeout", () => {
   /** What is asked of the transport for each of these calls, which all answer nothing. */
   async function waits(given: { readonly timeoutMs?: number }): Promise<readonly number[]> {
     const asked: number[] = [];
@@ -238,7 +238,7 @@ describe("the client's timeout", () => {
     return asked;
   }
 
-  it("depends on the operation, unless the caller sets one", async () =>
+  it("depends on the operation unless the caller sets one", async () =>
     assert.deepEqual(
       [await waits({}), await waits({ timeoutMs: 500 })],
       [

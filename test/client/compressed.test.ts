@@ -30,7 +30,7 @@ async function received(
 
 const text = '{"id":"T-1"}';
 
-describe("a response that is compressed without being asked for", () => {
+describe("response with unrequested compression", () => {
   const codings: [encoding: string, body: Uint8Array][] = [
     ["gzip", gzipSync(text)],
     ["X-GZIP", gzipSync(text)],
@@ -41,12 +41,12 @@ describe("a response that is compressed without being asked for", () => {
     ["utf-8", Buffer.from(text)],
   ];
   for (const [encoding, body] of codings) {
-    it(`is decoded: ${encoding}`, async (t) => {
+    it(`decodes content-encoding ${encoding}`, async (t) => {
       assert.equal((await received(t, { encoding, body })).text, text);
     });
   }
 
-  it("has no content-encoding and no content-length after decoding", async (t) => {
+  it("drops content-encoding and content-length after decoding", async (t) => {
     const { headers } = await received(t, { encoding: "gzip", body: gzipSync(text) });
     assert.deepEqual(
       ["content-encoding", "content-length", "x-kept"].map((name) => headers[name]),
@@ -54,7 +54,7 @@ describe("a response that is compressed without being asked for", () => {
     );
   });
 
-  it("may be empty", async (t) => {
+  it("accepts an empty body", async (t) => {
     for (const status of [200, 204]) {
       assert.equal((await received(t, { encoding: "gzip", body: new Uint8Array(), status })).text, "");
     }
@@ -69,10 +69,10 @@ describe("a response that is compressed without being asked for", () => {
       /: the compressed response was incomplete \(Z_BUF_ERROR\)/,
     ],
     ["damaged", "br", Buffer.from(text), /: the compressed response is damaged/],
-    ["larger than what is read once it is read", "gzip", gzipSync("x".repeat(5_000_000)), /larger than 1 MiB/],
+    ["too large after decoding", "gzip", gzipSync("x".repeat(5_000_000)), /larger than 1 MiB/],
   ];
   for (const [what, encoding, body, message] of damages) {
-    it(`fails with a clear message if it is ${what}: ${encoding}`, async (t) => {
+    it(`reports a response that is ${what}, encoded as ${encoding}`, async (t) => {
       await assert.rejects(received(t, { encoding, body }, 2 ** 20), (error: Error) => {
         assert.ok(error instanceof NetworkError);
         assert.match(error.message, message);

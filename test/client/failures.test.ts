@@ -15,8 +15,8 @@ async function printed(call: Promise<unknown>): Promise<string> {
   return `${error.name}: ${error.message}`;
 }
 
-describe("the output of a failed call in a test runner", () => {
-  it("names the rejected call and the reason, without the secrets in its path", async (t) => {
+describe("output of a failed call in a test runner", () => {
+  it("names the rejected call and the reason, without secrets in the path", async (t) => {
     const { clusters, routerUrl, token } = await emulator(t);
     const [{ url, clientId, clientSecret }] = clusters as [(typeof clusters)[number]];
     const client = createClient({
@@ -47,7 +47,7 @@ describe("the output of a failed call in a test runner", () => {
     });
   });
 
-  it("names the call without a readable response, and the option that allows more", async (t) => {
+  it("names the call whose response was too large, and the option for the limit", async (t) => {
     const on = (listener: RequestListener, options?: object) => answering(t, listener, options);
     const large = (_: unknown, response: { end(text: string): void }) =>
       response.end(`{"database":"${"x".repeat(99)}"}`);
@@ -84,7 +84,7 @@ describe("the output of a failed call in a test runner", () => {
     }
   });
 
-  it("names the call without credentials, and the options for them", async (t) => {
+  it("names the call without credentials and the options that set them", async (t) => {
     const client = await answering(t, () => {}, { credentials: { clientId: "id-1" } });
     assert.deepEqual(
       await Promise.all([
@@ -98,7 +98,7 @@ describe("the output of a failed call in a test runner", () => {
     );
   });
 
-  it("names the stream that broke off", async (t) => {
+  it("names the interrupted stream", async (t) => {
     const client = await answering(t, (_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("data: nonsense\n\n");
     });
@@ -112,7 +112,7 @@ describe("the output of a failed call in a test runner", () => {
     );
   });
 
-  it("reports at once that the client is closed, for later and pending calls", async (t) => {
+  it("rejects later and pending calls when the client closes", async (t) => {
     const client = await answering(t, () => {}, { retries: 3 });
     const underWay = printed(client.call("health.show"));
     // It is on its way now.

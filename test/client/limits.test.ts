@@ -48,8 +48,8 @@ const failureOf = (of: Promise<unknown>) =>
     (error: Error) => [error.name, error.message.replace(/127\.0\.0\.1:\d+/, "HOST")],
   );
 
-describe("an endless response", () => {
-  it("is cut at the limit, which the error names", async (t) => {
+describe("endless response", () => {
+  it("aborts at the limit and reports it", async (t) => {
     for (const head of [`${ok}transfer-encoding: chunked\r\n\r\n`, `${ok}\r\n`]) {
       const { server, text } = await asked(
         t,
@@ -69,7 +69,7 @@ describe("an endless response", () => {
     }
   });
 
-  it("is cut without any option", async (t) => {
+  it("aborts at the default limit", async (t) => {
     const { server, text } = await asked(t, (play) => {
       play.write(`${ok}\r\n`);
       play.flood("x");
@@ -81,7 +81,7 @@ describe("an endless response", () => {
     assert.ok(server.sent() < 256 * mebi + between, `${server.sent()}`);
   });
 
-  it("is not read if its declared length exceeds the limit", async (t) => {
+  it("rejects a declared length over the limit without reading the body", async (t) => {
     const head = `${ok}content-length: ${300 * mebi}\r\n\r\n`;
     const { server, begun } = await asked(t, (play) => play.write(head));
     assert.deepEqual(await failureOf(begun), [
@@ -91,7 +91,7 @@ describe("an endless response", () => {
     await until(() => server.open() === 0);
   });
 
-  it("stays in the connection while the caller does not read it", async (t) => {
+  it("applies backpressure while the caller does not read", async (t) => {
     const { server, begun, wall } = await asked(
       t,
       (play) => {
@@ -116,7 +116,7 @@ describe("an endless response", () => {
     await until(() => server.open() === 0);
   });
 
-  it("does not prevent a retry if its status allows one", async (t) => {
+  it("allows a retry of a retryable status", async (t) => {
     const server = await misbehaving(t, (play) => {
       play.write("HTTP/1.1 503 No\r\n\r\n");
       play.flood("x");
@@ -130,8 +130,8 @@ describe("an endless response", () => {
   });
 });
 
-describe("before a response", () => {
-  it("interim responses are counted", async (t) => {
+describe("time before the final response", () => {
+  it("limits the number of interim responses", async (t) => {
     const { server, begun } = await asked(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
     assert.deepEqual(await failureOf(begun), [
       "ResponseTooLargeError",
@@ -141,7 +141,7 @@ describe("before a response", () => {
     assert.ok(server.sent() < between);
   });
 
-  it("interim responses do not reset the timeout", async (t) => {
+  it("does not extend the timeout for interim responses", async (t) => {
     let more = () => {};
     const { begun, wall } = await asked(t, (play) => {
       more = () => play.write("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n");
@@ -161,7 +161,7 @@ describe("before a response", () => {
     ]);
   });
 
-  it("headers are limited, in one line and in total", async (t) => {
+  it("limits header size per line and in total", async (t) => {
     for (const piece of ["x", "x: y\r\n"]) {
       const { server, begun } = await asked(t, (play) => {
         play.write(`${ok}x-flood: `);
@@ -176,7 +176,7 @@ describe("before a response", () => {
     }
   });
 
-  it("slow headers end with the timeout", async (t) => {
+  it("times out when headers arrive slowly", async (t) => {
     const { begun, wall } = await asked(t, (play) => play.write("HTTP/1.1 200 OK\r\nx-a"));
     const outcome = failureOf(begun);
     await until(() => wall.sleeping.length === 1);
@@ -185,7 +185,7 @@ describe("before a response", () => {
   });
 });
 
-describe("a response over the size limit", () => {
+describe("response over the size limit", () => {
   for (const [what, play, adjustable] of [
     ["body", (play) => play.write(`${ok}content-length: ${300 * mebi}\r\n\r\n`), true],
     [
@@ -196,16 +196,16 @@ describe("a response over the size limit", () => {
       },
       false,
     ],
-    ["interim answers", (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"), false],
+    ["interim responses", (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"), false],
   ] as [string, (play: Play) => void, boolean][]) {
-    it(`${adjustable ? "can" : "cannot"} be allowed if it exceeds its ${what}`, async (t) => {
+    it(`${adjustable ? "allows" : "does not allow"} a higher limit for its ${what}`, async (t) => {
       const { begun } = await asked(t, play);
       await assert.rejects(begun, { name: "ResponseTooLargeError", adjustable });
     });
   }
 });
 
-describe("a complete response", () => {
+describe("complete response", () => {
   it("stops all timers and does not fail later", async (t) => {
     for (const reading of ["whole", "stream"] as const) {
       const { begun, wall } = await asked(t, (play) => play.write(`${ok}content-length: 2\r\n\r\n{}`), reading);
@@ -217,8 +217,8 @@ describe("a complete response", () => {
   });
 });
 
-describe("a slow response", () => {
-  it("must not be silent from the start if it is streamed", async (t) => {
+describe("slow response", () => {
+  it("times out if a stream sends nothing at first", async (t) => {
     const { begun, text, wall } = await asked(t, (play) => play.write(`${ok}\r\n`), "stream");
     await begun;
     const outcome = failureOf(text());
@@ -230,7 +230,7 @@ describe("a slow response", () => {
     ]);
   });
 
-  it("has one timeout if it is held in memory", async (t) => {
+  it("applies a single timeout if the body is buffered", async (t) => {
     let drip = () => {};
     const { begun, text, wall, server } = await asked(t, (play) => {
       play.write(`${ok}\r\n`);
@@ -251,7 +251,7 @@ describe("a slow response", () => {
     await until(() => server.open() === 0);
   });
 
-  it("may take hours if it streams at least 1 KiB a second", async (t) => {
+  it("allows a stream of hours at 1 KiB per second or more", async (t) => {
     let bring = (_bytes: number) => {};
     const { begun, wall, server } = await asked(
       t,
@@ -283,7 +283,7 @@ describe("a slow response", () => {
     ]);
   });
 
-  it("may be silent forever if it is an event stream", async (t) => {
+  it("allows an event stream to be idle indefinitely", async (t) => {
     const server = await misbehaving(t, (play) => play.write(`${ok}\r\nx`));
     const wall = new StandingWall();
     const transport = createTransport({ wall });
@@ -300,8 +300,8 @@ describe("a slow response", () => {
   });
 });
 
-describe("a slow upload", () => {
-  it("has no timeout while the server reads it", async (t) => {
+describe("slow upload", () => {
+  it("does not time out while the server reads the body", async (t) => {
     const server = createServer((request, response) => void request.resume().on("end", () => response.end("{}")));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -324,8 +324,8 @@ describe("a slow upload", () => {
   });
 });
 
-describe("the limits of an operation", () => {
-  it("allow larger and slower exports of a state", () => {
+describe("limits of an operation", () => {
+  it("allows larger and slower state exports", () => {
     const json = { responses: { 200: { kind: "json" } } };
     const allowed = (id: string, status: number) =>
       resolveMaxBytes(getReadMode({ ...json, id } as unknown as CallableOperation, status), undefined) / mebi;
@@ -335,7 +335,7 @@ describe("the limits of an operation", () => {
     );
   });
 
-  it("apply per status: a document is streamed, a rejection is held in memory", async (t) => {
+  it("applies the limit of the status: streamed success, buffered error", async (t) => {
     const megabytes = Buffer.alloc(2 * mebi, "x");
     let status = 200;
     const server = createServer((_, response) =>
@@ -355,8 +355,8 @@ describe("the limits of an operation", () => {
   });
 });
 
-describe("an event stream", () => {
-  it("is limited per event and per line, but not in total", async () => {
+describe("event stream", () => {
+  it("limits each event and each line, but not the total size", async () => {
     const large = "x".repeat(mebi);
     async function* repeated(begin: string, piece: string, times: number, end = "") {
       yield Buffer.from(begin);
@@ -377,7 +377,7 @@ describe("an event stream", () => {
     assert.equal(await count(repeated('data: "', large, 15, '"\r\n\r\n')), 1);
   });
 
-  it("accepts line ends that are split between chunks", async () => {
+  it("accepts line endings split between chunks", async () => {
     const events: unknown[] = [];
     for await (const event of parseServerSentEvents(
       Readable.from(["data: [1,\r", "\ndata: 2]\r", "\r", "\n", "da", "ta:3\n\n"].map((text) => Buffer.from(text))),

@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import { systemWallClock } from "../../src/base/clock.ts";
 import { onAbort } from "../../src/base/on-abort.ts";
 
-describe("a signal with many waiters", () => {
-  it("has one listener, notifies each waiter once, and removes the listener after the last", async () => {
+describe("abort signal with many waiters", () => {
+  it("adds one listener, notifies each waiter once, and removes the listener", async () => {
     const stop = new AbortController();
     const told: string[] = [];
     const act = () => void told.push("same");

@@ -5,27 +5,31 @@ import { createClient } from "../../src/client/index.ts";
 const made = (options?: object) => () => createClient(options as Parameters<typeof createClient>[0]);
 const baseUrls = { router: "http://127.0.0.1:1" };
 
-describe("the options of a client", () => {
+describe("createClient options", () => {
   for (const [what, options, message] of [
-    ["is misspelt", { baseUrl: {} }, 'unknown option "baseUrl". Did you mean baseUrls?'],
+    ["is misspelled", { baseUrl: {} }, 'unknown option "baseUrl". Did you mean baseUrls?'],
     [
-      "is misspelt, of an address",
+      "is a misspelled service in baseUrls",
       { baseUrls: { contract: "x" } },
       'baseUrls: unknown option "contract". Did you mean contracts?',
     ],
     [
-      "is misspelt, of the credentials",
+      "is a misspelled credential",
       { baseUrls, credentials: { clientID: "x" } },
       'credentials: unknown option "clientID". Did you mean clientId?',
     ],
-    ["is missing", {}, "baseUrls: at least one of router, contracts, emulator is required"],
-    ["is missing, as all are", undefined, "baseUrls: at least one of router, contracts, emulator is required"],
+    ["is required but missing", {}, "baseUrls: at least one of router, contracts, emulator is required"],
     [
-      "comes from a variable that is not set",
+      "is missing because no options are given",
+      undefined,
+      "baseUrls: at least one of router, contracts, emulator is required",
+    ],
+    [
+      "is required but undefined",
       { baseUrls: { router: undefined } },
       "baseUrls: at least one of router, contracts, emulator is required",
     ],
-    ["is no URL", { baseUrls: { router: "localhost:4010" } }, "baseUrls.router must be an http:// or https:// URL"],
+    ["is not a URL", { baseUrls: { router: "localhost:4010" } }, "baseUrls.router must be an http:// or https:// URL"],
     [
       "is a URL with a query",
       { baseUrls: { router: "http://svc.example/?a=b" } },
@@ -36,41 +40,45 @@ describe("the options of a client", () => {
       { baseUrls: { router: "http://ann:hunter2@svc.example" } },
       "baseUrls.router must be a URL without credentials, query, fragment and spaces",
     ],
-    ["is no amount", { baseUrls, timeoutMs: "5s" }, "timeoutMs must be a number, 0 or more"],
+    ["is not a number", { baseUrls, timeoutMs: "5s" }, "timeoutMs must be a number, 0 or more"],
   ] as const) {
-    it(`are rejected if one ${what}`, () => {
+    it(`rejects an option that ${what}`, () => {
       assert.throws(made(options), { name: "TypeError", message: `createClient: ${message}` });
     });
   }
 });
 
-describe("the arguments of a call", () => {
+describe("client.call arguments", () => {
   const client = createClient({ baseUrls });
   const call = (id: string, args?: object, options?: object) =>
     (client.call as (...given: unknown[]) => Promise<unknown>)(id, args, options);
 
   for (const [what, given, message] of [
-    ["is called by nobody", ["contracts.statu"], "Operation contracts.statu not found. Did you mean contracts.status?"],
+    ["is misspelled", ["contracts.statu"], "Operation contracts.statu not found. Did you mean contracts.status?"],
     [
-      "is called by nobody, though others of its resource are",
+      "is unknown but whose resource has operations",
       ["organizations.nope"],
       "Operation organizations.nope not found. Operations of the resource: organizations.entities, organizations.types.",
     ],
-    ["is called by nobody, like no other", ["nope"], "Operation nope not found. operationIds lists all operations."],
-    ["takes no body", ["health.show", { body: 1 }], "health.show: body: the operation accepts none"],
-    ["takes no such part", ["health.show", { param: {} }], 'health.show: unknown option "param". Did you mean params?'],
+    ["is unknown and resembles no other", ["nope"], "Operation nope not found. operationIds lists all operations."],
+    ["accepts no body", ["health.show", { body: 1 }], "health.show: body: the operation accepts none"],
     [
-      "takes no such option",
+      "does not accept the given argument",
+      ["health.show", { param: {} }],
+      'health.show: unknown option "param". Did you mean params?',
+    ],
+    [
+      "does not accept the given option",
       ["health.show", {}, { timeout: 1 }],
       'health.show: the options of a request: unknown option "timeout". Did you mean timeoutMs?',
     ],
     [
-      "is of a service whose address is not known",
+      "belongs to a service without a base URL",
       ["clock.show"],
       "clock.show requires the option baseUrls.emulator of createClient",
     ],
   ] as const) {
-    it(`are rejected if the operation ${what}`, async () => {
+    it(`rejects an operation that ${what}`, async () => {
       await assert.rejects(call(...(given as [string])), { message });
     });
   }

@@ -56,8 +56,8 @@ async function oddProxy(t: TestContext, onConnection: (socket: Socket) => void):
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe("a request through a proxy", () => {
-  it("sends absolute URLs of http services, and its credentials only to the proxy", async (t) => {
+describe("request through a proxy", () => {
+  it("sends absolute URLs for http services, and credentials only to the proxy", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
     assert.deepEqual(await asked(t, url, proxy.url, basic("ann", "secret")), [200, "well"]);
     assert.deepEqual(proxy.seen, [`GET ${url}`]);
@@ -67,7 +67,7 @@ describe("a request through a proxy", () => {
     );
   });
 
-  it("opens a tunnel to an https service, whose certificate is checked", async (t) => {
+  it("opens a tunnel to an https service and verifies its certificate", async (t) => {
     const [proxy, url] = [await forwardProxy(t), await safeService(t)];
     assert.deepEqual(await asked(t, url, proxy.url), {
       name: "NetworkError",
@@ -81,10 +81,10 @@ describe("a request through a proxy", () => {
   });
 
   for (const [what, authorization, does] of [
-    ["has no credentials", undefined, "requires credentials"],
-    ["has other credentials", basic("ann", "wrong"), "rejected the credentials"],
+    ["requires credentials", undefined, "requires credentials"],
+    ["rejects the credentials", basic("ann", "wrong"), "rejected the credentials"],
   ] as const) {
-    it(`is rejected if the proxy ${what}, and the service receives nothing`, async (t) => {
+    it(`rejects the request if the proxy ${what}, without contacting the service`, async (t) => {
       const [proxy, { url, received }] = [await forwardProxy(t, "secret"), await service(t)];
       for (const target of [url, url.replace("http:", "https:")]) {
         assert.deepEqual(await asked(t, target, proxy.url, authorization), {
@@ -100,7 +100,7 @@ describe("a request through a proxy", () => {
     });
   }
 
-  it("names the proxy that is down or does not connect", async (t) => {
+  it("names a proxy that is down or does not connect", async (t) => {
     const [plain, safe] = ["http://service.example", "https://service.example"];
     const nobody = "http://127.0.0.1:1";
     const unreached = {
@@ -128,7 +128,7 @@ describe("a request through a proxy", () => {
     assert.deepEqual(await asked(t, plain, forbids), [403, ""]);
   });
 
-  it("reports a connection that was cut behind the proxy, or without a response", async (t) => {
+  it("reports a connection that was cut beyond the proxy or before a response", async (t) => {
     const plain = "http://service.example";
     const hangsUp = await oddProxy(t, (socket) => socket.destroy());
     const hangs = await oddProxy(t, () => {});
@@ -150,7 +150,7 @@ describe("a request through a proxy", () => {
   });
 });
 
-describe("a request without a proxy", () => {
+describe("request without a proxy", () => {
   it("reports a refused connection or an unknown host without naming a proxy", async (t) => {
     const transport = createTransport();
     t.after(() => transport.close());
@@ -164,7 +164,7 @@ describe("a request without a proxy", () => {
     });
   });
 
-  it("names the operation and the reason if it cannot be sent", async (t) => {
+  it("names the operation and the reason if the request cannot be sent", async (t) => {
     const transport = createTransport();
     t.after(() => transport.close());
     const request = {

@@ -48,8 +48,8 @@ const requestOf = (
   options?: RequestOptions,
 ): HttpRequest => buildRequest(CheckedCall.check(declared, args), urls, credentials, options);
 
-describe("the request of a call", () => {
-  it("places every argument, percent-encoded", () => {
+describe("request construction", () => {
+  it("inserts each argument with percent encoding", () => {
     const request = requestOf(
       rename,
       {
@@ -75,7 +75,7 @@ describe("the request of a call", () => {
     });
   });
 
-  it("sends the key of the named cluster, or the general key, or none", () => {
+  it("sends the key of the named cluster, the general key or no key", () => {
     const call = (cluster: string, clusterKey?: string) =>
       requestOf(withAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
         clusterKeys: { "eu-1": "eu-key" },
@@ -84,7 +84,7 @@ describe("the request of a call", () => {
     assert.deepEqual([call("eu-1", "any"), call("us-1", "any"), call("us-1")], ["eu-key", "any", undefined]);
   });
 
-  it("finds the cluster in the body, too", () => {
+  it("reads the cluster from the request body", () => {
     const body = json(z.object({ cluster_id: z.string() }));
     const declared: Operation = { ...withAuth("cluster-key", body), path: "/things", request: { body } };
     const { headers } = requestOf(declared, { body: { cluster_id: "eu-1" } }, base, {
@@ -93,7 +93,7 @@ describe("the request of a call", () => {
     assert.equal(headers["x-cluster-key"], "eu-key");
   });
 
-  it("sends each kind of credentials in its scheme", () => {
+  it("sends each kind of credentials with its authentication scheme", () => {
     const header = (auth: Operation["auth"]) =>
       requestOf(withAuth(auth), { params: { cluster_id: "c" } }, base, {
         basic: { username: "jo", password: "pw" },
@@ -136,7 +136,7 @@ describe("the request of a call", () => {
     });
   }
 
-  it("names all invalid arguments before it sends anything", () => {
+  it("reports all invalid arguments before sending a request", () => {
     const wrong = { params: { thing_id: "a" }, query: { deep: "yes" }, body: { name: "A", owner: {} } };
     assert.throws(
       () => requestOf(rename, wrong, base, key),
@@ -169,7 +169,7 @@ describe("the request of a call", () => {
     assert.deepEqual([sent.headers["content-type"], sent.body], ["text/x", bytes]);
   });
 
-  it("sends only content type and length to the signed storage", () => {
+  it("sends only Content-Type and Content-Length to a signed storage URL", () => {
     const put: Operation = { ...withAuth("none", stream({ maxBytes: 9 })), service: storage, method: "PUT" };
     const url = "https://bucket.example/k?X-Sig-Signature=abc";
     const request = requestOf(

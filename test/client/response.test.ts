@@ -50,8 +50,8 @@ const drained = async (items: unknown): Promise<void> => {
 
 const Thing = z.strictObject({ id: z.int(), owner: z.strictObject({ name: z.string() }) });
 
-describe("checking a response", () => {
-  it("returns the service's own value and lists the differences from the declaration", async () => {
+describe("response validation", () => {
+  it("returns the received value and lists differences from the declaration", async () => {
     const answer = await read(json(Thing), 200, '{"id":"7","owner":{"name":"Jo","age":9},"new":true}');
     assert.deepEqual(answer.value, { id: "7", owner: { name: "Jo", age: 9 }, new: true });
     assert.deepEqual(
@@ -60,12 +60,12 @@ describe("checking a response", () => {
     );
   });
 
-  it("finds no drift if there is none", async () => {
+  it("reports no drift for a response that matches", async () => {
     const answer = await read(json(Thing), 200, '{"id":7,"owner":{"name":"Jo"}}');
     assert.deepEqual(answer.drift, []);
   });
 
-  it("reports a choice of shapes as unreadable only if no shape fits", async () => {
+  it("reports a union as unreadable only if no member matches", async () => {
     const Either = z.union([z.strictObject({ items: z.array(z.int()) }), z.array(z.int())]);
     const problems = ['{"items":[1]}', "[1]", '{"items":"1"}', '{"items":[1],"new":true}'].map(async (body) => {
       const { shapeProblem } = await read(json(Either), 200, body);
@@ -78,7 +78,7 @@ describe("checking a response", () => {
     ["HTML", "<html>login</html>"],
     ["text that is not JSON", '{"id":'],
   ] as const) {
-    it(`does not accept ${what} as JSON`, async () => {
+    it(`rejects ${what} as JSON`, async () => {
       await assert.rejects(
         read(json(Thing), 200, body),
         (error) => error instanceof InvalidResponseError && error.message.includes(what),
@@ -86,7 +86,7 @@ describe("checking a response", () => {
     });
   }
 
-  it("treats every 2xx as a success and reports the differences", async () => {
+  it("accepts every 2xx and reports the differences", async () => {
     const outcomes = [
       await read(json(Thing), 201, '{"id":7,"owner":{"name":"Jo"}}'),
       await read(json(Thing), 204, ""),
@@ -119,7 +119,7 @@ describe("checking a response", () => {
     );
   });
 
-  it("throws for every other status, with the service's message", async () => {
+  it("throws for every other status with the service's message", async () => {
     await assert.rejects(read(json(Thing), 404, '{"detail":"Not found."}', { "x-request-id": "r1" }), (error) => {
       assert(error instanceof ServiceError);
       assert.deepEqual(
@@ -130,13 +130,13 @@ describe("checking a response", () => {
     });
   });
 
-  it("returns text for HTML, the location of a redirect, and nothing for an empty response", async () => {
+  it("returns text for HTML, the target of a redirect, and undefined for no body", async () => {
     assert.equal((await read(html(), 200, "<p>hi</p>")).value, "<p>hi</p>");
     assert.equal((await read(redirect(), 200, "", { location: "/next" })).value, "/next");
     assert.equal((await read(empty(), 200, "")).value, undefined);
   });
 
-  it("forwards a cluster's success unchecked, but not its failures", async () => {
+  it("returns a cluster's success unchecked and throws for its errors", async () => {
     const declared = passthrough();
     assert.deepEqual((await read(declared, 202, '{"any":1}')).value, { any: 1 });
     assert.equal((await read(declared, 200, "plain")).value, "plain");
@@ -144,7 +144,7 @@ describe("checking a response", () => {
     await assert.rejects(read(declared, 404, "{}"), ServiceError);
   });
 
-  it("turns a call that matched the catch-all into an error with the right spelling", async () => {
+  it("suggests the correct path for a call that matched the catch-all", async () => {
     await assert.rejects(
       read(json(Thing), 200, "{}", { "x-svc-matched": "catch-all" }, router),
       (error) =>
@@ -152,7 +152,7 @@ describe("checking a response", () => {
     );
   });
 
-  it("reads events in any chunks", async () => {
+  it("parses events split across chunks", async () => {
     const got: unknown[] = [];
     for await (const event of parseServerSentEvents(
       pieces(': hi\n\ndata: {"a"', ':1}\n\nid: 2\ndata: {"b":\ndata: 2}\n', "\n"),
@@ -194,17 +194,17 @@ describe("checking a response", () => {
     ["another status", json(Thing), 302, "Expected status 200, but the service responded 302 with HTML."],
   ];
   for (const [what, response, status, message] of pages) {
-    it(`does not accept a page as ${what}`, () =>
+    it(`rejects an HTML page as ${what}`, () =>
       assert.rejects(read(response, status, "<html>", page), { name: "InvalidResponseError", status, message }));
   }
 
-  it("accepts a page as an uploaded file", async () => {
+  it("accepts an HTML page as an uploaded file", async () => {
     const { value } = await read(bytes("application/octet-stream"), 200, "<html>", page);
     assert.equal(await readBodyText(value as AsyncIterable<Uint8Array>), "<html>");
   });
 });
 
-describe("the message of a rejection", () => {
+describe("error message of a response", () => {
   const cases: [string, unknown, [string | undefined, string]][] = [
     ["a sentence", { detail: "No." }, [undefined, "No."]],
     ["a domain error", { detail: "No.", code: "SVC_1", message: "No.", status_code: 400 }, ["SVC_1", "No."]],
@@ -228,7 +228,7 @@ describe("the message of a rejection", () => {
     ["a page of a proxy", "<html></html>", [undefined, "The service responded with status 418."]],
   ];
   for (const [what, body, expected] of cases) {
-    it(`is read from ${what}`, () => {
+    it(`comes from ${what}`, () => {
       const { code, message } = parseProblem(418, body);
       assert.deepEqual([code, message], expected);
     });

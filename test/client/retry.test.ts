@@ -38,14 +38,14 @@ function script(...outcomes: (HttpResponse | Error)[]) {
 }
 
 describe("retries", () => {
-  it("continue after network errors and 5xx, with a doubling bound and full jitter", async () => {
+  it("retries network errors and 5xx with exponential backoff and full jitter", async () => {
     const wall = fakeWall();
     const { send, sent } = script(refused(), answer(503), answer(502), answer(200));
     const { status } = await withRetries(send, rule, wall, { random: () => 0.5 });
     assert.deepEqual([status, sent(), wall.slept], [200, 4, [250, 500, 1_000]]);
   });
 
-  it("end with the last response or the last failure", async () => {
+  it("ends with the last response or the last failure", async () => {
     const { send } = script(answer(503), answer(503));
     assert.equal((await withRetries(send, { ...rule, retries: 1 }, fakeWall(), {})).status, 503);
     await assert.rejects(
@@ -55,21 +55,21 @@ describe("retries", () => {
   });
 
   for (const status of [400, 401, 404, 409, 422, 501]) {
-    it(`do not happen after ${status}`, async () => {
+    it(`does not retry after ${status}`, async () => {
       const { send, sent } = script(answer(status));
       await withRetries(send, rule, fakeWall(), {});
       assert.equal(sent(), 1);
     });
   }
 
-  it("wait at least as long as Retry-After", async () => {
+  it("waits at least as long as Retry-After", async () => {
     const wall = fakeWall();
     const { send } = script(answer(429, { "retry-after": "42" }), answer(200));
     await withRetries(send, rule, wall, { random: () => 0 });
     assert.deepEqual(wall.slept, [42_000]);
   });
 
-  it("stop at once if the service asks for a longer wait than allowed", async () => {
+  it("stops if Retry-After exceeds the maximum wait", async () => {
     const wall = fakeWall();
     const { send, sent } = script(answer(429, { "retry-after": "61" }));
     await assert.rejects(
@@ -79,7 +79,7 @@ describe("retries", () => {
     assert.deepEqual([sent(), wall.slept], [1, []]);
   });
 
-  it("stop if the caller aborts during the wait", async () => {
+  it("stops if the caller aborts during the wait", async () => {
     const abort = new AbortController();
     const wall = { ...fakeWall(), sleep: async () => abort.abort() };
     const { send, sent } = script(answer(503), answer(200));
@@ -87,7 +87,7 @@ describe("retries", () => {
     assert.equal(sent(), 1);
   });
 
-  it("read Retry-After as seconds or as a date", () => {
+  it("parses Retry-After as seconds or as a date", () => {
     const now = Date.UTC(2031, 0, 1);
     assert.deepEqual(
       ["7", "Wed, 01 Jan 2031 00:00:09 GMT", "Wed, 01 Jan 2020 00:00:00 GMT", "soon", undefined].map((text) =>

@@ -4,7 +4,7 @@ import { createClient } from "../../src/client/index.ts";
 import { readBodyText } from "../../src/client/response.ts";
 import { emulator } from "../support/emulator.ts";
 
-it("a program uploads a file to its signed URL and downloads it", async (t) => {
+it("client uploads a file to its signed URL and downloads it", async (t) => {
   const { url, clientId, clientSecret } = (await emulator(t)).clusters[0]!;
   const client = createClient({ baseUrls: { contracts: url }, credentials: { clientId, clientSecret } });
   t.after(() => client.close());

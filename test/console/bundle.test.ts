@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { bundleConsole } from "../../build/console.ts";
 
-describe("the bundle of the console", () => {
-  it("is small, and contains neither schemas nor Node.js code", async (t) => {
+describe("console bundle", () => {
+  it("stays small, without schemas and Node.js code", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "svc-console-"));
     t.after(() => rmSync(folder, { recursive: true }));
     const { inputs } = await bundleConsole(folder);

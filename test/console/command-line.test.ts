@@ -6,8 +6,8 @@ import { deriveConsoleOperations } from "../../src/derive/console-operations.ts"
 
 const outlines = deriveConsoleOperations(usedOperations);
 
-describe("the command of a console button", () => {
-  it("has the arguments of the call", () =>
+describe("command line of a console action", () => {
+  it("includes the arguments of the call", () =>
     assert.deepEqual(
       [
         formatApiCommand(outlines["clock.advance"]!, { body: { by: "PT5M" } }),
@@ -32,6 +32,6 @@ describe("the command of a console button", () => {
       ],
     ));
 
-  it("rejects an operation that is not declared", () =>
+  it("rejects an undeclared operation", () =>
     assert.throws(() => deriveConsoleOperations(["clock.stop"]), /Operation clock.stop not found/));
 });

@@ -9,8 +9,8 @@ import { mergeRequests, newestRequests, type Request, totalRequests } from "../.
 import { buildHref, buildPartHref, formatReferenceHref, parseRoute } from "../../src/console/state/route.ts";
 import { computeDepths, insertPlanned } from "../../src/console/trace/trace-drawer.tsx";
 
-describe("addresses of the console", () => {
-  it("open the trace of objects without a view, by any reference", () => {
+describe("console URLs", () => {
+  it("links to the trace of an object without a view", () => {
     const trace = "0af7651916cd43dd8448eb211c80319c";
     const shown = (ref: string) => `#/timeline?trace=${encodeURIComponent(ref)}`;
     assert.deepEqual(
@@ -19,7 +19,7 @@ describe("addresses of the console", () => {
     );
   });
 
-  it("contain view, object and trace, and are parsed back", () => {
+  it("encodes and parses view, object and trace", () => {
     for (const [view, id, trace] of [
       ["timeline", undefined, undefined],
       ["deliveries", "7", "delivery:7"],
@@ -31,7 +31,7 @@ describe("addresses of the console", () => {
     assert.deepEqual(parseRoute("#/deliveries/%E0%A4%A").id, "%E0%A4%A");
   });
 
-  it("resolve references", () =>
+  it("resolves references", () =>
     assert.deepEqual(
       ["T-1", "h-4", "delivery:7", "attempt:7.2", "request:12", "webhook:3", " jo@acme.example ", "12"].map(
         formatReferenceHref,
@@ -49,8 +49,8 @@ describe("addresses of the console", () => {
     ));
 });
 
-describe("a part of a view", () => {
-  it("is in its address, together with other parts", () => {
+describe("part of a console view", () => {
+  it("combines several parts in the URL", () => {
     const part = buildPartHref("deliveries", { webhook: "1", show: "undelivered", at: undefined });
     assert.equal(part, "#/deliveries?webhook=1&show=undelivered");
     const { view, id, query } = parseRoute(part);
@@ -61,7 +61,7 @@ describe("a part of a view", () => {
   });
 });
 
-describe("the lifecycle picture", () => {
+describe("lifecycle diagram", () => {
   it("matches the declared table", () => {
     assert.deepEqual(
       lifecycleEdges.filter(({ from }) => from === "SIGN").map(({ to, triggers }) => [to, triggers]),
@@ -80,7 +80,7 @@ describe("the lifecycle picture", () => {
     assert.deepEqual([canMove("ON_HOLD", "resume"), canMove("DRAFT", "sign")], [true, false]);
   });
 
-  it("lists a result once if several moves have it", () => {
+  it("lists a shared outcome of several transitions once", () => {
     const results = (status: "DRAFT" | "REDLINING" | "SIGN", trigger: string) =>
       describeMoveResults(findPossibleMoves(status).filter((move) => move.trigger === trigger));
     assert.deepEqual(
@@ -94,8 +94,8 @@ describe("the lifecycle picture", () => {
   });
 });
 
-describe("the console's data functions", () => {
-  it("extract events from a stream in any chunks", () => {
+describe("console data functions", () => {
+  it("parses events split across stream chunks", () => {
     const text = 'id: 1\r\ndata: {"a":1}\r\n\r\n: alive\n\nevent: x\ndata: {"b":\ndata: 2}\n\ndata: {"c"';
     for (let size = 1; size < text.length; size += 1) {
       const lines = new EventStreamParser();
@@ -105,7 +105,7 @@ describe("the console's data functions", () => {
     }
   });
 
-  it("compute the depth of a node in a trace", () =>
+  it("computes the depth of a trace node", () =>
     assert.deepEqual(
       [
         ...computeDepths([
@@ -123,7 +123,7 @@ describe("the console's data functions", () => {
       ],
     ));
 
-  it("insert planned events after the effects of the same cause and before later ones", () => {
+  it("inserts planned events after effects of the same cause", () => {
     const nodes = [
       { id: "a", parent: null },
       { id: "b", parent: "a" },
@@ -141,7 +141,7 @@ describe("the console's data functions", () => {
     );
   });
 
-  it("format durations and numbers", () =>
+  it("formats durations and numbers", () =>
     assert.deepEqual(
       [
         formatElapsed(400),
@@ -172,8 +172,8 @@ const request: Request = {
   duration_ms: 1,
 };
 
-describe("repeating a request", () => {
-  it("takes secrets from the environment and the body from a file", () =>
+describe("curl and svc commands for a request", () => {
+  it("reads secrets from the environment and the body from a file", () =>
     assert.deepEqual(
       [formatCurl(request, "http://127.0.0.1:4011"), formatSvcCommand(request)],
       [
@@ -204,11 +204,11 @@ describe("repeating a request", () => {
     ));
 });
 
-describe("the console's list of requests", () => {
+describe("console request list", () => {
   const logged = (id: number, more: Partial<Request> = {}) => ({ ...request, id, ...more });
   const ids = () => newestRequests.value.map(({ id }) => id);
 
-  it("contains those of the services and the control plane, and none from before the log was cleared", () => {
+  it("lists requests since the log was cleared", () => {
     mergeRequests([logged(1), logged(2), logged(3, { service: "emulator", operation: "clock.advance" })]);
     assert.deepEqual([ids(), totalRequests.value], [[3, 2, 1], 2], "counted are those of the services");
     mergeRequests([logged(4, { service: "emulator", operation: "requests.clear", status: 204 })]);

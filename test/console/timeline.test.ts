@@ -10,7 +10,7 @@ const minute = 60_000;
 const namesOf = (deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number) =>
   buildTimeline(deliveries, webhooks, begin + now * minute).tracks.map(({ marks }) => marks.map(({ name }) => name));
 
-describe("the axis of the timeline", () => {
+describe("timeline axis", () => {
   it("compresses idle time and labels its duration", () => {
     const { ticks } = layOutAxis([begin, begin + 1_000, begin + 75 * minute, begin]);
     assert.deepEqual(
@@ -23,7 +23,7 @@ describe("the axis of the timeline", () => {
     );
   });
 
-  it("finds the visible items quickly", () => {
+  it("finds visible items quickly", () => {
     const ticks = Array.from({ length: 10_000 }, (_, at) => ({ x: at * 10 }));
     assert.deepEqual(
       sliceBetween(ticks, 95, 131).map(({ x }) => x),
@@ -33,8 +33,8 @@ describe("the axis of the timeline", () => {
   });
 });
 
-describe("the marks of the timeline", () => {
-  it("have labels for past and planned attempts", () =>
+describe("timeline marks", () => {
+  it("labels past and planned attempts", () =>
     assert.deepEqual(
       namesOf([delivery(1, [0, 5, 15], { next_attempt_at: iso(35) })], [webhook({ failure_count: 3 })], 16),
       [
@@ -49,7 +49,7 @@ describe("the marks of the timeline", () => {
       ],
     ));
 
-  it("of deleted webhooks come below the others, with the reason why nothing was sent", () => {
+  it("sorts deleted webhooks last, with the reason for skipped deliveries", () => {
     const passedOver = (id: number, webhook_id: number, outcome: Delivery["outcome"]) =>
       delivery(id, [], { webhook_id, outcome });
     const { tracks } = buildTimeline(
@@ -67,7 +67,7 @@ describe("the marks of the timeline", () => {
     );
   });
 
-  it("of a disabled webhook are planned as skipped, without assumed retries", () =>
+  it("shows planned attempts of a disabled webhook as skipped, without assumed retries", () =>
     assert.deepEqual(
       namesOf(
         [delivery(1, [0], { next_attempt_at: iso(5) }), delivery(2, [], { outcome: "skipped_disabled" })],
@@ -83,13 +83,13 @@ describe("the marks of the timeline", () => {
       ],
     ));
 
-  it("count seven attempts, the last of which is planned if the webhook was enabled again", () =>
+  it("counts seven attempts, including the planned attempt of a re-enabled webhook", () =>
     assert.deepEqual(
       namesOf([delivery(1, [0, 5, 15, 35, 75, 155], { next_attempt_at: iso(315) })], [webhook()], 156)[0]!.slice(5),
       ["attempt 6 of 7, at +2 h 35 min, 503", "attempt 7 of 7, planned at +5 h 15 min"],
     ));
 
-  it("of one moment are stacked, failures first, and counted beyond three", () => {
+  it("stacks simultaneous marks, failures first, and shows a count beyond three", () => {
     const many = Array.from({ length: 50 }, (_, at) =>
       delivery(at + 1, [0], { outcome: at === 40 ? "failed" : "delivered" }),
     );
@@ -105,7 +105,7 @@ describe("the marks of the timeline", () => {
     assert.equal(slots, 3);
   });
 
-  it("of a deleted webhook have a separate row", () =>
+  it("shows a deleted webhook in a separate row", () =>
     assert.deepEqual(namesOf([delivery(1, [0], { outcome: "delivered" })], [], 1), [
       ["attempt 1 of 7, immediately, 200"],
     ]));

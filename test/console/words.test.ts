@@ -10,8 +10,8 @@ import { delivery, iso, webhook } from "./webhook-records.ts";
 const sixTimes = [0, 5, 15, 35, 75, 155];
 const disabled = webhook({ status: "DISABLED_BY_ERROR", failure_count: 6 });
 
-describe("the console's description of a delivery", () => {
-  it("announces a skip if its webhook is disabled", () => {
+describe("delivery description in the console", () => {
+  it("announces a skipped attempt if the webhook is disabled", () => {
     webhooks.value = [disabled];
     const waits = delivery(1, sixTimes, { next_attempt_at: iso(315) });
     assert.deepEqual(toStatusLabel(waits), { tone: "bad", words: "will be skipped" });
@@ -28,7 +28,7 @@ describe("the console's description of a delivery", () => {
     webhooks.value = undefined;
   });
 
-  it("is bad news if a resend failed", () => {
+  it("marks a failed resend as an error", () => {
     const again = (more: Parameters<typeof delivery>[2]) => {
       const one = delivery(1, [0], more);
       return { ...one, attempts: one.attempts.map((attempt) => ({ ...attempt, resend: true })) };
@@ -43,7 +43,7 @@ describe("the console's description of a delivery", () => {
     );
   });
 
-  it("lists resends of a skipped delivery, without blaming the disabled webhook", () => {
+  it("lists resends of a skipped delivery without blaming the disabled webhook", () => {
     const [attempt] = delivery(1, [9]).attempts;
     const error = { code: "name_not_found", message: "The receiver's host name has no address." };
     const resends = [{ ...attempt!, resend: true, status: null, error }];
@@ -63,10 +63,10 @@ describe("the console's description of a delivery", () => {
   });
 });
 
-describe("the console's description of a trace", () => {
+describe("trace description in the console", () => {
   const attempt = { kind: "attempt", id: "attempt:1.1", because: "the first attempt" };
 
-  it("uses the words of the other views", () =>
+  it("uses the terms of the other views", () =>
     assert.deepEqual(
       [
         describeNode({ ...attempt, what: "attempt 1: 500", status: 500, error: null }),
@@ -93,7 +93,7 @@ describe("the console's description of a trace", () => {
       ],
     ));
 
-  it("is bad news if something did not arrive", () =>
+  it("marks a missing delivery as an error", () =>
     assert.deepEqual(
       [
         { status: 503, error: null, outcome: null },
@@ -106,7 +106,7 @@ describe("the console's description of a trace", () => {
     ));
 });
 
-describe("a foreign string", () => {
+describe("text from outside in the console", () => {
   it("shows invisible characters and direction changes", () => {
     assert.equal(revealInvisible("invoice\u202egnp.exe\u0007"), "invoice⟨U+202E⟩gnp.exe⟨U+0007⟩");
     assert.deepEqual(splitInvisible("a\r\nb\u202ec\r"), [
@@ -121,12 +121,12 @@ describe("a foreign string", () => {
     );
   });
 
-  it("does not affect the text around it if it is right-to-left", () =>
+  it("isolates right-to-left text from its surroundings", () =>
     assert.deepEqual([isolateText("Mine"), isolateText("مستقبل")], ["Mine", "\u2068مستقبل\u2069"]));
 });
 
-describe("the arrow keys of the timeline", () => {
-  it("move right and left in time, down and up within a moment", () => {
+describe("arrow keys in the timeline", () => {
+  it("moves left and right in time, up and down within a moment", () => {
     const marks = [
       { x: 0, slot: 0 },
       { x: 30, slot: 0 },

@@ -38,8 +38,8 @@ const flagsFor = (body: z.ZodType) =>
   derive({ method: "POST", request: { body: json(body) } }).flags.filter(({ target }) => target?.in === "body");
 const names = (flags: readonly FlagSpec[]) => flags.map(({ flag }) => flag);
 
-describe("the command of an operation", () => {
-  it("is plain data that can be serialized", () => {
+describe("command of an operation", () => {
+  it("consists of serializable data", () => {
     const spec = derive({
       path: "/things/{thing_id}/parts/{part}",
       request: { params: z.object({ thing_id: z.int().describe("Its id"), part: z.enum(["lid", "box"]) }) },
@@ -66,7 +66,7 @@ describe("the command of an operation", () => {
     });
   });
 
-  it("has flags for nullable scalars, and file flags for base64", () => {
+  it("derives flags from nullable scalars and file flags from base64", () => {
     const flags = flagsFor(
       z.object({
         note: z.string().nullish(),
@@ -86,7 +86,7 @@ describe("the command of an operation", () => {
     );
   });
 
-  it("lists the inputs that need validation beyond type and choices", () => {
+  it("lists inputs that require validation beyond type and choices", () => {
     const needsSchema = (query: z.ZodObject) => derive({ request: { query } }).needsSchema;
     const free = {
       text: z.string().describe("Any"),
@@ -115,7 +115,7 @@ describe("the command of an operation", () => {
     assert.deepEqual(derive({ method: "POST", request: { body: raw() } }).needsSchema, []);
   });
 
-  it("has flags for scalars of every kind, with required and default", () => {
+  it("derives flags from scalars of every type, required and with defaults", () => {
     const flags = flagsFor(
       z.object({
         plain_text: z.string().describe("Words"),
@@ -141,7 +141,7 @@ describe("the command of an operation", () => {
     );
   });
 
-  it("repeats flags for lists of scalars, and leaves nested fields to --data and --set", () => {
+  it("derives repeatable flags from lists, and leaves nested fields to --data and --set", () => {
     const schema = z.object({
       ids: z.array(z.string()).nullable().optional(),
       nested: z.object({ a: z.string() }),
@@ -153,7 +153,7 @@ describe("the command of an operation", () => {
     assert.equal(spec.flags[0]?.repeatable, true);
   });
 
-  it("has a longer flag for a field with the name of another flag", () => {
+  it("lengthens a flag whose name is already used", () => {
     const spec = derive({
       method: "POST",
       request: {
@@ -166,7 +166,7 @@ describe("the command of an operation", () => {
     assert.equal(targeted.at(-1)?.target?.name, "filter[$eq]");
   });
 
-  it("has the flags for each kind of body and response", () => {
+  it("adds flags for each kind of request and response body", () => {
     const kinds: [string, Partial<Operation>, string[]][] = [
       ["raw", { method: "POST", request: { body: raw() } }, ["file", "content-type", "dry-run"]],
       ["stream", { method: "PUT", request: { body: stream({ maxBytes: 1 }) } }, ["file", "content-type", "dry-run"]],
@@ -191,7 +191,7 @@ describe("the command of an operation", () => {
     for (const [what, changes, expected] of kinds) assert.deepEqual(names(derive(changes).flags), expected, what);
   });
 
-  it("takes the method as an argument if there are several", () => {
+  it("accepts the HTTP method as an argument if there are several", () => {
     const spec = derive({
       method: ["GET", "POST"],
       path: "/{full_path}",
@@ -221,7 +221,7 @@ describe("the command of an operation", () => {
     assert.deepEqual([spec.words, spec.byHand], [["things", "do"], true]);
   });
 
-  it("has examples with flags, --set for nested fields, and a pipe for large bodies", () => {
+  it("derives examples with flags, --set, and a pipe for large bodies", () => {
     const schema = z.object({
       name: z.string(),
       tags: z.array(z.string()),
@@ -245,7 +245,7 @@ describe("the command of an operation", () => {
     assert.equal(example(long), `things show 7 --data - < ${JSON.stringify(long)}`);
   });
 
-  it("pipes a raw body, in addition to the flags of the query", () => {
+  it("combines a raw body from stdin with query flags", () => {
     const { examples } = derive({
       method: "POST",
       request: { query: z.object({ at: z.int() }), body: raw() },

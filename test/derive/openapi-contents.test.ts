@@ -16,8 +16,8 @@ const models = `HealthCheckResponse ClusterEmailDomain ClusterClientDomain Clust
   DeviceGrantUpdateRequest LoginV2Request MailerWebhookAPIRequest SignedRequestForm CaptchaConfigResponse
   HTTPValidationError ValidationError ExternalServiceIntegrationType OAuthGrantType OAuthProviderType StatusType`;
 
-describe("the contents of the OpenAPI documents", () => {
-  it("include every model that the specification of the routing service names", () => {
+describe("contents of the OpenAPI documents", () => {
+  it("includes every model in the specification of the routing service", () => {
     const { schemas } = documentOf("router").components;
     assert.deepEqual(
       models.split(/\s+/).filter((name) => !(name in schemas)),
@@ -25,7 +25,7 @@ describe("the contents of the OpenAPI documents", () => {
     );
   });
 
-  it("describe validation errors in FastAPI's format", () => {
+  it("describes validation errors in FastAPI's format", () => {
     const { HTTPValidationError, ValidationError } = documentOf("router").components.schemas;
     assert.deepEqual(HTTPValidationError.properties.detail.items, { $ref: "#/components/schemas/ValidationError" });
     assert.deepEqual(ValidationError.properties.loc, {
@@ -34,7 +34,7 @@ describe("the contents of the OpenAPI documents", () => {
     });
   });
 
-  it("describe both forms of the 401 of userinfo: the router's and the verifying cluster's", () => {
+  it("describes the 401 of userinfo for the router and the verifying cluster", () => {
     const { responses } = documentOf("router").paths["/api/v1/oauth/userinfo/"].get;
     const { content, "x-failures": failures } = responses[401];
     assert.deepEqual(content["application/json"].schema, {
@@ -57,7 +57,7 @@ describe("the contents of the OpenAPI documents", () => {
     );
   });
 
-  it("require a body if the handler rejects a request without one", () => {
+  it("requires a body if the handler does", () => {
     const required = (service: DocumentedService, path: string) =>
       documentOf(service).paths[path].post.requestBody.required;
     assert.equal(required("contracts", "/api/v2.1/public/contracts/{contract_id}/review_request/"), true);
@@ -66,13 +66,13 @@ describe("the contents of the OpenAPI documents", () => {
   });
 
   for (const service of ["router", "contracts"] as const) {
-    it(`require no nullable field of ${service}`, () => {
+    it(`does not require any nullable field of ${service}`, () => {
       assert.deepEqual(requiredAndNullable(documentOf(service).paths, service), []);
       assert.deepEqual(requiredAndNullable(documentOf(service).components.schemas, service), []);
     });
   }
 
-  it("include the payload of each of the 39 activities, by name", () => {
+  it("includes the payload of each of the 39 activities by name", () => {
     const { webhooks } = documentOf("contracts");
     assert.deepEqual(Object.keys(webhooks), [...activities]);
     const { properties, required } = webhooks.CONTRACT_SIGNED.post.requestBody.content["application/json"].schema;
@@ -92,13 +92,13 @@ describe("the contents of the OpenAPI documents", () => {
     ]);
   });
 
-  it("give importers valid samples, and field errors a name", () => {
+  it("includes valid samples and named field errors", () => {
     const { components } = documentOf("contracts");
     assert.equal(components.parameters.UserEmail.example, "ada@northwind.example");
     assert.deepEqual(Object.keys(components.schemas.FieldErrors.properties), ["non_field_errors"]);
   });
 
-  it("state which fields require or exclude each other", () => {
+  it("states which fields require or exclude each other", () => {
     const { paths } = documentOf("emulator");
     const bodyOf = (path: string, method: string) =>
       paths[`/_emulator/${path}`][method].requestBody.content["application/json"].schema;
@@ -114,7 +114,7 @@ describe("the contents of the OpenAPI documents", () => {
   });
 
   for (const service of ["router", "contracts", "emulator"] as const) {
-    it(`describe formats and lists in ${service} in a way that common tools understand`, () => {
+    it(`describes formats and lists of ${service} in terms that common tools support`, () => {
       const strange: string[] = [];
       const look = (value: unknown, at: string): void => {
         if (typeof value !== "object" || value === null) return;

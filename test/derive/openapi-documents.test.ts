@@ -33,7 +33,7 @@ const partsOf = (value: unknown): Readonly<Record<string, unknown>>[] =>
     : [...(Array.isArray(value) ? [] : [{ ...value }]), ...Object.values(value).flatMap(partsOf)];
 
 for (const service of documentedServices) {
-  describe(`the OpenAPI document of ${service}`, () => {
+  describe(`OpenAPI document of ${service}`, () => {
     const document = buildOpenApi(service, declarations);
 
     it("passes a public validator for OpenAPI 3.1", async () => {
@@ -41,13 +41,13 @@ for (const service of documentedServices) {
       assert.deepEqual({ valid, errors }, { valid: true, errors: undefined });
     });
 
-    it("passes a public linter", async () => {
+    it("passes a public OpenAPI linter", async () => {
       const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: "openapi.json", config });
       const told = problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
       assert.deepEqual(told, []);
     });
 
-    it("contains every operation of the service with a unique id", () => {
+    it("contains every operation of the service with a unique ID", () => {
       const ids = Object.values(document.paths as Record<string, Record<string, { operationId: string }>>)
         .flatMap((item) => Object.values(item))
         .map(({ operationId }) => operationId);
@@ -59,7 +59,7 @@ for (const service of documentedServices) {
       assert.deepEqual(ids.toSorted(), expected.toSorted());
     });
 
-    it("has no schema with a name that generators use for responses", () => {
+    it("avoids schema names that generators use for responses", () => {
       const schemas = (document.components as { schemas: object }).schemas;
       const answers = declarations.registry.map(({ id }) => `${id.split(/[.-]/).map(capitalised).join("")}Response`);
       assert.deepEqual(
@@ -79,6 +79,6 @@ for (const service of documentedServices) {
       );
     });
 
-    it("omits the signed storage", () => assert.equal(JSON.stringify(document.paths).includes("/_storage/{"), false));
+    it("omits signed storage", () => assert.equal(JSON.stringify(document.paths).includes("/_storage/{"), false));
   });
 }

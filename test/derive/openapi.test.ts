@@ -60,8 +60,8 @@ const describeOne = (change: Partial<Operation>) => {
   return documentOf([operation], operation.service.name as DocumentedService).paths[operation.path][method];
 };
 
-describe("the OpenAPI document", () => {
-  it("describes parameters with their examples, in the order path, query, header", () => {
+describe("OpenAPI document", () => {
+  it("describes path, query and header parameters in this order, with examples", () => {
     const { parameters } = describeOne({
       request: {
         params: z.object({ thing_id: z.int().describe("Id of the thing") }),
@@ -132,14 +132,14 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(describeOne({ auth: "api-key" }).security, [{ clientId: [], clientSecret: [] }]);
   });
 
-  it("describes a forwarded response if its form is known, and states that others are possible", () => {
+  it("describes a known forwarded response and allows others", () => {
     const { responses } = describeOne({ responses: { 200: passthrough(A) } });
     const { 200: known, default: other } = responses;
     assert.deepEqual(known.content, { "application/json": { schema: document } });
     assert.deepEqual(other.content, { "*/*": {} });
   });
 
-  it("names a schema even if it has another description", () => {
+  it("names a schema despite a different description", () => {
     const { paths } = documentOf([{ ...plain, responses: { 200: json(z.object({ in: Inner.describe("Here") })) } }]);
     assert.deepEqual(paths["/things/{thing_id}"].get.responses[200].content["application/json"].schema.properties.in, {
       $ref: "#/components/schemas/Inner",
@@ -147,7 +147,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("writes custom formats as patterns, and a pair as a list of two", () => {
+  it("writes custom formats as patterns, and a tuple as a list of two", () => {
     const Odd = z.object({ path: z.string().startsWith("/"), pair: z.tuple([z.string(), z.string()]) });
     const { properties } = describeOne({ responses: { 200: json(Odd) } }).responses[200].content["application/json"]
       .schema;
@@ -157,7 +157,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("shows the bodies of examples, and whether a body may be omitted", () => {
+  it("includes example bodies and whether a body is optional", () => {
     const { requestBody } = describeOne({
       method: "POST",
       request: { body: json(A.optional()) },
@@ -193,13 +193,13 @@ describe("the OpenAPI document", () => {
       "location",
     ]));
 
-  it("leaves response objects open, so that a new field breaks no caller", () =>
+  it("allows additional properties in responses", () =>
     assert.equal(
       JSON.stringify(documentOf([{ ...plain, responses: { 200: json(Outer) } }])).includes("additional"),
       false,
     ));
 
-  it("describes a named schema once and refers to it, with local descriptions", () => {
+  it("describes a named schema once and refers to it with local descriptions", () => {
     const { components, paths } = documentOf([
       { ...plain, responses: { 200: json(Outer) } },
       { ...plain, id: "things.inner", path: "/inner", responses: { 200: json(Inner) } },
@@ -225,7 +225,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("gives two names to a schema that differs between the directions", () => {
+  it("uses two names for a schema that differs between request and response", () => {
     const Page = z.object({ page: z.int().default(1) });
     const build = buildOpenApi("contracts", {
       registry: [{ ...plain, method: "POST", request: { body: json(Page) }, responses: { 200: json(Page) } }],
@@ -235,7 +235,7 @@ describe("the OpenAPI document", () => {
     assert.deepEqual([components.schemas.Page.required, components.schemas.PageInput.required], [["page"], undefined]);
   });
 
-  it("merges failures with the same status and keeps the example and basis of each", () => {
+  it("merges failures with the same status, with all examples and bases", () => {
     const { responses } = describeOne({
       service: router,
       auth: "cluster-key",
@@ -276,7 +276,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("offers all body forms of failures with the same status", () => {
+  it("lists all body formats of failures with the same status", () => {
     const { responses } = describeOne({ method: "POST", request: { body: json(A) } });
     assert.deepEqual(responses[400].content["application/json"].schema, {
       anyOf: [{ $ref: "#/components/schemas/FieldErrors" }, { $ref: "#/components/schemas/Detail" }],
@@ -322,7 +322,7 @@ describe("the OpenAPI document", () => {
     assert.equal(Object.keys(responses).length, 5);
   });
 
-  it("gives each method of a catch-all an operationId", () => {
+  it("assigns an operationId to each method of a catch-all", () => {
     const { paths } = documentOf([{ ...plain, id: "catch-all", method: ["GET", "DELETE"], path: "/{full_path}" }]);
     const { get, delete: remove } = paths["/{full_path}"];
     assert.deepEqual([get.operationId, remove.operationId], ["catch-all.get", "catch-all.delete"]);
@@ -341,6 +341,6 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("is rejected for a service without operations", () =>
+  it("rejects a service without operations", () =>
     assert.throws(() => documentOf([plain], "emulator"), /no operation of emulator/));
 });

@@ -62,7 +62,7 @@ const page = renderReference({
 });
 const section = (heading: string) => page.split(`${heading}\n\n`)[1]?.split(/\n\n#/)[0];
 
-describe("the reference page", () => {
+describe("reference page", () => {
   it("shows an operation with its derived command and flags", () =>
     assert.equal(
       section("### things.send"),
@@ -87,7 +87,7 @@ describe("the reference page", () => {
       ].join("\n"),
     ));
 
-  it("shows a hand-written command with its operation, or alone", () => {
+  it("shows a hand-written command with or without an operation", () => {
     const shown = "`svc things upload [PATH…] [flags]`";
     assert.equal(section("### things.upload")?.split("\n").includes(shown), true);
     assert.equal(page.split(shown).length, 2);
@@ -108,7 +108,7 @@ describe("the reference page", () => {
   it("lists the causes of each activity", () =>
     assert.match(section("### Contract lifecycle") ?? "", /\| `CONTRACT_CREATED` \| `things.send` \|/));
 
-  it("lists each move of the lifecycle, and no arrow for one that keeps the status", () => {
+  it("lists each lifecycle transition, without an arrow if the status is unchanged", () => {
     const lifecycle = section("## Lifecycle of a contract") ?? "";
     assert.match(lifecycle, /^ {4}SIGN --> EXECUTED: all-signed$/m);
     assert.match(lifecycle, /^ {4}\[\*\] --> DRAFT: create-from-template$/m);
@@ -116,7 +116,7 @@ describe("the reference page", () => {
     assert.match(lifecycle, /^\| void \| EXECUTED \|.*rejected: cannot-void-executed/m);
   });
 
-  it("shows the flags of every command once", () =>
+  it("lists the flags of every command once", () =>
     assert.equal(section("## Flags of every command")?.split("\n").at(-1), "| `--json` |  | One document |"));
 
   it("lists the given exit codes", () =>

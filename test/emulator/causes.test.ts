@@ -49,9 +49,9 @@ async function played(t: TestContext, story: (typeof stories)[string][number]) {
   return { told, called };
 }
 
-describe("the activities that an operation says it causes", () => {
+describe("declared activities of operations", () => {
   for (const { id, emits = [] } of causing) {
-    it(`follow from it, and no others: ${id}`, async (t) => {
+    it(`lists exactly the activities that ${id} emits`, async (t) => {
       const caused = new Set<string>();
       for (const story of stories[id] ?? []) {
         const { told, called } = await played(t, story);
@@ -62,7 +62,7 @@ describe("the activities that an operation says it causes", () => {
     });
   }
 
-  it("are all that there are", () => {
+  it("covers every activity", () => {
     const caused = new Set(causing.flatMap(({ emits = [] }) => emits));
     assert.deepEqual(
       activities.filter((activity) => !caused.has(activity)),
@@ -70,7 +70,7 @@ describe("the activities that an operation says it causes", () => {
     );
   });
 
-  it("are reported by no operation that says nothing of them", async (t) => {
+  it("does not omit an activity of any other operation", async (t) => {
     const on = await emulator(t);
     const call = operationCall(on);
     await call("contracts.create", {}, { ...contract, ...metadata });

@@ -8,9 +8,9 @@ const dead = "http://127.0.0.1:9/hook";
 const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
-describe("a list of deliveries in a window of 80 columns", () => {
+describe("delivery list in an 80-column window", () => {
   for (const command of ["emulator deliveries", "webhooks deliveries"]) {
-    it(`reports that attempts of a disabled webhook will be skipped: svc ${command}`, async (t) => {
+    it(`announces skipped attempts of a disabled webhook in svc ${command}`, async (t) => {
       const { svc, emulator } = await cliEmulator(t);
       await svc(create("Mine", dead));
       await draft(emulator.api);
@@ -22,7 +22,7 @@ describe("a list of deliveries in a window of 80 columns", () => {
 });
 
 describe("svc emulator deliveries resend", () => {
-  it("exits 1 unless the receiver answers 2xx", async (t) => {
+  it("exits 1 unless the receiver responds with 2xx", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     await svc(create("Mine", app.url));
@@ -38,7 +38,7 @@ describe("svc emulator deliveries resend", () => {
     assert.equal((await svc("emulator deliveries resend 1")).exit, 1);
   });
 
-  it("accepts several deliveries, and sends them in the given order", async (t) => {
+  it("sends several deliveries in the given order", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     await svc(create("Mine", app.url));
@@ -66,7 +66,7 @@ describe("svc emulator deliveries resend", () => {
 });
 
 describe("svc emulator webhooks resend", () => {
-  it("resends deliveries that wait for a retry, as the hints of why suggest", async (t) => {
+  it("resends deliveries that wait for a retry, as svc webhooks why suggests", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     app.answer(503);
@@ -84,7 +84,7 @@ describe("svc emulator webhooks resend", () => {
     assert.deepEqual(delivery, { outcome: "delivered", next_attempt_at: null });
   });
 
-  it("leaves deliveries without an attempt to the schedule, and counts repeated failures", async (t) => {
+  it("skips deliveries before their first attempt and counts repeated failures", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     app.answer(503);
@@ -101,7 +101,7 @@ describe("svc emulator webhooks resend", () => {
     assert.equal(app.received.length, 2);
   });
 
-  it("reports the observed reason", async (t) => {
+  it("reports the cause of a failed resend", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     app.answer((_, response) => void response.writeHead(500).end("the table is locked"));

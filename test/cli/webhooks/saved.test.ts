@@ -9,7 +9,7 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 const delivery = (text: string) => ({ body: Buffer.from(text), headers: { "x-of": text } });
 
 describe("saved deliveries", () => {
-  it("are stored with their own headers when two listeners share a folder", async (t) => {
+  it("stores deliveries with their own headers when two listeners share a folder", async (t) => {
     const cwd = await testFolder(t);
     const [one, other] = [await SavedDeliveries.open(cwd), await SavedDeliveries.open(cwd)];
     const texts = Array.from({ length: 10 }, (_, i) => `delivery ${i}`);
@@ -24,7 +24,7 @@ describe("saved deliveries", () => {
     assert.equal((await readdir(cwd)).length, 2 * texts.length);
   });
 
-  it("neither follow a link nor replace a file with the next name", async (t) => {
+  it("neither follows a symbolic link nor overwrites an existing file", async (t) => {
     const cwd = await testFolder(t);
     const saved = await SavedDeliveries.open(cwd);
     await writeFile(join(cwd, "theirs"), "mine");

@@ -15,7 +15,7 @@ const signature =
 const env = { SVC_WEBHOOK_HMAC_KEY: key };
 
 describe("svc webhooks sign", () => {
-  it("prints the value of the header, for a pipe or a file", async (t) => {
+  it("prints the header value for a body from stdin or a file", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "body"), body);
     await writeFile(join(cwd, "key"), `${key}\n`);
@@ -37,7 +37,7 @@ describe("svc webhooks sign", () => {
     ["webhooks sign . --key-file .", env, "is a folder, not a file"],
     ["webhooks sign", env, "<body> is required"],
   ] as const) {
-    it(`exits 2 on ${argv} with ${Object.values(more)[0]?.length ?? 0} letters of key: ${message}`, async (t) => {
+    it(`exits 2 for ${argv} with a key of ${Object.values(more)[0]?.length ?? 0} characters: ${message}`, async (t) => {
       const { exit, out, err } = await runCli(argv, { cwd: await testFolder(t), env: more, stdin: body });
       assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
       assert(!err.includes("not base64!"), "the key stands in the message");
@@ -46,7 +46,7 @@ describe("svc webhooks sign", () => {
 });
 
 describe("svc webhooks verify", () => {
-  it("finds the signature in the headers next to the body, or in a file of headers", async (t) => {
+  it("finds the signature in an adjacent or a given headers file", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "0001-X.json"), body);
     await writeFile(
@@ -61,7 +61,7 @@ describe("svc webhooks verify", () => {
     assert.deepEqual([missing.exit, JSON.parse(missing.err).error.code], [1, "missing"]);
   });
 
-  it("exits 1 and explains different bytes, or a signature in another format", async () => {
+  it("exits 1 and explains a changed body or a malformed signature", async () => {
     const cases = [
       [signature, `${body}\n`, "mismatch"],
       [signature.toUpperCase(), body, "malformed"],
@@ -73,7 +73,7 @@ describe("svc webhooks verify", () => {
     }
   });
 
-  it("prints the command line that finds the mistake", async (t) => {
+  it("suggests the command that diagnoses the mismatch", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "body.json"), `${body}\n`);
     const { exit, err } = await runCli(["webhooks", "verify", "body.json", "--signature", signature], { cwd, env });
@@ -83,12 +83,12 @@ describe("svc webhooks verify", () => {
     );
   });
 
-  it("requires a signature before anything else, with exit 2", async () => {
+  it("reports a missing signature before any other error, with exit 2", async () => {
     const { exit, err } = await runCli("webhooks verify -", { env, stdin: body });
     assert.deepEqual([exit, err.includes("--signature is required")], [2, true]);
   });
 
-  it("verifies Standard Webhooks, and detects an old timestamp", async (t) => {
+  it("verifies Standard Webhooks signatures and detects an old timestamp", async (t) => {
     const cwd = await testFolder(t);
     const at = (seconds: number) =>
       standardWebhookHeaders({ secret: key, id: "msg_1", timestamp: String(seconds), body });
@@ -108,7 +108,7 @@ describe("svc webhooks verify", () => {
 });
 
 describe("svc webhooks explain", () => {
-  it("names the workspace of the running emulator whose key made the signature", async (t) => {
+  it("names the emulator's workspace whose key created the signature", async (t) => {
     const { json, svc } = await cliEmulator(t);
     const [, other] =
       await json<{ id: number; name: string; cluster_id: string; hmac_key: string }[]>("emulator workspaces");
@@ -127,7 +127,7 @@ describe("svc webhooks explain", () => {
   });
 
   for (const verb of ["verify", "explain", "verify --scheme standard"]) {
-    it(`${verb} reports a missing body file before it requires anything else`, async (t) => {
+    it(`reports a missing body file before any other error in svc webhooks ${verb}`, async (t) => {
       const { exit, err } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await testFolder(t) });
       assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <body>: cannot read nosuch.json: no such file"]);
     });
@@ -137,23 +137,23 @@ describe("svc webhooks explain", () => {
   const raw = Buffer.from(key, "base64");
   const utf8 = '{"name": "Zoë", "n": 1}\n';
   const cases: readonly (readonly [what: string, body: string, signature: string, codes: string[]])[] = [
-    ["the key as text", body, sha512(key, body).digest("hex"), ["key-not-decoded"]],
-    ["the key as text, with a newline", body, sha512(`${key}\n`, body).digest("hex"), ["key-with-newline"]],
-    ["base64 instead of hex", body, sha512(raw, body).digest("base64"), ["base64-signature"]],
-    ["upper case", body, signature.toUpperCase(), ["upper-case"]],
+    ["an undecoded key", body, sha512(key, body).digest("hex"), ["key-not-decoded"]],
+    ["an undecoded key with a newline", body, sha512(`${key}\n`, body).digest("hex"), ["key-with-newline"]],
+    ["base64 instead of hexadecimal", body, sha512(raw, body).digest("base64"), ["base64-signature"]],
+    ["upper-case digits", body, signature.toUpperCase(), ["upper-case"]],
     ["a prefix", body, `sha512=${signature}`, ["signature-dressed"]],
     ["another algorithm", body, createHmac("sha256", raw).update(body).digest("hex"), ["hmac-sha256"]],
     ["a trimmed newline", utf8, sha512(raw, utf8.trim()).digest("hex"), ["newline-trimmed"]],
-    ["a newline that is lacking", body, sha512(raw, `${body}\n`).digest("hex"), ["newline-added"]],
+    ["a missing newline", body, sha512(raw, `${body}\n`).digest("hex"), ["newline-added"]],
     ["compact JSON", utf8, sha512(raw, JSON.stringify(JSON.parse(utf8))).digest("hex"), ["json-compact"]],
     [
-      "JSON by Python",
+      "JSON in Python format",
       body,
       sha512(raw, '{"event": "CONTRACT_CREATED", "contract_id": "A-1"}').digest("hex"),
       ["json-spaced"],
     ],
     [
-      "JSON by Python with escapes",
+      "JSON in Python format with escapes",
       utf8,
       sha512(raw, '{"name": "Zo\\u00eb", "n": 1}').digest("hex"),
       ["json-spaced-ascii"],
@@ -167,7 +167,7 @@ describe("svc webhooks explain", () => {
     ],
   ];
   for (const [what, given, sign, codes] of cases) {
-    it(`finds ${what}`, async () => {
+    it(`detects ${what}`, async () => {
       const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", sign, "--json"], {
         env,
         stdin: given,
@@ -181,7 +181,7 @@ describe("svc webhooks explain", () => {
     });
   }
 
-  it("explains the mistake to users, and never shows the key", async () => {
+  it("explains the mistake without printing the key", async () => {
     const argv = ["webhooks", "explain", "-", "--signature", sha512(key, body).digest("hex")];
     assert.deepEqual(await runCli(argv, { env, stdin: body }), {
       exit: 1,
@@ -190,7 +190,7 @@ describe("svc webhooks explain", () => {
     });
   });
 
-  it("exits 0 for a match, and admits an unknown mistake", async () => {
+  it("exits 0 for a match and 1 for an unexplained mismatch", async () => {
     const good = await runCli(["webhooks", "explain", "-", "--signature", signature], { env, stdin: body });
     assert.deepEqual([good.exit, good.out], [0, "The signature matches.\n"]);
     const unknown = await runCli(["webhooks", "explain", "-", "--signature", "ab".repeat(64)], { env, stdin: body });
@@ -199,13 +199,13 @@ describe("svc webhooks explain", () => {
   });
 });
 
-describe("svc webhooks explain for a signature with the length of another hash", () => {
+describe("svc webhooks explain for a digest of another length", () => {
   for (const [given, digits, of] of [
     ["ab".repeat(32), "64 hexadecimal digits", "SHA-256"],
     ["AB".repeat(20), "40 hexadecimal digits", "SHA-1"],
     [Buffer.alloc(32, 7).toString("base64"), "44 base64 characters", "SHA-256"],
   ] as const) {
-    it(`reports the hash first: ${digits}`, async () => {
+    it(`reports first that the signature has ${digits}`, async () => {
       const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
       const [first = "", second = ""] = out.split("\n");
       assert.equal(exit, 1);
@@ -220,20 +220,20 @@ describe("svc webhooks explain for a signature with the length of another hash",
     });
   }
 
-  it("identifies the HMAC-SHA256 of the body with this key", async () => {
+  it("recognizes an HMAC-SHA256 signature made with the same key", async () => {
     const given = createHmac("sha256", Buffer.from(key, "base64")).update(body).digest("hex");
     const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
     assert.deepEqual([exit, /The algorithm was HMAC-SHA256\. Use HMAC-SHA512/.test(out)], [1, true], out);
   });
 });
 
-describe("svc webhooks explain for a string that is not a signature", () => {
+describe("svc webhooks explain for a malformed signature", () => {
   for (const [given, why] of [
     ["xyz", "it has 3 characters"],
     ["", "it is empty"],
     [`${signature.slice(0, 40)} ${signature.slice(41)}`, '" " at character 41 is not allowed'],
   ] as const) {
-    it(`explains that ${why}`, async () => {
+    it(`reports that ${why}`, async () => {
       const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
       const last = `It is malformed: ${why}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits.`;
       assert.deepEqual([exit, out.trimEnd().split("\n").at(-1)], [1, last]);

@@ -30,7 +30,7 @@ describe("svc webhooks trigger", () => {
     assert.equal(rows[0]!.group, "Contract lifecycle");
   });
 
-  it("sends changed values to the receiver, and prints its response", async (t) => {
+  it("sends overridden values to the receiver and prints its response", async (t) => {
     const { json, app, webhook } = await withReceiver(t);
     const argv = [
       ..."webhooks trigger contract-signed --contract T-1 --set contract_status=EXECUTED".split(" "),
@@ -59,7 +59,7 @@ describe("svc webhooks trigger", () => {
     assert.equal((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
   });
 
-  it("adds and removes payload fields, or sends another document", async (t) => {
+  it("adds and removes payload fields, or sends another payload", async (t) => {
     const { svc, app } = await withReceiver(t);
     const trigger = ["webhooks", "trigger", "CONTRACT_SIGNED"];
     assert.equal((await svc([...trigger, "--add", "tags=[1]", "--remove", "counterparties[0].poc_email"])).exit, 0);
@@ -80,7 +80,7 @@ describe("svc webhooks trigger", () => {
     assert.equal(app.received.length, 2);
   });
 
-  it("keeps the numbers of --raw, --data, --set, --add and --edit as written", async (t) => {
+  it("preserves the notation of numbers in --raw, --data, --set, --add and --edit", async (t) => {
     const { svc, app, cwd } = await withReceiver(t);
     const trigger = ["webhooks", "trigger", "CONTRACT_SIGNED"];
     const numbers = '{"big":12345678901234567890,"price":1.10,"power":1e5}';
@@ -102,7 +102,7 @@ describe("svc webhooks trigger", () => {
     assert.ok(byHand!.includes('"price":1.20'), byHand);
   });
 
-  it("sends the payload that a user edited, after fixing an error, or cancels", async (t) => {
+  it("sends the edited payload after a correction, or cancels", async (t) => {
     const { svc, app, cwd } = await withReceiver(t);
     /** Each run of the editor saves the next text, or lets the payload be. */
     const edit = async (texts: readonly (string | null)[], who: RunOptions) => {
@@ -132,7 +132,7 @@ describe("svc webhooks trigger", () => {
     assert.equal(app.received.length, 2);
   });
 
-  it("exits 1 when the receiver does not respond 2xx, or is gone", async (t) => {
+  it("exits 1 when the receiver is unreachable or does not respond with 2xx", async (t) => {
     const { svc, app } = await withReceiver(t);
     app.answer(302);
     const redirected = await svc("webhooks trigger CONTRACT_SIGNED --json=status,answer,outcome");
@@ -145,7 +145,7 @@ describe("svc webhooks trigger", () => {
     assert.deepEqual([gone.exit, JSON.parse(gone.out)], [1, [{ status: null, outcome: "retrying" }]]);
   });
 
-  it("exits 1 without a subscriber, and rejects an override that matches nothing before any delivery", async (t) => {
+  it("exits 1 without a subscriber or for an override without a match", async (t) => {
     const { svc, app, json } = await withReceiver(t);
     const nobody = await svc("webhooks trigger CONTRACT_VOIDED --json");
     assert.deepEqual([nobody.exit, nobody.out, JSON.parse(nobody.err).error.code], [1, "", "nobody_subscribed"]);
@@ -162,7 +162,7 @@ describe("svc webhooks trigger", () => {
     assert.deepEqual(await json("webhooks deliveries"), []);
   });
 
-  it("exits 2 for an unknown activity, 1 for an unknown contract, and sends nothing in a dry run", async (t) => {
+  it("exits 2 for an unknown activity and 5 for an unknown contract", async (t) => {
     const { svc, app } = await withReceiver(t);
     const typo = await svc("webhooks trigger CONTRACT_SIGNT");
     assert.deepEqual([typo.exit, typo.err.includes("Did you mean CONTRACT_SIGNED?")], [2, true]);
@@ -173,7 +173,7 @@ describe("svc webhooks trigger", () => {
     assert.equal(app.received.length, 0);
   });
 
-  it("sends to a single webhook, about a contract of its workspace", async (t) => {
+  it("sends an activity to a single webhook", async (t) => {
     const { svc, app, webhook, json } = await withReceiver(t);
     const other = await receiver(t);
     const argv = ["webhooks", "create", "--title", "other", "--url", other.url];
@@ -184,7 +184,7 @@ describe("svc webhooks trigger", () => {
     assert.deepEqual([webhook, unknown.exit, unknown.err.includes("Webhook 9 not found")], [1, 5, true]);
   });
 
-  it("creates a contract if it needs one", async (t) => {
+  it("creates a contract if the workspace has none", async (t) => {
     const { svc } = await cliEmulator(t);
     const app = await receiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
@@ -194,7 +194,7 @@ describe("svc webhooks trigger", () => {
 });
 
 describe("svc webhooks replay", () => {
-  it("resends the last deliveries of the emulator with their signatures, without counting them", async (t) => {
+  it("resends the latest deliveries with valid signatures, without counting them", async (t) => {
     const { svc, app, json } = await withReceiver(t);
     for (const status of ["A", "B", "C"]) await svc(`webhooks trigger CONTRACT_SIGNED --set contract_status=${status}`);
     const before = app.received.map(({ body, headers }) => [body.toString(), headers["x-svc-webhook-content-hash"]]);
@@ -212,7 +212,7 @@ describe("svc webhooks replay", () => {
     assert.equal((await json<{ failure_count: number }[]>("emulator webhooks"))[0]!.failure_count, 0);
   });
 
-  it("signs a body without headers, and requires the key for it", async (t) => {
+  it("signs a body without headers, and requires a key to do so", async (t) => {
     const app = await receiver(t);
     const key = Buffer.alloc(64, 7).toString("base64");
     const argv = ["webhooks", "replay", "-", "--to", app.url];
@@ -233,7 +233,7 @@ describe("svc webhooks replay", () => {
     ["webhooks replay --last 1 --from nowhere --to 3000", "--from: cannot read"],
     ["webhooks replay --last 0", "must be a number at least 1, got"],
   ] as const) {
-    it(`exits 2 on svc ${argv}`, async () => {
+    it(`exits 2 for svc ${argv}`, async () => {
       const { exit, out, err } = await runCli(argv);
       assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
     });
@@ -241,7 +241,7 @@ describe("svc webhooks replay", () => {
 });
 
 describe("svc webhooks deliveries", () => {
-  it("lists deliveries with their last response, and filters them", async (t) => {
+  it("lists and filters deliveries with their latest response", async (t) => {
     const { svc, app, json, webhook } = await withReceiver(t);
     await svc("webhooks trigger CONTRACT_SIGNED");
     app.answer(503);
@@ -289,7 +289,7 @@ describe("svc webhooks deliveries", () => {
     );
   });
 
-  it("follows deliveries with one outcome; those waiting for a first attempt never appear", async (t) => {
+  it("follows deliveries with a given outcome, and omits those without an attempt", async (t) => {
     const { svc, app } = await withReceiver(t);
     const watching = following(svc, ["webhooks", "deliveries", "--follow", "--outcome", "delivered", "--json"]);
     await watching.saw('"version"');
@@ -316,7 +316,7 @@ describe("svc webhooks deliveries", () => {
     assert.match(err, /^error: --outcome waiting cannot be used with --follow/);
   });
 
-  it("ends with the emulator", async (t) => {
+  it("exits when the emulator stops", async (t) => {
     const { svc } = await withReceiver(t);
     const watching = following(svc, ["webhooks", "deliveries", "--follow"]);
     while (!watching.err().includes("Following")) await svc("emulator ready");
@@ -330,7 +330,7 @@ describe("svc webhooks deliveries", () => {
 });
 
 describe("svc webhooks schedule", () => {
-  it("lists every planned attempt and its reason", async (t) => {
+  it("lists each scheduled attempt with its reason", async (t) => {
     const { svc, app, json, webhook } = await withReceiver(t);
     app.answer(500);
     await svc("webhooks trigger CONTRACT_SIGNED");
@@ -358,7 +358,7 @@ describe("svc webhooks schedule", () => {
     );
   });
 
-  it("prints the retry rule without an emulator", async () => {
+  it("prints the retry schedule without an emulator", async () => {
     const { out } = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --json");
     const rows = JSON.parse(out) as { attempt: number; at: string; after: string; reason: string }[];
     assert.deepEqual(

@@ -8,8 +8,8 @@ const dead = "http://127.0.0.1:9/hook";
 const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
-describe("svc webhooks why for other causes than the receiver", () => {
-  it("reports missed activities with their contract and time", async (t) => {
+describe("svc webhooks why for failures that the receiver did not cause", () => {
+  it("lists missed activities with their contract and time", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await draft(emulator.api);
     await svc(create("Late", dead));
@@ -20,7 +20,7 @@ describe("svc webhooks why for other causes than the receiver", () => {
     );
   });
 
-  it("reports an attempt in progress as due, without a command to trigger it", async (t) => {
+  it("reports an attempt in progress as due, without suggesting a command", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     let answered = () => {};
@@ -43,7 +43,7 @@ describe("svc webhooks why for other causes than the receiver", () => {
     answered();
   });
 
-  it("reports that discarded data may have existed", async (t) => {
+  it("mentions the retention period when no delivery is retained", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     await svc(create("Old", app.url));
@@ -56,7 +56,7 @@ describe("svc webhooks why for other causes than the receiver", () => {
     );
   });
 
-  it("names a scripted fault as the cause, as doctor does, with disabled webhooks", async (t) => {
+  it("names a scripted fault as the cause, like doctor", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     await svc(create("Mine", app.url));
@@ -96,7 +96,7 @@ describe("svc webhooks why for other causes than the receiver", () => {
     assert.deepEqual([resent.exit, resent.err], [0, "All 1 arrived.\n"]);
   });
 
-  it("counts failures from the last time it was enabled", async (t) => {
+  it("counts failures since the webhook was last enabled", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -110,7 +110,7 @@ describe("svc webhooks why for other causes than the receiver", () => {
     );
   });
 
-  it("reports when a delayed delivery is due, and why it waits", async (t) => {
+  it("reports when and why a delivery is delayed", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await svc("emulator fault add --direction outgoing --effect delay --delay PT3M");
@@ -120,7 +120,7 @@ describe("svc webhooks why for other causes than the receiver", () => {
     assert.match(planned!.reason, /^first attempt, postponed by a scripted fault: delay \(request:\d+\)$/);
   });
 
-  it("shows the selected fields, one row per webhook in spreadsheets, and rejects unknown ones, as lists do", async (t) => {
+  it("prints the selected fields and rejects unknown ones", async (t) => {
     const { svc } = await cliEmulator(t);
     await svc(create("Mine", dead));
     const chosen = await svc("webhooks why --json=state,failing");
@@ -137,7 +137,7 @@ describe("svc webhooks why for other causes than the receiver", () => {
     }
   });
 
-  it("reports the outcome of a deleted webhook's deliveries", async (t) => {
+  it("reports the outcome of deliveries to a deleted webhook", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -152,7 +152,7 @@ describe("svc webhooks why for other causes than the receiver", () => {
     ]);
   });
 
-  it("begins with a table, reads it in few requests, and describes the worst in full", async (t) => {
+  it("prints a summary table first, then details of the worst webhook", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     for (let made = 1; made <= 12; made += 1) await svc(create(`Hook-${made}`, `${dead}/${made}`));
     await draft(emulator.api);
@@ -171,7 +171,7 @@ describe("svc webhooks why for other causes than the receiver", () => {
     assert.equal(whole.match(/^Webhook \d+/gm)?.length, 12);
   });
 
-  it("shows commands that can be copied from a narrow window, too", async (t) => {
+  it("wraps commands in a narrow window so that they stay valid", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);

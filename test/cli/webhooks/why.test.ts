@@ -9,7 +9,7 @@ const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
 describe("svc webhooks why", () => {
-  it("reports since when it fails, the last response and the next attempt, and how to enable it again", async (t) => {
+  it("reports the first failure, the last response and how to enable the webhook", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -53,7 +53,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("reports when a user disabled it, and by which request", async (t) => {
+  it("reports when and by which request a user disabled the webhook", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await emulator.clock.advance({ by: 60_000 });
@@ -72,7 +72,7 @@ describe("svc webhooks why", () => {
     assert.deepEqual(enabled, { ...disabled, status: "ACTIVE", disabled_at: null, disabled_by: null });
   });
 
-  it("matches the log of deliveries: planned attempts of a disabled webhook are skipped", async (t) => {
+  it("reports planned attempts of a disabled webhook as skipped", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -155,7 +155,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("reports each failing webhook, or those of a workspace, the worst first", async (t) => {
+  it("lists all failing webhooks, or those of a workspace, worst first", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const good = await receiver(t);
     await svc(create("Good", good.url));
@@ -195,7 +195,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("reports that all retries are used up, and the deliveries to resend, oldest first", async (t) => {
+  it("reports exhausted retries and the deliveries to resend, oldest first", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     await svc(create("Mine", dead));
     await draft(emulator.api);
@@ -227,7 +227,7 @@ describe("svc webhooks why", () => {
     ]);
   });
 
-  it("lists existing webhooks if the named one is missing, and suggests one if there are none", async (t) => {
+  it("lists existing webhooks for an unknown ID, or suggests creating one", async (t) => {
     const { svc } = await cliEmulator(t);
     const none = await svc("webhooks why");
     assert.deepEqual([none.exit, none.err], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
@@ -245,7 +245,7 @@ describe("svc webhooks why", () => {
     assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.out)], [1, true]);
   });
 
-  it("reports immediately that an address is not allowed, and the flag that allows it", async (t) => {
+  it("reports a disallowed address immediately, with the flag that allows it", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const url = "https://hooks.example.com/y";
     const why =
@@ -274,7 +274,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("prints the beginning of the receiver's response, with control characters escaped", async (t) => {
+  it("prints the start of the receiver's response with escaped control characters", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     const answered = `{"error":\n  "the \u001b[31mtable\u001b[0m is locked"}${" and so on".repeat(50)}`;
@@ -286,7 +286,7 @@ describe("svc webhooks why", () => {
     assert.match(out, /\nLast response: \{"error": "the \\x1b\[31mtable\\x1b\[0m is locked"\} and so on.{0,160}…\n/);
   });
 
-  it("accepts the title of a webhook, and the beginning of a title or of a workspace's name", async (t) => {
+  it("accepts a webhook title, or a prefix of a title or workspace name", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await svc(create("Node", dead));
     await svc(create("Other", `${dead}/2`));
@@ -302,7 +302,7 @@ describe("svc webhooks why", () => {
     assert.deepEqual([either.exit, either.err.split("\n")[0]], [2, 'error: "Nod" is ambiguous: Node, Nodding']);
   });
 
-  it("lists the checks for a real service, and does not succeed", async (t) => {
+  it("lists checks for a real service and exits with an error", async (t) => {
     const { svc } = await cliEmulator(t);
     const env = { SVC_EMULATOR_URL: "", SVC_EMULATOR_TOKEN: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
     await svc("config set contracts_url https://api.example.com --profile staging", { env });
@@ -331,7 +331,7 @@ describe("svc webhooks why", () => {
     );
   });
 
-  it("puts the answer last, on one screen, with any number of failures", async (t) => {
+  it("fits the conclusion on one screen with any number of failures", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     app.answer((_, response) => void response.writeHead(500).end("the table is locked ".repeat(30)));
@@ -359,7 +359,7 @@ describe("svc webhooks why", () => {
     assert.equal((await svc("webhooks why 1 --all")).out.match(/ attempt \d of 7 /g)?.length, 6);
   });
 
-  it("finds the common cause of the failures", async (t) => {
+  it("identifies the common cause of the failures", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await receiver(t);
     app.answer(({ body }, response) => void response.writeHead(body.includes("CONTRACT_CREATED") ? 500 : 200).end());

@@ -5,8 +5,8 @@ import { AdvanceTargetInPastError } from "../../../emulator/clock/advance.ts";
 import { AdvanceUnderWayError } from "../../../emulator/clock/runner.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";
 
-describe("advancing the clock", () => {
-  it("runs due entries in order of time, then of id, each at its own time", async (t) => {
+describe("clock advance", () => {
+  it("runs due entries by time, then ID, each at its own time", async (t) => {
     const { add, runner, seen } = await stage(t);
     await add([minutes(20), "late"], [minutes(5), "a"], [minutes(5), "b"], [minutes(21), "never"]);
     const { ran, ...rest } = await runner.advance({ by: minutes(20) });
@@ -29,7 +29,7 @@ describe("advancing the clock", () => {
     });
   });
 
-  it("runs entries that are added meanwhile, if they are due before the target", async (t) => {
+  it("runs entries that are added during the advance and due before its target", async (t) => {
     const { add, runner, seen } = await stage(t, {
       first: ["after 5 second", "after 30 third"],
       second: ["after 0 at once"],
@@ -41,7 +41,7 @@ describe("advancing the clock", () => {
     assert.deepEqual(seen.at(-1), "+40 third");
   });
 
-  it("advances to the next due time only, or until the queue is empty", async (t) => {
+  it("stops at the next due time or when the queue is empty", async (t) => {
     const { add, runner, clock } = await stage(t, { a: ["after 60 c"] });
     await add([minutes(5), "a"], [minutes(7), "b"]);
     const next = await runner.advance({ next: true });
@@ -52,7 +52,7 @@ describe("advancing the clock", () => {
     assert.deepEqual([nothing.from, nothing.to, nothing.ran], [clock.now(), clock.now(), []]);
   });
 
-  it("rejects a time that is not in the future, and a second call meanwhile", async (t) => {
+  it("rejects a past time and a concurrent advance", async (t) => {
     const { add, runner, clock } = await stage(t);
     await assert.rejects(runner.advance({ to: begin }), AdvanceTargetInPastError);
     await assert.rejects(runner.advance({ by: -1 }), AdvanceTargetInPastError);
@@ -66,7 +66,7 @@ describe("advancing the clock", () => {
     assert.equal((await runner.advance({ by: minutes(1) })).to, begin + minutes(3));
   });
 
-  it("stops when it reaches its limit, and continues with the next call", async (t) => {
+  it("stops at its limit and continues with the next call", async (t) => {
     const { add, runner, seen } = await stage(t, {}, { caps: { entries: 3 } });
     await add(...[1, 2, 2, 3, 4].map((at) => [minutes(at), `at ${at}`] as const));
     const first = await runner.advance({ by: minutes(10) });
@@ -78,7 +78,7 @@ describe("advancing the clock", () => {
     assert.deepEqual(seen, ["+1 at 1", "+2 at 2", "+2 at 2", "+3 at 3", "+4 at 4"]);
   });
 
-  it("leaves an entry alone when its work throws, and continues with the others", async (t) => {
+  it("skips an entry whose handler throws and continues with the others", async (t) => {
     const { add, runner, seen, troubles } = await stage(t, { bad: ["throw"] });
     await add([minutes(1), "bad"], [minutes(1), "good"]);
     const { ran, pending } = await runner.advance({ by: minutes(2) });
@@ -92,7 +92,7 @@ describe("advancing the clock", () => {
     assert.deepEqual([seen, troubles, pending], [["+1 bad", "+1 good"], ["bad"], 1]);
   });
 
-  it("gives the same trace in one step or two, and matches a simple model", async () => {
+  it("produces the same trace in one step or two, equal to a simple model", async () => {
     await fc.assert(
       fc.asyncProperty(plans, fc.integer({ min: 1, max: 9 }), async (plan, cut) => {
         const whole = await traceOf(plan, [10]);

@@ -45,8 +45,8 @@ async function withPatientWork(
   return { runner, store, troubles };
 }
 
-describe("a closing emulator", () => {
-  it("records nothing of work that it aborts: the entry stays for the next start", async () => {
+describe("closing emulator", () => {
+  it("leaves an aborted entry in the queue for the next start", async () => {
     const wall = new StandingWall();
     const putDown = signal();
     const { runner, store, troubles } = await withPatientWork(wall, { putDown: putDown.raised });
@@ -63,7 +63,7 @@ describe("a closing emulator", () => {
     assert.deepEqual(troubles, []);
   });
 
-  it("does not wait for running work once it is aborted", async () => {
+  it("does not wait for aborted work", async () => {
     const wall = new StandingWall();
     const { runner, store, troubles } = await withPatientWork(wall, { closeSignal: AbortSignal.abort() });
     await runner.close();

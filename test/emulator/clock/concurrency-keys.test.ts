@@ -110,8 +110,8 @@ async function workshop(
 
 const many = (count: number, name: (i: number) => string): string[] => Array.from({ length: count }, (_, i) => name(i));
 
-describe("a concurrency key", () => {
-  it("admits as many entries as its capacity, in order, one for each that ends", async (t) => {
+describe("concurrency key", () => {
+  it("admits entries up to its capacity in order", async (t) => {
     const shop = await workshop(t, () => 3);
     await shop.add(0, ...many(6, (i) => `a a${i}`));
     assert.deepEqual(shop.begun, ["a0", "a1", "a2"]);
@@ -123,7 +123,7 @@ describe("a concurrency key", () => {
     assert.deepEqual([await shop.left(), shop.atWork], [[], 0]);
   });
 
-  it("starts no entry while more are running than its capacity allows, which is at least one", async (t) => {
+  it("starts no entry while its capacity is used up, and allows at least one", async (t) => {
     let capacity = 2;
     const shop = await workshop(t, () => capacity);
     await shop.add(0, ...many(4, (i) => `a a${i}`));
@@ -136,7 +136,7 @@ describe("a concurrency key", () => {
     assert.deepEqual(shop.begun, ["a0", "a1", "a2", "a3"]);
   });
 
-  it("runs one entry at a time when its capacity is unknown", async (t) => {
+  it("runs one entry at a time if its capacity is unknown", async (t) => {
     const shop = await workshop(t, () => {
       throw new Error("nobody knows");
     });
@@ -147,7 +147,7 @@ describe("a concurrency key", () => {
     assert.deepEqual([shop.begun, shop.troubles], [["a0", "b0", "a1", "a2"], []]);
   });
 
-  it("starts its next entry at once after it was empty", async (t) => {
+  it("starts its next entry immediately after being empty", async (t) => {
     const keysAsked: string[] = [];
     const shop = await workshop(t, (key) => keysAsked.push(key));
     await shop.add(0, "a a0");
@@ -157,8 +157,8 @@ describe("a concurrency key", () => {
   });
 });
 
-describe("the next entry", () => {
-  it("is the first in order while many slots are free; the last quarter is for keys without a running entry", async (t) => {
+describe("choice of the next entry", () => {
+  it("reserves the last quarter of slots for keys without a running entry", async (t) => {
     const shop = await workshop(t);
     await shop.add(0, ...many(60, (i) => `crowd c${i}`));
     assert.deepEqual(
@@ -176,7 +176,7 @@ describe("the next entry", () => {
     assert.deepEqual([shop.begun.slice(52), shop.atWork], [["c49", "c50"], 48]);
   });
 
-  it("is one that waited for capacity, before all that are due later", async (t) => {
+  it("prefers an entry that waited for capacity over later due ones", async (t) => {
     const shop = await workshop(t, () => 1);
     await shop.add(0, "a a0", "a a1", "b b0", "b b1");
     await shop.add(1, ...many(70, (i) => `key${i} later${i}`));
@@ -188,7 +188,7 @@ describe("the next entry", () => {
     assert.deepEqual(shop.begun.slice(66), ["later62", "later63", "later64"]);
   });
 
-  it("is found in a backlog longer than one page, and no entry starts twice", async (t) => {
+  it("finds entries in a multi-page backlog and starts none twice", async (t) => {
     const shop = await workshop(t);
     const backlog = many(2_500, (i) => `l${i} e${i}`);
     await shop.add(1, ...backlog);
@@ -205,8 +205,8 @@ describe("the next entry", () => {
   });
 });
 
-describe("a failing entry", () => {
-  it("does not affect others that are prepared with it, and runs again with a new state", async (t) => {
+describe("failing entry", () => {
+  it("does not affect entries prepared with it, and retries with a new state", async (t) => {
     const trial = { spoilt: true };
     const shop = await workshop(t, undefined, trial);
     await shop.add(0, "a good0", "b bad", "c odd", "d good1");
@@ -227,8 +227,8 @@ describe("a failing entry", () => {
   });
 });
 
-describe("a caller that waits for an outcome", () => {
-  it("gets it as one word", async (t) => {
+describe("caller that waits for an outcome", () => {
+  it("receives the outcome of the run", async (t) => {
     const shop = await workshop(t);
     const [entry] = await shop.add(2_000, "a a0");
     const outcome = shop.runner.waitForOutcome(entry!.id);
@@ -238,7 +238,7 @@ describe("a caller that waits for an outcome", () => {
     assert.deepEqual([await outcome, (await advanced).ran.map((ran) => ran.outcome)], ["made a0", ["made a0"]]);
   });
 
-  it("is notified when the emulator closes", async (t) => {
+  it("receives a notification when the emulator closes", async (t) => {
     const shop = await workshop(t);
     const [entry] = await shop.add(2_000, "a a0");
     const outcome = shop.runner.waitForOutcome(entry!.id);

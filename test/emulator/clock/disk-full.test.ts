@@ -55,8 +55,8 @@ async function until503(ask: () => ReturnType<TestEmulator["ask"]>): Promise<voi
 
 const clockOf = async ({ ask }: TestEmulator) => (await ask("GET", "clock")).body;
 
-describe("while the disk is full", () => {
-  it("a rejected advance moves nothing, now or after a kill", async (t) => {
+describe("clock while the disk is full", () => {
+  it("rejects an advance without moving time, even after a kill", async (t) => {
     const disk = await onDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { on } = disk;
@@ -76,7 +76,7 @@ describe("while the disk is full", () => {
     assert.deepEqual(await clockOf(await disk.afterKill()), await clockOf(on));
   });
 
-  it("a delivery whose outcome could not be stored is repeated when there is space, and time continues", async (t) => {
+  it("repeats a delivery whose outcome was not stored once space is available", async (t) => {
     const disk = await onDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { on } = disk;
@@ -105,7 +105,7 @@ describe("while the disk is full", () => {
     assert.deepEqual(await outcomes(on), [{ outcome: "delivered", attempts: [500, 200] }]);
   });
 
-  it("auto mode waits while the disk is full, and jumps when there is space", async (t) => {
+  it("waits in auto mode and resumes when space is available", async (t) => {
     const wall = new StandingWall();
     let room = Number.POSITIVE_INFINITY;
     const disk = gatedDisk((call) => {

@@ -46,8 +46,8 @@ const changed = (store: Store, difference: Partial<Store>): Store => ({
   ...difference,
 });
 
-describe("a due entry", () => {
-  it("starts only when it is durable: a crash cannot undo what a user has seen", async (t) => {
+describe("due entry", () => {
+  it("starts only after the entry is durable", async (t) => {
     const { store, hold, release } = await heldDisk(t);
     const { runner, seen } = await stage(t, {}, { store });
 
@@ -64,7 +64,7 @@ describe("a due entry", () => {
     assert.deepEqual(seen, ["+0 a"]);
   });
 
-  it("starts only when its time is durable, even if others write during the advance", async (t) => {
+  it("starts only after the advanced time is durable, despite concurrent writes", async (t) => {
     const { store, hold, release } = await heldDisk(t);
     let leave = () => {};
     const inside = new Promise<void>((resolve) => {
@@ -96,7 +96,7 @@ describe("a due entry", () => {
     assert.deepEqual(seen, ["+5 a"]);
   });
 
-  it("starts once, even if it is recorded while a user reads the queue", async (t) => {
+  it("starts once if it is added while a user reads the queue", async (t) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const slow = changed(store, {
       // The data arrives late, and others continue meanwhile.

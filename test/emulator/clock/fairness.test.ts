@@ -74,9 +74,9 @@ async function queue(t: TestContext): Promise<Queue> {
 /** The number of entries of one owner that started before the first of another. */
 const placeOf = (begun: readonly string[], owner: string): number => begun.indexOf(owner);
 
-describe("a workspace with many ready entries", () => {
+describe("workspace with many ready entries", () => {
   for (const keys of [1, 20, 500]) {
-    it(`does not delay another one, over ${keys} keys`, async (t) => {
+    it(`does not delay another workspace with ${keys} concurrency keys`, async (t) => {
       const { add, run, begun, reached } = await queue(t);
       await add("loud", 100_000, keys);
       run();
@@ -91,7 +91,7 @@ describe("a workspace with many ready entries", () => {
     });
   }
 
-  it("shares the slots evenly with a second one, and both finish", async (t) => {
+  it("shares the slots evenly with a second workspace", async (t) => {
     const { add, run, begun, reached } = await queue(t);
     await add("one", 6_000, 50);
     await add("other", 6_000, 50);
@@ -104,7 +104,7 @@ describe("a workspace with many ready entries", () => {
     assert.equal(begun.filter((owner) => owner === "one").length, 6_000);
   });
 
-  it("leaves slots for others when all its entries hang", async (t) => {
+  it("leaves slots for other workspaces when all its entries hang", async (t) => {
     const { add, run, begun, reached } = await queue(t);
     await add("hanging", 1_000, 500);
     run((owner) => owner === "hanging");

@@ -76,8 +76,8 @@ async function running(
   return { seen, add };
 }
 
-describe("the queue", () => {
-  it("is not listed for entries that are due at once: the store reports them", async (t) => {
+describe("schedule queue", () => {
+  it("does not list the queue for entries that are due immediately", async (t) => {
     const listed: unknown[] = [];
     const store = watched(openMemoryStore({ collections, wall: systemWallClock }), listed);
     const { runner, seen, add } = await stage(t, {}, { store });
@@ -93,7 +93,7 @@ describe("the queue", () => {
     assert.deepEqual(listed, []);
   });
 
-  it("is checked again for an entry that is due again before its last run has ended", async (t) => {
+  it("runs an entry again that becomes due before its last run ends", async (t) => {
     const inner = openMemoryStore({ collections, wall: systemWallClock });
     const { opened, open } = gate();
     const store = new Proxy(inner, {
@@ -119,7 +119,7 @@ describe("the queue", () => {
     assert.deepEqual(seen, ["a", "a"]);
   });
 
-  it("finds entries that were added in front while a long backlog shrank", async (t) => {
+  it("finds entries added at the front while a long backlog drains", async (t) => {
     const { opened, open } = gate();
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const { seen, add } = await running(t, store, { mayEnd: opened });

@@ -7,8 +7,8 @@ import { systemWallClock } from "../../../src/base/clock.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";
 import { StandingWall } from "../../support/walls/standing-wall.ts";
 
-describe("how entries come due", () => {
-  it("mode real: each entry runs at its time, earlier by the speed of the clock", async (t) => {
+describe("clock modes", () => {
+  it("runs each entry at its time, scaled by the clock speed, in mode real", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall, clock: { mode: "real", speed: 60 } });
     await add([minutes(5), "a"], [minutes(20), "b"]);
@@ -22,7 +22,7 @@ describe("how entries come due", () => {
     assert.deepEqual(seen, ["+5 a", "+20 b"]);
   });
 
-  it("mode real: an entry that is added later and due earlier is not missed", async (t) => {
+  it("runs a later entry with an earlier due time in mode real", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall, clock: { mode: "real", speed: 1 } });
     await add([minutes(20), "late"]);
@@ -36,7 +36,7 @@ describe("how entries come due", () => {
     assert.deepEqual(seen.slice(1), ["+1 early"]);
   });
 
-  it("mode real: an advance runs the schedule, and time continues from there", async (t) => {
+  it("continues from the end of an advance in mode real", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen, clock } = await stage(t, {}, { wall, clock: { mode: "real", speed: 1 } });
     await add([minutes(5), "a"], [minutes(6), "b"], [minutes(11), "c"]);
@@ -47,7 +47,7 @@ describe("how entries come due", () => {
     assert.deepEqual(seen, ["+5 a", "+6 b", "+11 c"]);
   });
 
-  it("mode manual: due entries run at once, later ones wait for an advance", async (t) => {
+  it("runs due entries immediately and later ones only on advance in mode manual", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall });
     await add([0, "now"], [1, "later"]);
@@ -56,7 +56,7 @@ describe("how entries come due", () => {
     assert.deepEqual(seen, ["+0 now"]);
   });
 
-  it("mode auto: time jumps to the next due entry when nothing runs", async (t) => {
+  it("jumps to the next due time when idle in mode auto", async (t) => {
     const { add, seen, clock, store } = await stage(
       t,
       { a: ["after 5 b"], b: ["after 80 c"] },
@@ -70,7 +70,7 @@ describe("how entries come due", () => {
     assert.deepEqual([seen, clock.now()], [["+0 a", "+5 b", "+85 c"], begin + minutes(85)]);
   });
 
-  it("a new mode applies at once", async (t) => {
+  it("applies a new mode immediately", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall });
     await add([minutes(3), "a"]);
@@ -86,7 +86,7 @@ describe("how entries come due", () => {
     assert.deepEqual(seen, ["+3 a"]);
   });
 
-  it("overdue entries run in order at the present time, after a pause", async (t) => {
+  it("runs overdue entries in order at the present time after a pause", async (t) => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const wall = new StandingWall();
     const before = await stage(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
@@ -98,7 +98,7 @@ describe("how entries come due", () => {
     assert.deepEqual(after.seen, ["+10 first", "+10 second"]);
   });
 
-  it("closing runs due entries and leaves the rest in the queue", async (t) => {
+  it("runs due entries while closing and leaves the rest in the queue", async (t) => {
     const { add, runner, seen, store } = await stage(t, { a: ["after 0 b"] });
     await add([0, "a"], [minutes(1), "later"]);
     await runner.close();

@@ -9,7 +9,7 @@ const start = Date.parse("2031-01-02T03:04:05Z");
 const store = () => openMemoryStore({ collections, wall: new StandingWall() });
 
 describe("virtual time", () => {
-  it("passes with the wall clock, at the configured speed", async () => {
+  it("follows the wall clock at the configured speed", async () => {
     const wall = new StandingWall(1_000);
     const clock = await VirtualClock.open(store(), wall, { now: start });
     await wall.pass(250);
@@ -21,7 +21,7 @@ describe("virtual time", () => {
     assert.equal(clock.getWallDelay(start + 250 + 120_000), 1_000);
   });
 
-  it("stands still in mode manual, and continues from there in mode real", async () => {
+  it("stands still in mode manual and continues in mode real", async () => {
     const wall = new StandingWall();
     const clock = await VirtualClock.open(store(), wall, { mode: "manual", now: start });
     await wall.pass(5_000);
@@ -32,7 +32,7 @@ describe("virtual time", () => {
     assert.equal(clock.now(), start + 90_010);
   });
 
-  it("never goes backwards, whatever the wall clock or a caller does", async () => {
+  it("never goes backwards, even if the wall clock does", async () => {
     const wall = new StandingWall(100_000);
     const clock = await VirtualClock.open(store(), wall, { now: start });
     await wall.pass(1_000);
@@ -47,7 +47,7 @@ describe("virtual time", () => {
     assert.equal(clock.now(), start + 1_507);
   });
 
-  it("is held during an advance, and continues from its end", async () => {
+  it("stands still during an advance and continues from its end", async () => {
     const wall = new StandingWall();
     const clock = await VirtualClock.open(store(), wall, { now: start });
     assert.equal(clock.hold(), start);
@@ -59,7 +59,7 @@ describe("virtual time", () => {
     assert.equal(clock.now(), start + 60_005);
   });
 
-  it("continues after a restart: mode real includes the downtime, mode manual does not", async () => {
+  it("includes downtime after a restart in mode real, but not in mode manual", async () => {
     const wall = new StandingWall();
     const kept = store();
     const before = await VirtualClock.open(kept, wall, { now: start, speed: 10 });
