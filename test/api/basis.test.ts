@@ -46,11 +46,11 @@ const otherwise = (of: Readonly<Record<string, Failure<unknown>>>, rows: Readonl
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name !== "emulator");
 const catalogue = failures as unknown as Readonly<Record<string, Failure<unknown>>>;
 
-describe("the basis of a declaration", () => {
+describe("basis of declarations", () => {
   const rows = rowsOf("| R1 | one | It is 404. | public, assumed |\n| C2 | two | It is 400. | specified |\n");
   const guess = (row: string): Basis => ({ assumed: `Nobody says (DECISIONS.md, ${row}).` });
 
-  it("matches the rows that it cites", () => {
+  it("matches the cited rows", () => {
     const claims = [
       ["a", guess("R1")],
       ["b", guess("C2")],
@@ -62,7 +62,7 @@ describe("the basis of a declaration", () => {
     assert.deepEqual(otherwise(of, rows), ["y 409"]);
   });
 
-  it("is assumed if the rows that it cites are", () => {
+  it("equals “assumed” if the cited rows are assumed", () => {
     const claims = [...operations.map(({ id, basis }) => [id, basis] as const)];
     const ofFailures = Object.entries(catalogue).map(([code, { basis }]) => [code, basis] as const);
     assert.deepEqual(unbacked([...claims, ...ofFailures], decisions), []);
@@ -70,7 +70,7 @@ describe("the basis of a declaration", () => {
 
   it("matches the rows of failures with the same status", () => assert.deepEqual(otherwise(catalogue, decisions), []));
 
-  it("is “specified” for exactly the operations and failures in the specification", () => {
+  it("equals “specified” for exactly the operations and failures of the specification", () => {
     const claimed = operations.filter(({ basis }) => basis === "specified").map(routeOf);
     assert.deepEqual(
       claimed.filter((route) => !specifiedRoutes.has(route)),
@@ -80,7 +80,7 @@ describe("the basis of a declaration", () => {
     assert.deepEqual(named.map(([code]) => code).sort(), [...specifiedFailures].sort());
   });
 
-  it("is “public” for operations that are public, or specified and fully public", () => {
+  it("equals “public” for public operations and for specified operations that are fully public", () => {
     const known = new Set([...specifiedRoutes, ...publicRoutes]);
     const claimed = operations.filter(({ basis }) => basis === "public").map(routeOf);
     assert.deepEqual(

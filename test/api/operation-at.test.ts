@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { findOperationAt, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 
-describe("finding an operation by method and path", () => {
-  it("finds every declared method and path, with any parameters", () => {
+describe("operation lookup by method and path", () => {
+  it("finds every declared method and path with any parameters", () => {
     const wrong = (registry as readonly Operation[])
       .filter(({ id }) => id !== "catch-all")
       .flatMap((own) => [own.method].flat().map((method) => ({ own, method })))
@@ -20,7 +20,7 @@ describe("finding an operation by method and path", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("finds none if a segment is missing, empty or extra, or the method differs", () => {
+  it("rejects a missing, empty or extra segment and another method", () => {
     const operations = [{ method: "GET", path: "/a.b/{id}/status" }] as const;
     const found = ["/a.b/1/status", "/axb/1/status", "/a.b//status", "/a.b/1", "/a.b/1/status/", "/a.b/1/2/status"].map(
       (path) => findOperationAt(operations, "GET", path) !== undefined,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { DeclaredFailureError } from "../../src/api/failures.ts";
 
-it("a rejection captures no stack, but later errors do", () => {
+it("DeclaredFailureError captures no stack and leaves other errors unchanged", () => {
   const refusal = new DeclaredFailureError("unknown-cluster", undefined);
   assert.equal(refusal.stack, "Refusal: rejected: unknown-cluster");
   assert.equal(refusal instanceof Error, true);

@@ -24,13 +24,13 @@ const show: Operation = {
 };
 const other: Operation = { ...show, id: "things.list", path: "/all", cli: { command: "things list" } };
 
-describe("the registry", () => {
+describe("operation registry", () => {
   it("contains exactly the operations of the routing service", () => {
     assert.equal(routingService.length, 57);
     assert.deepEqual(routesIn("router").toSorted(), routingService.toSorted());
   });
 
-  it("contains the public contract API and the publicly known operations", () => {
+  it("contains the public contract API and the publicly documented operations", () => {
     const declared = new Set(routesIn("contracts"));
     assert.deepEqual(
       [...contractApi, ...publicRoutes].filter((route) => !declared.has(route)),
@@ -38,7 +38,7 @@ describe("the registry", () => {
     );
   });
 
-  it("contains PUT and GET of the signed storage", () =>
+  it("contains GET and PUT of the signed storage", () =>
     assert.deepEqual(
       routesIn("storage").map((route) => route.split(" ")[0]),
       ["GET", "PUT"],
@@ -53,5 +53,5 @@ describe("the registry", () => {
       assert.throws(() => requireUniqueOperations([show, twin]), { message }));
   }
 
-  it("accepts operations that differ", () => assert.deepEqual(requireUniqueOperations([show, other]), [show, other]));
+  it("accepts two different operations", () => assert.deepEqual(requireUniqueOperations([show, other]), [show, other]));
 });

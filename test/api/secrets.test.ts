@@ -43,8 +43,8 @@ const sent = new Set(
   ),
 );
 
-describe("the list of secret names", () => {
-  it("contains every secret in the declarations", () =>
+describe("list of secret names", () => {
+  it("includes every secret in the declarations", () =>
     assert.deepEqual([...sent].filter(isSecretName).sort(), [
       "X-Sig-Signature",
       "captcha",
@@ -65,7 +65,7 @@ describe("the list of secret names", () => {
       "x-crm-a-signature",
     ]));
 
-  it("excludes the exceptions, each of which is declared", () =>
+  it("excludes only declared names", () =>
     assert.deepEqual(
       [...harmlessNames].filter((name) => !sent.has(name) || isSecretName(name)),
       [],
@@ -80,7 +80,7 @@ describe("the list of secret names", () => {
   });
 });
 
-describe("a redacted URL", () => {
+describe("URL redaction", () => {
   for (const [url, shown] of [
     ["/a?x=1&X-Sig-Signature=s&token=t&y", "/a?x=1&X-Sig-Signature=[redacted]&token=[redacted]&y"],
     ["/a?code=c&state=eu-1_s&email=e", "/a?code=[redacted]&state=[redacted]&email=e"],
@@ -103,17 +103,17 @@ describe("a redacted URL", () => {
     ],
     ["/a?%zz=%&x", "/a?%zz=%&x"],
   ] as const) {
-    it(`is ${shown}`, () => assert.equal(redactUrl(url), shown));
+    it(`redacts a URL as ${shown}`, () => assert.equal(redactUrl(url), shown));
   }
 
   it("hides all parameters on request", () =>
     assert.equal(redactUrl("/a?x=1&x=2&y#z=3", { mask: "…", allParameters: true }), "/a?x=…&x=…&y#z=…"));
 
-  it("has its secrets listed, decoded", () =>
+  it("lists the decoded secrets of a URL", () =>
     assert.deepEqual(findSecretsInUrl("http://h/by_token/a%20b?token=c+d&x=1&code=%C3%A9"), ["a b", "c d", "é"]));
 });
 
-describe("a redacted string", () => {
+describe("string redaction", () => {
   for (const [text, shown] of [
     [`no access for Bearer ${secret}, sorry`, "no access for Bearer [redacted], sorry"],
     ["a token that is not a bearer token.", "a token that is not a bearer token."],
@@ -128,10 +128,10 @@ describe("a redacted string", () => {
     [`{'code': '${secret}' and 'state': '${secret}`, "{'code': '[redacted]' and 'state': '[redacted]"],
     ["body.token: This field is required.", "body.token: This field is required."],
   ] as const) {
-    it(`is ${shown}`, () => assert.equal(redactText(text), shown));
+    it(`redacts a string as ${shown}`, () => assert.equal(redactText(text), shown));
   }
 
-  it("takes linear time", async () => {
+  it("runs in linear time", async () => {
     for (const piece of ["a", "=", '"', "\\", "/", "//", "%25", "token=", '"token":"', "by_token/", "bearer "]) {
       const redact = (length: number) => () => {
         const text = piece.repeat(length / piece.length);

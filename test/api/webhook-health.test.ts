@@ -45,8 +45,8 @@ const changed = (one: Delivery, change: Partial<Attempt>): Delivery => ({
   attempts: one.attempts.map((attempt) => ({ ...attempt, ...change })),
 });
 
-describe("the findings about a webhook", () => {
-  it("name the problem, its consequences and the steps in order", () => {
+describe("webhook diagnosis", () => {
+  it("reports the problem, its consequences and the steps in order", () => {
     const disabled = webhook({
       status: "DISABLED_BY_ERROR",
       failure_count: 6,
@@ -76,7 +76,7 @@ describe("the findings about a webhook", () => {
     assert.match(tell({ ...disabled, failure_count: 0 }, lost).told, / Disabled after 6 consecutive failures, at /);
   });
 
-  it("do not claim success if nothing has arrived since it was enabled again", () => {
+  it("reports no success if no delivery has arrived since the webhook was enabled again", () => {
     assert.deepEqual(tell(webhook(), [delivery(1, sixTimes, { next_attempt_at: iso(315) })]), {
       state: "enabled again",
       failing: true,
@@ -91,7 +91,7 @@ describe("the findings about a webhook", () => {
     );
   });
 
-  it("suggest no resend to a forbidden address, and do not blame the receiver", () => {
+  it("suggests allowing a forbidden host instead of a resend", () => {
     const url = "https://receiver.invalid/x";
     const forbidden =
       "Host receiver.invalid is not allowed for webhooks. Start the emulator with --webhook-allow receiver.invalid.";
@@ -105,7 +105,7 @@ describe("the findings about a webhook", () => {
     });
   });
 
-  it("name the active fault instead of the receiver, and how to remove it", () => {
+  it("names the active fault instead of the receiver and explains how to remove the fault", () => {
     const dropped = changed(delivery(1, [0], { next_attempt_at: iso(5) }), {
       status: null,
       error: { code: "dropped", message: "A scripted fault prevented this attempt." },
@@ -133,7 +133,7 @@ describe("the findings about a webhook", () => {
     );
   });
 
-  it("of a deleted webhook are the outcomes of its deliveries", () => {
+  it("reports the delivery outcomes of a deleted webhook", () => {
     const { state, failing, why, steps } = assessDeletedWebhook(
       [
         delivery(1, [0], { outcome: "delivered" }),
@@ -162,7 +162,7 @@ describe("the findings about a webhook", () => {
   });
 });
 
-describe("the common feature of failures", () => {
+describe("common feature of failed deliveries", () => {
   const failed = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}) =>
     delivery(id, minutes, { activity: "CONTRACT_EXECUTED", outcome: "failed", ...more });
   const arrived = (id: number, minute: number, more: Partial<Delivery> = {}) =>
@@ -172,7 +172,7 @@ describe("the common feature of failures", () => {
     return [only, failing, since && formatTime(since), state.words];
   };
 
-  it("is an activity that fails while others succeed, whatever came last", () => {
+  it("finds the only activity that fails", () => {
     const both = [failed(1, [0, 5]), arrived(2, 6), failed(3, [10, 15])];
     const found = ["Only CONTRACT_EXECUTED fails. Other deliveries arrive.", true, "03:04:05", "failing"];
     assert.deepEqual([of(...both), of(...both, arrived(4, 20))], [found, found]);
@@ -191,7 +191,7 @@ describe("the common feature of failures", () => {
     );
   });
 
-  it("is a contract, or contracts that were executed outside of the service", () => {
+  it("finds the only contract that fails, and imported contracts", () => {
     const signed = { activity: "CONTRACT_SIGNED" } as const;
     assert.deepEqual(
       [
@@ -209,7 +209,7 @@ describe("the common feature of failures", () => {
     );
   });
 
-  it("is a single delivery if only that one fails", () =>
+  it("finds the only delivery that fails", () =>
     assert.deepEqual(of(failed(1, [0, 5], { outcome: "retrying", next_attempt_at: iso(15) }), arrived(2, 3)), [
       "Only delivery:1 (CONTRACT_EXECUTED T-1) fails. Other deliveries arrive.",
       true,
@@ -217,7 +217,7 @@ describe("the common feature of failures", () => {
       "failing",
     ]));
 
-  it("is missing if nothing else succeeded in between, or the last failures include others", () => {
+  it("finds no common feature if no other delivery succeeded or the latest failures differ", () => {
     assert.deepEqual(of(arrived(1, 0), failed(2, [5]), failed(3, [10])), [null, true, "03:09:05", "enabled again"]);
     assert.deepEqual(of(failed(1, [0]), failed(2, [5]), arrived(3, 10)), [null, false, null, "active"]);
     const mixed = [failed(1, [0]), arrived(2, 1), failed(3, [5]), failed(4, [6], { activity: "CONTRACT_SIGNED" })];
@@ -225,7 +225,7 @@ describe("the common feature of failures", () => {
   });
 });
 
-describe("the reason why a webhook has no deliveries", () => {
+describe("explanation of missing deliveries", () => {
   const group = (workspace_id: number, activity: "CONTRACT_CREATED" | "CONTRACT_SIGNED", minutes = 0) => ({
     workspace_id,
     workspace: workspace_id === 1 ? "Northwind" : "Contoso",
@@ -236,7 +236,7 @@ describe("the reason why a webhook has no deliveries", () => {
   });
   const contoso = webhook({ workspace_id: 2, workspace: "Contoso" });
 
-  it("names the activities that happened instead, where and when", () =>
+  it("names the activities that happened instead, with workspace and time", () =>
     assert.deepEqual(
       [
         explainNoDeliveries(contoso, undefined, { formatTime }),
@@ -261,10 +261,10 @@ describe("the reason why a webhook has no deliveries", () => {
     ));
 });
 
-describe("an attempt", () => {
+describe("webhook attempt diagnosis", () => {
   const attempt = (change: Partial<Attempt>): Attempt => ({ ...delivery(1, [0]).attempts[0]!, ...change });
 
-  it("explains its failure and the next step, unless a fault caused it", () =>
+  it("explains the failure of each response status", () =>
     assert.deepEqual(
       [401, 404, 405, 429, 410, 302, 500, 422].map(
         (status) => diagnoseFailedAttempt(attempt({ status }), specifiedRetrySchedule).means,
@@ -281,7 +281,7 @@ describe("an attempt", () => {
       ],
     ));
 
-  it("speaks only of its own time if it was refused, because the receiver may run by now", () =>
+  it("suggests starting the receiver after a refused connection", () =>
     assert.deepEqual(
       diagnoseFailedAttempt(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })),
       {
@@ -290,7 +290,7 @@ describe("an attempt", () => {
       },
     ));
 
-  it("refers to the documentation of signatures if it was rejected, or to the fault that mis-signed it", () => {
+  it("suggests a signature check for a 401 unless a fault caused the response", () => {
     const commands = (change: Partial<Attempt>) =>
       diagnoseFailedAttempt(attempt(change)).steps.map(({ command }) => command);
     assert.deepEqual(
@@ -306,7 +306,7 @@ describe("an attempt", () => {
     );
   });
 
-  it("is counted among the scheduled or the requested ones", () => {
+  it("counts scheduled attempts and resends separately", () => {
     const all = [false, true, false, true].map((resend, i) => attempt({ number: i + 1, resend }));
     assert.deepEqual(
       all.map((one) => formatAttemptLabel(one, { attempts: all, max_attempts: 7 })),
@@ -321,8 +321,8 @@ describe("an attempt", () => {
   });
 });
 
-describe("the status of a delivery", () => {
-  it("describes what will happen to it", () =>
+describe("delivery status", () => {
+  it("describes the next attempt of a delivery", () =>
     assert.deepEqual(
       [
         formatDeliveryStatus({ outcome: "retrying", next_attempt_at: 1, webhook_status: "ACTIVE" }, 1),

@@ -70,8 +70,8 @@ async function app(t: Pick<TestContext, "after">): Promise<string> {
 
 const titled = "document.title !== 'waiting'";
 
-describe("an OAuth client that runs in the browser", { skip }, () => {
-  it("signs a person in with openid-client: discovery, keys, tokens, userinfo", async (t) => {
+describe("OAuth client in the browser", { skip }, () => {
+  it("signs a user in with openid-client, from discovery to userinfo", async (t) => {
     const page = await tab(t);
     const origin = await app(t);
     const spa = { client_id: "spa", client_name: "Browser app", redirect_uris: [`${origin}/callback`] };
@@ -86,7 +86,7 @@ describe("an OAuth client that runs in the browser", { skip }, () => {
     assert.equal(await page.title(), "11 ada@northwind.example invalid_token");
   });
 
-  it("gets nothing at an origin without a registered redirect URI", async (t) => {
+  it("receives no tokens at an origin without a registered redirect URI", async (t) => {
     const page = await tab(t);
     const origin = await app(t);
     const spa = { client_id: "spa", client_name: "Browser app", redirect_uris: [`${origin}/callback`] };

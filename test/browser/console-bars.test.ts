@@ -18,8 +18,8 @@ const covered = `(() => {
   return out;
 })()`;
 
-describe("the bars of the console", { skip }, () => {
-  it("show the result of a button in a narrow window, however long the page is", async (t) => {
+describe("console toolbars", { skip }, () => {
+  it("shows the result of a button in a narrow window on a long page", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     for (let count = 0; count < 30; count += 1) await draft(world.api);
@@ -32,7 +32,7 @@ describe("the bars of the console", { skip }, () => {
     assert.ok(y + height <= 640, `it stands at ${y}`);
   });
 
-  it("do not cover the focused row in a long list", async (t) => {
+  it("leaves the focused row of a long list uncovered", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     for (let count = 0; count < 30; count += 1) await draft(world.api);

@@ -51,8 +51,8 @@ const nothing = {
   frame: null,
 };
 
-describe("the console with hostile content", { skip }, () => {
-  it("keeps its session from an external cluster's page that the router serves", async (t) => {
+describe("console with hostile content", { skip }, () => {
+  it("hides its session from an external cluster's page that the router serves", async (t) => {
     const page = await tab(t);
     const world = await routed(t);
     world.eu.answer(({ url }, response) =>
@@ -91,7 +91,7 @@ describe("the console with hostile content", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("reloads after missed events, and shows nothing twice", async (t) => {
+  it("reloads after missed events without duplicates", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const asked: string[] = [];

@@ -22,7 +22,7 @@ function streamsOf(page: Tab): { readonly asked: string[] } {
 const focused = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
 
 describe("live updates of the console", { skip }, () => {
-  it("share one stream between seven tabs, and continue when the tab with the stream is closed", async (t) => {
+  it("shares one stream between seven tabs and survives the closing of its tab", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const streams = streamsOf(page);
@@ -51,7 +51,7 @@ describe("live updates of the console", { skip }, () => {
     assert.match(streams.asked[1]!, /\?after=/);
   });
 
-  it("do not claim that there are no deliveries while they are loading", async (t) => {
+  it("shows no “empty” message while the deliveries are loading", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     let release = () => {};
@@ -70,7 +70,7 @@ describe("live updates of the console", { skip }, () => {
     await track.getByRole("toolbar").waitFor();
   });
 
-  it("reload everything when the state is replaced", async (t) => {
+  it("reloads all data when the state is replaced", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world, "#/deliveries");
@@ -79,7 +79,7 @@ describe("live updates of the console", { skip }, () => {
     await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
   });
 
-  it("are complete after a restart, once a user signs in again", async (t) => {
+  it("shows all data after a restart once a user signs in again", async (t) => {
     const page = await tab(t);
     const first = await emulator(t);
     const between = await relay(t, first.routerUrl);
@@ -112,7 +112,7 @@ describe("live updates of the console", { skip }, () => {
     assert.equal(await page.getByText("Start it again").count(), 0);
   });
 
-  it("stop while the emulator does not respond, with all buttons disabled", async (t) => {
+  it("disables all buttons while the emulator does not respond", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);
@@ -138,7 +138,7 @@ describe("live updates of the console", { skip }, () => {
     assert.equal(await foot.getByText(/does not answer|Start it again/).count(), 0);
   });
 
-  it("report a button without a connection once the emulator responds again", async (t) => {
+  it("reports the failed request of a button once the emulator responds again", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);

@@ -6,8 +6,8 @@ import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
 
 const { skip, tab } = browser();
 
-describe("the console's request list", { skip }, () => {
-  it("contains changes that a user made through the control plane, which traces link to", async (t) => {
+describe("request list of the console", { skip }, () => {
+  it("contains a user's changes through the control plane and links them to traces", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await world.ask("GET", "clock");
@@ -35,7 +35,7 @@ describe("the console's request list", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("belongs to the current state even if an earlier one has the same numbers", async (t) => {
+  it("shows the current state even if an earlier state has the same request numbers", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await world.ask("PUT", "snapshots/a");
@@ -53,7 +53,7 @@ describe("the console's request list", { skip }, () => {
     await page.getByText("GET /router/v1/clusters", { exact: true }).waitFor();
   });
 
-  it("loads a request by its number, or reports that it does not exist", async (t) => {
+  it("loads a request by its number or reports an unknown number", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await world.ask("GET", "clock");

@@ -8,8 +8,8 @@ import { site } from "./every-page.ts";
 
 const { skip, tab } = browser();
 
-describe("the console, opened in a browser", { skip }, () => {
-  it("signs in by its address, which keeps no code, and stays signed in after a reload", async (t) => {
+describe("console session in a browser", { skip }, () => {
+  it("signs in by its address and stays signed in after a reload", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     const address = await consoleAddress(world);
@@ -26,7 +26,7 @@ describe("the console, opened in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, [refused], "the code was used, and nobody is signed out for that");
   });
 
-  it("disables buttons that the token may not use, and explains why", async (t) => {
+  it("disables buttons without permission and explains why", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await world.ask("PUT", "snapshots/prepared");
@@ -71,7 +71,7 @@ describe("the console, opened in a browser", { skip }, () => {
     assert.ok(x + width <= 320, `the search ends at ${x + width}`);
   });
 
-  it("is not shown in frames, signed in or not", async (t) => {
+  it("prevents framing, whether or not a user is signed in", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await openConsole(page, world);
@@ -86,7 +86,7 @@ describe("the console, opened in a browser", { skip }, () => {
     }
   });
 
-  it("rejects requests of other sites for its page, its stream or a session", async (t) => {
+  it("rejects requests from other sites for the page, the stream and a session", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     const code = new URL(await consoleAddress(world)).hash.slice("#code=".length);

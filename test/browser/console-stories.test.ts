@@ -34,8 +34,8 @@ async function tabTo(page: Tab, role: "button" | "link", name: string | RegExp):
   assert.fail(`No stop is called ${name}`);
 }
 
-describe("a user of the console", { skip }, () => {
-  it("finds the failing webhook, advances the clock, and resends after the receiver is fixed", async (t) => {
+describe("user journeys in the console", { skip }, () => {
+  it("finds the failing webhook, advances the clock and resends after a fix", async (t) => {
     const page = await tab(t);
     const { world, hooks } = await failingWebhook(t);
     await openConsole(page, world);
@@ -83,7 +83,7 @@ describe("a user of the console", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("signs a contract, advances, reads a trace and resends, all by keyboard", async (t) => {
+  it("signs a contract, advances the clock, reads a trace and resends by keyboard", async (t) => {
     const page = await tab(t);
     const { world, hooks } = await failingWebhook(t);
     const contract = await sent(world.api);
@@ -119,7 +119,7 @@ describe("a user of the console", { skip }, () => {
     await outcome(page, "Resent: 200");
   });
 
-  it("moves a contract with the buttons of the owner and of others", async (t) => {
+  it("moves a contract with the buttons of its owner and of other users", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await draft(world.api);
@@ -173,7 +173,7 @@ describe("a user of the console", { skip }, () => {
     assert.equal((await world.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 404);
   });
 
-  it("sees the sent bytes, checks the signature, and reads the response as text", async (t) => {
+  it("shows the sent bytes, checks the signature and shows the response as text", async (t) => {
     const page = await tab(t);
     const { world, hooks } = await failingWebhook(t);
     await openConsole(page, world, "#/deliveries/1");
@@ -188,7 +188,7 @@ describe("a user of the console", { skip }, () => {
     );
   });
 
-  it("advances to an entered time, in a panel that shifts nothing", async (t) => {
+  it("advances to an entered time without a layout shift", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);
@@ -216,7 +216,7 @@ describe("a user of the console", { skip }, () => {
     assert.equal(await bar(), height);
   });
 
-  it("can type into that panel before it is rendered on a slow machine", async (t) => {
+  it("accepts input for the clock panel before a slow machine renders the panel", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);
@@ -234,7 +234,7 @@ describe("a user of the console", { skip }, () => {
     assert.deepEqual(told, [true, true, "To …"]);
   });
 
-  it("has an address for everything, with back and forward", async (t) => {
+  it("supports an address for every view, with back and forward", async (t) => {
     const page = await tab(t);
     const { world } = await everything(t);
     await openConsole(page, world, "#/contracts/T-2?trace=T-2");
@@ -313,7 +313,7 @@ describe("a user of the console", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("sees the command of a button, confirms a replacement, and reads the emulator's error", async (t) => {
+  it("shows the command of a button, confirms a replacement and shows the emulator's error", async (t) => {
     const page = await tab(t, { permissions: ["clipboard-read", "clipboard-write"] });
     const world = await emulator(t);
     await openConsole(page, world, "#/snapshots");

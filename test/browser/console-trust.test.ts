@@ -19,7 +19,7 @@ fetch("/_emulator/tokens/mine", {
 /** What a token of the role operate can have answered with that page, at an address of the console's origin. */
 const scripted: Readonly<Record<string, object>> = {
   "a fault": { status: 200, answer_headers: { "content-type": "text/html" }, answer_body: attack },
-  "a fault that brings a policy of its own": {
+  "a fault with its own content security policy": {
     status: 503,
     answer_headers: {
       "Content-Type": "text/html; charset=utf-8",
@@ -28,7 +28,7 @@ const scripted: Readonly<Record<string, object>> = {
     },
     answer_body: attack,
   },
-  "a fault that is a picture": {
+  "a fault with an SVG image": {
     status: 200,
     answer_headers: { "content-type": "image/svg+xml" },
     answer_body: '<svg xmlns="http://www.w3.org/2000/svg"><script>document.title = "ran"</script></svg>',
@@ -48,9 +48,9 @@ async function opened(t: TestContext, rule: object): Promise<{ page: Tab; world:
   return { page, world };
 }
 
-describe("an administrator's browser that opens", { skip }, () => {
+describe("administrator's session in a browser", { skip }, () => {
   for (const [what, rule] of Object.entries(scripted)) {
-    it(`${what} with a script in it runs nothing, and creates no token`, async (t) => {
+    it(`blocks a script in ${what}`, async (t) => {
       const { page, world } = await opened(t, rule);
       const origin = await page.evaluate("self.origin");
       assert.equal(origin, "null", "it is shown in an origin of its own");
@@ -60,7 +60,7 @@ describe("an administrator's browser that opens", { skip }, () => {
     });
   }
 
-  it("the console hides half of the session from scripts, without which the other half is useless", async (t) => {
+  it("hides half of the session from scripts, which makes the other half useless", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await openConsole(page, world);

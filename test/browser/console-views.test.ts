@@ -54,7 +54,7 @@ async function look(page: Tab): Promise<void> {
   }
 }
 
-describe("every view of the console", { skip }, () => {
+describe("console view", { skip }, () => {
   it("is accessible in small and wide windows, light and dark", async (t) => {
     // Nothing of the test's own goes by the page's policy.
     const page = await tab(t, { bypassCSP: true });
@@ -67,7 +67,7 @@ describe("every view of the console", { skip }, () => {
     }
   });
 
-  it("shows every name and address in full on demand, at any width", async (t) => {
+  it("shows every name and address in full on demand at any width", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const title = `Ein Empfänger 🦄 mit einem langen Namen ${"Empfaengerohneunterbrechung".repeat(8)}`.slice(0, 200);
@@ -105,7 +105,7 @@ describe("every view of the console", { skip }, () => {
     }
   });
 
-  it("shows all axis labels without overlap, also those with dates", async (t) => {
+  it("shows all axis labels, including dates, without overlap", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world);
@@ -149,7 +149,7 @@ describe("every view of the console", { skip }, () => {
     }
   });
 
-  it("shows how to sign in, and continues once another tab is signed in", async (t) => {
+  it("shows how to sign in and continues once another tab is signed in", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await page.goto(viewOf(world, "#/snapshots"));

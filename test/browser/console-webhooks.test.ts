@@ -14,7 +14,7 @@ import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
 const { skip, tab } = browser();
 
 describe("webhooks and workspaces in the console", { skip }, () => {
-  it("sends a test event to one webhook, disables it and enables it again", async (t) => {
+  it("sends a test event to one webhook, then disables and enables the webhook", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     const [hooks, other] = [await receiver(t), await receiver(t)];
@@ -46,7 +46,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("shows a secret on demand, but not to a read-only token", async (t) => {
+  it("shows a secret on demand, except to a read-only token", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const [{ hmac_key, client_secret }] = (await world.ask("GET", "workspaces")).body as [Record<string, string>];
@@ -69,7 +69,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("limits lists to a workspace, and keeps the limit in links", async (t) => {
+  it("limits lists to a workspace and preserves the limit in links", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await openConsole(page, world, "#/contracts");
@@ -89,7 +89,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.waitForURL(viewOf(world, "#/deliveries"));
   });
 
-  it("shows a run of svc webhooks certify, and sends more events to its receiver", async (t) => {
+  it("shows a run of svc webhooks certify and sends more events to its receiver", async (t) => {
     const page = await tab(t);
     const cwd = await testFolder(t);
     const hooks = await receiver(t);
@@ -117,7 +117,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await ended;
   });
 
-  it("shows the text of an e-mail", async (t) => {
+  it("shows the text of an email", async (t) => {
     const page = await tab(t);
     const world = await emulator(t);
     await sent(world.api);
@@ -126,7 +126,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.getByText("Northwind Legal asks you to sign “NDA with Acme”.").waitFor();
   });
 
-  it("keeps the text of a webhook without deliveries in view, and the line of the current time behind all text", async (t) => {
+  it("positions the text of a webhook without deliveries above the current-time line", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     const body = { title: "Idle", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_VOIDED"] };

@@ -25,8 +25,8 @@ async function scene(t: TestContext, more: object = {}): Promise<Scene> {
 
 const press = (page: Pick<Tab, "getByRole">, name: string) => page.getByRole("button", { name }).click();
 
-describe("the page of a contract in a browser", { skip }, () => {
-  it("lets a person read, comment and sign, and submits nothing twice", async (t) => {
+describe("contract page in a browser", { skip }, () => {
+  it("lets a user read, comment and sign without duplicate submissions", async (t) => {
     const { page, world, contract, link } = await scene(t);
     await page.goto(link);
     const opens = page.waitForEvent("popup");
@@ -52,7 +52,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("works with the keyboard alone", async (t) => {
+  it("supports use by keyboard alone", async (t) => {
     const { page, world, contract, link } = await scene(t);
     await page.goto(link);
     const stops: string[] = [];
@@ -78,7 +78,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     assert.equal(await statusOf(world.api, contract), "DRAFT");
   });
 
-  it("keeps the input if the contract has changed in the meantime", async (t) => {
+  it("preserves the input if the contract has changed in the meantime", async (t) => {
     const { page, world, contract, link } = await scene(t);
     await page.goto(link);
     const body = { external_metadata: { id: "deal-1" } };
@@ -114,7 +114,7 @@ describe("the page of a contract in a browser", { skip }, () => {
     }
   });
 
-  it("explains in a sandbox without an origin why it cannot submit", async (t) => {
+  it("explains why a form cannot be submitted in a sandbox without an origin", async (t) => {
     const { page, world, contract, link } = await scene(t);
     const src = link.replaceAll("&", "&amp;");
     const customer = await site(t, `<iframe title="contract" src="${src}" sandbox="allow-forms"></iframe>`);

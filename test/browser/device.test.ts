@@ -21,8 +21,8 @@ async function ownerOf({ router }: TestEmulator, { poll }: Device): Promise<stri
 
 const press = (page: Tab, name: string) => page.getByRole("button", { name }).click();
 
-describe("the page for a device in a browser", { skip }, () => {
-  it("lets a person enter the code and approve the device as a user", async (t) => {
+describe("device page in a browser", { skip }, () => {
+  it("lets a user enter the code and approve the device", async (t) => {
     const { page, world, waiting } = await scene(t);
     await page.goto(`${world.routerUrl}/_emulator/device`);
     await page.getByLabel("Code on the device").fill(waiting.user_code.toLowerCase().replace("-", " "));
@@ -40,7 +40,7 @@ describe("the page for a device in a browser", { skip }, () => {
     ["Approve", "The device is approved.", { status: 200 }],
     ["Deny", "The device is denied.", oauthError("access_denied")],
   ] as const) {
-    it(`opened by verification_uri_complete accepts "${button}", under either host name`, async (t) => {
+    it(`accepts "${button}" at verification_uri_complete under either host name`, async (t) => {
       const { page, world } = await scene(t);
       for (const name of ["127.0.0.1", "localhost"]) {
         const { body } = await world.router("POST", "/router/v1/oauth2.0/device/code/", {
@@ -57,7 +57,7 @@ describe("the page for a device in a browser", { skip }, () => {
     });
   }
 
-  it("opened by a link of another site can still be approved", async (t) => {
+  it("allows approval after a link from another site", async (t) => {
     const { page, world, waiting } = await scene(t);
     const link = `${world.routerUrl}/_emulator/device?user_code=${waiting.user_code}`;
     await page.route("http://docs.localhost/", (route) =>
@@ -70,7 +70,7 @@ describe("the page for a device in a browser", { skip }, () => {
     assert.equal(await ownerOf(world, waiting), "ada@northwind.example");
   });
 
-  it("asks again for a wrong code or address, with the input kept", async (t) => {
+  it("prompts again for a wrong code or address and preserves the input", async (t) => {
     const { page, world, waiting } = await scene(t);
     await page.goto(`${world.routerUrl}/_emulator/device`);
     await page.getByLabel("Code on the device").fill("BBBB-BBBB");

@@ -29,16 +29,15 @@ const sends =
 
 /** Pages of another site that try it. */
 const attacks: Readonly<Record<string, (forged: Forged) => string>> = {
-  "a form that sends itself": formOf,
-  "a form of a page that hides where it comes from": (forged) =>
-    `<meta name="referrer" content="no-referrer">${formOf(forged)}`,
+  "a form that submits itself": formOf,
+  "a form of a page without a referrer": (forged) => `<meta name="referrer" content="no-referrer">${formOf(forged)}`,
   "a form in a sandboxed frame": (forged) =>
     `<iframe sandbox="allow-forms allow-scripts" srcdoc="${attribute(formOf(forged))}"></iframe>`,
   "a form in a frame of a data URL": (forged) =>
     `<iframe src="data:text/html,${encodeURIComponent(formOf(forged))}"></iframe>`,
-  "a form that its own site sends on with 307": ({ fields }) => formOf({ action: "/on", fields }),
+  "a form that its own site redirects with 307": ({ fields }) => formOf({ action: "/on", fields }),
   "a fetch": sends('fetch(to, { method: "POST", body: what })'),
-  "a fetch that wants no answer": sends(
+  "a fetch in no-cors mode": sends(
     'fetch(to, { method: "POST", mode: "no-cors", credentials: "include", body: what })',
   ),
   "a beacon": sends("navigator.sendBeacon(to, what)"),
@@ -84,9 +83,9 @@ async function* postsIn(log: NonNullable<Response["body"]>) {
   }
 }
 
-describe("a page of another site", { skip }, () => {
+describe("page of another site", { skip }, () => {
   for (const [name, attack] of Object.entries(attacks)) {
-    it(`cannot submit the emulator's forms: ${name}`, async (t) => {
+    it(`cannot submit a form of the emulator: ${name}`, async (t) => {
       const { page, world, waiting, forms } = await scene(t);
       const came = await posts(world);
       for (const form of forms) {
@@ -107,7 +106,7 @@ describe("a page of another site", { skip }, () => {
     });
   }
 
-  it("cannot show the emulator's forms in a frame", async (t) => {
+  it("cannot frame the emulator's forms", async (t) => {
     const { page, world, waiting } = await scene(t);
     const shown = [
       `${world.routerUrl}/_emulator/device?user_code=${waiting.user_code}`,

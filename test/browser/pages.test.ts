@@ -31,9 +31,9 @@ const overflows = `(() => {
   return out;
 })()`;
 
-describe("every page in a browser", { skip }, () => {
+describe("emulator pages in a browser", { skip }, () => {
   for (const [name, open] of Object.entries(pages)) {
-    it(`is accessible in small and wide windows, light and dark: ${name}`, async (t) => {
+    it(`passes accessibility checks in small and wide windows, light and dark: ${name}`, async (t) => {
       const page = await tabInTurn();
       await open(await stage(t, page));
       assert.equal(await page.getByRole("main").getByRole("heading", { level: 1 }).count(), 1);
@@ -60,7 +60,7 @@ describe("every page in a browser", { skip }, () => {
     });
   }
 
-  it("of the app in crm_b can be framed by the CRM, and sends its front end the context", async (t) => {
+  it("allows the CRM to frame the app in crm_b and sends the front end the context", async (t) => {
     const page = await tabInTurn();
     const on = await stage(t, page);
     const crm = await site(t, `<iframe name="canvas" title="canvas"></iframe>${crmB(on, "canvas")}`);
@@ -69,7 +69,7 @@ describe("every page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("of a contract can be framed by any site", async (t) => {
+  it("allows any site to frame a contract page", async (t) => {
     const page = await tabInTurn();
     const on = await stage(t, page);
     await pages["a contract"]!(on);

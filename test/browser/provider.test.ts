@@ -30,14 +30,14 @@ async function answered(page: Tab, path: string): Promise<Record<string, unknown
 const login = "/api/v1/svc_auth/oauth/login";
 const callback = "/api/v1/svc_auth/oauth/callback";
 
-describe("the page of the provider in a browser", { skip }, () => {
+describe("provider page in a browser", { skip }, () => {
   for (const [flow, from, to, email] of [
     // Whoever is known already gets no trial, and no account at another cluster.
     ["a trial", "/router/v1/trial/signup/oauth", "/router/v1/trial/signup/oauth/callback", "zoe@newco.example"],
     ["a signup", "/api/v1/svc_auth/oauth/signup", "/api/v1/svc_auth/oauth/signup/callback", "zoe@newco.example"],
     ["a login", `${login}?provider=ProviderC&cluster_id=us-1`, callback, "eli@fabrikam.example"],
   ] as const) {
-    it(`signs a person in for ${flow}`, async (t) => {
+    it(`signs a user in for ${flow}`, async (t) => {
       const { page } = await begin(t, from);
       await signInAs(page, email, "Eli");
       assert.equal((await answered(page, to)).email, email);
@@ -45,7 +45,7 @@ describe("the page of the provider in a browser", { skip }, () => {
     });
   }
 
-  it("adds the app to a team of chat_a, or denies it", async (t) => {
+  it("adds the app to a team of chat_a or denies the request", async (t) => {
     const page = await tabInTurn();
     const world = await emulator(t);
     const open = async () => {
@@ -62,7 +62,7 @@ describe("the page of the provider in a browser", { skip }, () => {
     assert.deepEqual(await answered(page, redirect), { detail: "The installation was denied: access_denied" });
   });
 
-  it("asks again for an invalid address, with the input kept", async (t) => {
+  it("prompts again for an invalid address and preserves the input", async (t) => {
     const { page } = await begin(t, "/router/v1/trial/signup/oauth");
     // To a browser's own check the address looks all right.
     await page.getByLabel("E-mail address").evaluate((input) => input.setAttribute("type", "text"));
@@ -74,7 +74,7 @@ describe("the page of the provider in a browser", { skip }, () => {
     assert.equal(email, "zoe@newco.example");
   });
 
-  it("redirects wherever the callback of a back end does", async (t) => {
+  it("follows the redirect of a back end's callback", async (t) => {
     const front = await receiver(t);
     front.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome"));
     const answer = { method: "GET", path: callback, status: 302, headers: { location: front.url }, body: {} };

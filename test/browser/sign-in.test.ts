@@ -54,16 +54,16 @@ async function scene(t: TestContext, options: EmulatorOptions = {}): Promise<Sce
   };
 }
 
-describe("the sign-in page in a browser", { skip }, () => {
+describe("sign-in page in a browser", { skip }, () => {
   const ways: [string, Changes, Readonly<Record<string, string>>][] = [
     ["without login_hint", {}, {}],
-    ["with the login_hint of somebody at the first cluster", { login_hint: ada }, {}],
-    ["with the login_hint of somebody at the other cluster", { login_hint: eli }, {}],
-    ["of a client that is mapped to a cluster", {}, { "demo-cli": "us-1" }],
+    ["with a login_hint of the first cluster", { login_hint: ada }, {}],
+    ["with a login_hint of the other cluster", { login_hint: eli }, {}],
+    ["for a client that is mapped to a cluster", {}, { "demo-cli": "us-1" }],
     ["with cluster_id", { cluster_id: "us-1" }, {}],
   ];
   for (const [way, changes, mapped] of ways) {
-    it(`${way} signs in each offered user at their own cluster`, async (t) => {
+    it(`signs in each offered user at their own cluster (${way})`, async (t) => {
       const { page, open, arrival } = await scene(t, { seed: await seedWith(mapped) });
       for (const [email, { name, cluster }] of Object.entries(people)) {
         await page.context().clearCookies();
@@ -74,7 +74,7 @@ describe("the sign-in page in a browser", { skip }, () => {
       assert.deepEqual(page.complaints, []);
     });
 
-    it(`${way} signs in a user by an entered address`, async (t) => {
+    it(`signs in a user by an entered address (${way})`, async (t) => {
       const { page, open, arrival } = await scene(t, { seed: await seedWith(mapped) });
       for (const [email, { cluster }] of Object.entries(people)) {
         await page.context().clearCookies();
@@ -91,7 +91,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     });
   }
 
-  it("opened at a cluster's own listener signs in users of the other one, too", async (t) => {
+  it("signs in users of the other cluster at a cluster's own listener", async (t) => {
     const { page, world, open, arrival } = await scene(t);
     for (const { id, url } of world.clusters) {
       for (const [email, { name, cluster }] of Object.entries(people)) {
@@ -104,7 +104,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("reports an unknown address, with a link to the known users", async (t) => {
+  it("reports an unknown address and links to the known users", async (t) => {
     const { page, open, arrival } = await scene(t);
     await open();
     await page.getByLabel("Another user").fill("nobody@x.example");
@@ -115,7 +115,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     assert.match(await arrival(), /^us-1_/);
   });
 
-  it("redirects wherever the client does after its callback", async (t) => {
+  it("follows the redirect of the client's callback", async (t) => {
     const { page, open } = await scene(t);
     const front = await client(t);
     const back = await receiver(t);
@@ -129,7 +129,7 @@ describe("the sign-in page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  it("is skipped after a sign-in, until the client asks for it", async (t) => {
+  it("is skipped after a sign-in until the client requests the page", async (t) => {
     const { page, open, arrival } = await scene(t);
     await open();
     await page.getByRole("link", { name: "Eli Stone" }).click();

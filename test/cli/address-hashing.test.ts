@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { hashEmail } from "../../src/schemes/email-hash.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
-it("an address is hashed the same from a file, the command line and a document", async (t) => {
+it("hashing produces the same digest from a file, the command line and a document", async (t) => {
   const { svc, json, cwd } = await cliEmulator(t);
   await writeFile(join(cwd, "people.txt"), "Jo@acme.example\n");
   await writeFile(join(cwd, "body.json"), JSON.stringify({ email_hash_list: ["Ed@acme.example"] }));

@@ -15,11 +15,11 @@ import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 import { consoleMetafile, metafile, shipped, shippedSvc } from "../support/shipped.ts";
 
-describe("the bundle", () => {
+describe("bundled CLI", () => {
   const folder = shipped();
   const { outputs } = metafile();
 
-  it("carries the licence of each package whose code it holds, and of no other", () => {
+  it("includes the license of exactly the bundled packages", () => {
     const dist = join(folder, "dist");
     const from = [
       ...Object.values({ ...outputs, ...consoleMetafile().outputs }).flatMap(({ inputs }) =>
@@ -39,7 +39,7 @@ describe("the bundle", () => {
     assert.ok(sections.length > 50, `${sections.length} packages`);
   });
 
-  it("contains the commands of development, including the hand-written ones", async () => {
+  it("contains the commands of development, including the hand-written commands", async () => {
     const groups = await groupNames();
     const files = readdirSync(join(folder, "dist/commands")).map((name) => `commands/${name}`);
     assert.deepEqual(files.sort(), groups.map(getCommandsFile).sort());
@@ -52,7 +52,7 @@ describe("the bundle", () => {
     }
   });
 
-  it("sends through a proxy: plain HTTP, and a tunnel with a trusted certificate", async (t) => {
+  it("connects through a proxy with plain HTTP and with a tunnel and a trusted certificate", async (t) => {
     const proxy = await forwardProxy(t, "hunter2");
     const plain = await receiver(t);
     plain.answer((_, response) => response.end('{"database":true}'));
@@ -115,7 +115,7 @@ describe("the bundle", () => {
     assert.deepEqual(await loadedBy("contracts", "list", "--json"), ["commander", ...width, "undici"]);
   });
 
-  it("reports an unwritable location of its version", {
+  it("reports a version location that is not writable", {
     skip: process.platform !== "linux" && "no /dev/full",
   }, () => {
     const full = openSync("/dev/full", "w");

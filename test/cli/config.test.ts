@@ -46,7 +46,7 @@ describe("svc config set", () => {
     });
   });
 
-  it("stores files and their folder for the owner alone", async (t) => {
+  it("restricts files and their folder to their owner", async (t) => {
     const { svc, folder } = await machine(t);
     await svc("config set client_id cid");
     const modes = [folder, join(folder, "profiles.json")].map(async (path) => (await stat(path)).mode & 0o777);
@@ -54,7 +54,7 @@ describe("svc config set", () => {
     assert.deepEqual(await readdir(folder), ["profiles.json"]);
   });
 
-  it("accepts a secret from a file or a pipe, and never prints it", async (t) => {
+  it("accepts a secret from a file or a pipe and never prints it", async (t) => {
     const { svc, file, folder } = await machine(t, {}, undefined);
     await writeFile(join(folder, "secret.txt"), "very-secret\n");
     const results = [
@@ -82,7 +82,7 @@ describe("svc config set", () => {
     ["an empty secret", "config set client_secret --secret-file empty", /is empty, expected a secret/],
     ["a secret of several lines", "config set client_secret --secret-file lines", /must be a single line/],
     [
-      "a file for what is no secret",
+      "a file for a value that is not a secret",
       "config set client_id --secret-file lines",
       /--secret-file cannot be used with client_id, which is not a secret/,
     ],
@@ -108,7 +108,7 @@ describe("svc config set", () => {
     });
   }
 
-  it("keeps all concurrent changes", async (t) => {
+  it("preserves all concurrent changes", async (t) => {
     const { folder, file } = await machine(t);
     const names = Array.from({ length: 6 }, (_, i) => `p${i}`);
     const ends = names.map(
@@ -138,7 +138,7 @@ describe("svc config set", () => {
     assert.deepEqual(await readdir(folder), ["profiles.json"]);
   });
 
-  it("waits for the lock of a live process, then names its file", async (t) => {
+  it("waits for the lock of a live process, then reports the lock file", async (t) => {
     const { svc, folder } = await machine(t, {});
     const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(held));
@@ -148,7 +148,7 @@ describe("svc config set", () => {
     assert.match(err, /\S+profiles\.json\.lock is locked by another process/);
   });
 
-  it("writes through a link and keeps it", async (t) => {
+  it("writes through a symbolic link and preserves the link", async (t) => {
     const { svc, folder } = await machine(t, {});
     const elsewhere = join(folder, "elsewhere.json");
     await writeFile(elsewhere, "{}");
@@ -158,7 +158,7 @@ describe("svc config set", () => {
     assert.deepEqual(JSON.parse(await readFile(elsewhere, "utf8")).profiles, { default: { client_id: "cid" } });
   });
 
-  it("reports errors of an edited file, and changes nothing", async (t) => {
+  it("reports errors of an edited file and changes nothing", async (t) => {
     const files: [content: unknown, problem: string][] = [
       [null, "the file must contain a JSON object"],
       [{ profiles: null }, "profiles must be an object"],
@@ -186,7 +186,7 @@ describe("svc config set", () => {
     }
   });
 
-  it("reports an unwritable file, and changes nothing", async (t) => {
+  it("reports an unwritable file and changes nothing", async (t) => {
     const { svc, folder } = await machine(t, {});
     await writeFile(join(folder, "profiles.json"), "{ damaged, with a secret");
     const damaged = await svc("config set client_id cid");
@@ -203,8 +203,8 @@ describe("svc config set", () => {
   });
 });
 
-describe("the bearer token", () => {
-  it("is sent from a profile or the environment with a mapping of chat_a teams", async (t) => {
+describe("bearer token", () => {
+  it("is sent from a profile or the environment when chat_a teams are mapped", async (t) => {
     const service = await receiver(t);
     service.answer((_, response) => response.end("true"));
     const { svc } = await machine(t, { staging: { router_url: service.url, token: "of-profile" } }, "staging");
@@ -244,7 +244,7 @@ describe("svc config list", () => {
       ],
     ],
     [
-      "puts the environment before the profile, as a whole",
+      "prefers the environment to the entire profile",
       "",
       environment,
       [
@@ -255,7 +255,7 @@ describe("svc config list", () => {
       ],
     ],
     [
-      "puts a profile that a flag names before the environment",
+      "prefers the profile of --profile to the environment",
       "--profile staging",
       environment,
       [
@@ -268,7 +268,7 @@ describe("svc config list", () => {
       ],
     ],
     [
-      "puts --base-url before everything, and sends a profile's secrets nowhere else",
+      "prefers --base-url to all other settings and withholds the profile's secrets",
       "--base-url https://flag.example",
       {},
       [
@@ -296,7 +296,7 @@ describe("svc config list", () => {
       ]);
     });
 
-    it(`${what}, as in commands`, async (t) => {
+    it(`${what} (in commands)`, async (t) => {
       const { svc } = await machine(t, { staging }, "staging");
       const wanted = Object.fromEntries(expected.map(([key, value]) => [key, value]));
       const { exit, out, err } = await svc(`contracts send T-1 --dry-run --json ${flags}`, {
@@ -308,7 +308,7 @@ describe("svc config list", () => {
     });
   }
 
-  it("shows the origin of other environment settings, and hides secrets", async (t) => {
+  it("shows the origin of other environment settings and hides secrets", async (t) => {
     const { svc } = await machine(t, {});
     const env = {
       SVC_CHAT_A_SIGNING_SECRET: "secret-1",
@@ -330,7 +330,7 @@ describe("svc config list", () => {
     assert.deepEqual(rest, { ...hidden, SVC_EMULATOR_URL: "http://127.0.0.1:4010", SVC_STATE_DIR: "/jobs" });
   });
 
-  it("shows the origin of each cluster's key, and of half a key pair", async (t) => {
+  it("shows the origin of each cluster's key and of half a key pair", async (t) => {
     const { svc, folder } = await machine(t, { staging }, "staging");
     const env = { SVC_CLUSTERS: '[{"id":"us-1","cluster_key":"key-of-us"}]', SVC_TOKEN: "", SVC_CLUSTER_KEY: "" };
     const { out } = await svc("config list --json", { env });
@@ -343,7 +343,7 @@ describe("svc config list", () => {
     ]);
   });
 
-  it("rejects an address as commands do, without printing its password", async (t) => {
+  it("rejects an address without printing its password", async (t) => {
     const { svc } = await machine(t, { staging: { router_url: "https://ann:hunter2@a.example" } }, "staging");
     const results = [
       await svc("config list"),

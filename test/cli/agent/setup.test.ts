@@ -12,7 +12,7 @@ const wordsIn = (line: string): string[] =>
   (line.match(/'[^']*'|\S+/g) ?? []).slice(1).map((word) => word.replace(/^'|'$/g, ""));
 
 describe("svc agent setup", () => {
-  it("writes a skill of at most 400 lines, once", async (t) => {
+  it("writes a skill of at most 400 lines and leaves an identical file unchanged", async (t) => {
     const cwd = await testFolder(t);
     const { exit, err } = await runCli("agent setup", { cwd });
     const text = await readFile(join(cwd, skillFile), "utf8");
@@ -31,7 +31,7 @@ describe("svc agent setup", () => {
     assert.match(await readFile(join(cwd, "skills/svc/SKILL.md"), "utf8"), /^---\nname: svc\n/);
   });
 
-  it("rejects a folder that is a file", async (t) => {
+  it("rejects a file as the target folder", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "skills"), "");
     for (const dir of ["skills", "skills/more"]) {
@@ -61,7 +61,7 @@ describe("svc agent setup", () => {
     assert.deepEqual([forced.exit, JSON.parse(forced.out).outcome], [0, "replaced"]);
   });
 
-  it("shows commands that all work in an empty folder", async (t) => {
+  it("documents commands that all work in an empty folder", async (t) => {
     const cwd = await testFolder(t);
     await runCli("agent setup", { cwd });
     const text = await readFile(join(cwd, skillFile), "utf8");

@@ -7,19 +7,19 @@ import { findBrowserCommand } from "../../../src/cli/prompt/browser.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { movedWall } from "../../support/walls/moved-wall.ts";
 
-describe("svc auth device-login and the browser", () => {
+describe("svc auth device-login with a browser", () => {
   const cases: [string, Record<string, string>, string, string[] | undefined][] = [
-    ["is xdg-open on a screen", { DISPLAY: ":0" }, "linux", ["xdg-open"]],
-    ["is xdg-open on Wayland", { WAYLAND_DISPLAY: "wayland-0" }, "linux", ["xdg-open"]],
-    ["is missing without a screen", {}, "linux", undefined],
-    ["is missing over SSH", { DISPLAY: ":0", SSH_CONNECTION: "10.0.0.1 22" }, "linux", undefined],
-    ["is missing over SSH on a Mac", { SSH_TTY: "/dev/ttys1" }, "darwin", undefined],
-    ["is missing in CI", { CI: "true", DISPLAY: ":0" }, "linux", undefined],
-    ["is open on a Mac", {}, "darwin", ["open"]],
-    ["takes no shell on Windows", {}, "win32", ["rundll32", "url.dll,FileProtocolHandler"]],
-    ["is that of Windows under WSL", { WSL_DISTRO_NAME: "Debian" }, "linux", ["wslview"]],
-    ["may be named", { BROWSER: "firefox" }, "linux", ["firefox"]],
-    ["may be forbidden", { BROWSER: "none", DISPLAY: ":0" }, "linux", undefined],
+    ["uses xdg-open with an X display", { DISPLAY: ":0" }, "linux", ["xdg-open"]],
+    ["uses xdg-open on Wayland", { WAYLAND_DISPLAY: "wayland-0" }, "linux", ["xdg-open"]],
+    ["opens no browser without a display", {}, "linux", undefined],
+    ["opens no browser over SSH", { DISPLAY: ":0", SSH_CONNECTION: "10.0.0.1 22" }, "linux", undefined],
+    ["opens no browser over SSH on macOS", { SSH_TTY: "/dev/ttys1" }, "darwin", undefined],
+    ["opens no browser in CI", { CI: "true", DISPLAY: ":0" }, "linux", undefined],
+    ["uses open on macOS", {}, "darwin", ["open"]],
+    ["avoids the shell on Windows", {}, "win32", ["rundll32", "url.dll,FileProtocolHandler"]],
+    ["uses the browser of Windows under WSL", { WSL_DISTRO_NAME: "Debian" }, "linux", ["wslview"]],
+    ["uses the browser in BROWSER", { BROWSER: "firefox" }, "linux", ["firefox"]],
+    ["opens no browser with BROWSER=none", { BROWSER: "none", DISPLAY: ":0" }, "linux", undefined],
   ];
   for (const [what, env, platform, command] of cases) {
     it(what, () => assert.deepEqual(findBrowserCommand({ env }, platform), command));

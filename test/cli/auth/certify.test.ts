@@ -10,7 +10,7 @@ import { certify, ownClient } from "../../support/device-clients/certify.ts";
 const quick = ["--skip", "slow-down"];
 
 describe("svc auth certify", { concurrency: 6 }, () => {
-  it("finds no problems in a correct client, and writes a report", async (t) => {
+  it("finds no problems in a correct client and writes a report", async (t) => {
     const { exit, findings, rows, report, err } = await certify(t, ownClient("none"), quick);
     assert.deepEqual([exit, findings, rows.length], [0, {}, 14], err);
     assert.match(
@@ -68,13 +68,13 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     ],
   };
   for (const [mistake, [flags, exit, findings]] of Object.entries(mistakes)) {
-    it(`names only the mistake "${mistake}"`, async (t) => {
+    it(`reports only the mistake "${mistake}"`, async (t) => {
       const found = await certify(t, ownClient(mistake), flags);
       assert.deepEqual([found.exit, found.findings], [exit, findings], `${found.err}${JSON.stringify(found.rows)}`);
     });
   }
 
-  it("names a grant type that does not exist, and its consequences", async (t) => {
+  it("reports an unknown grant type and its consequences", async (t) => {
     const { rows } = await certify(t, ownClient("grant-type"), ["--only", "request"]);
     assert.deepEqual(
       rows.map(({ id, result, detail }) => [id, result, detail]),
@@ -90,7 +90,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     assert.equal(exit, 1);
   });
 
-  it("does not assess a client that is slow or never ends", async (t) => {
+  it("skips the assessment of a client that is slow or never ends", async (t) => {
     const slow = [process.execPath, "-e", "setTimeout(() => {}, 60_000)"];
     const { exit, err, report } = await certify(t, slow, ["--only", "denied", "--client-timeout", "300ms"]);
     assert.equal(exit, 1);
@@ -102,7 +102,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     assert.deepEqual([waiting.exit, waiting.findings], [0, { "reset.continues": "not_checked" }], waiting.err);
   });
 
-  it("checks the path of the report before it runs the client", async (t) => {
+  it("checks the path of the report before the client runs", async (t) => {
     const cwd = await testFolder(t);
     await mkdir(join(cwd, "folder"));
     await writeFile(join(cwd, "notes.txt"), "mine");

@@ -32,8 +32,8 @@ const stored = async ({ cwd }: Pick<CliEmulator, "cwd">) =>
 
 const login = ["auth", "device-login", "--client-id", "demo-cli"];
 
-describe("svc auth device-login at the emulator", () => {
-  it("shows address and code, waits, never prints the tokens, and makes them available to other commands", async (t) => {
+describe("svc auth device-login with the emulator", () => {
+  it("shows address and code, waits, and stores the tokens without printing them", async (t) => {
     const { svc, cwd, emulator, wall } = await beforeDevice(t, { status: "AUTHORIZED", after: 2 });
     const { exit, out, err } = await svc(login, { wall });
     assert.deepEqual([exit, out], [0, ""]);
@@ -71,7 +71,7 @@ describe("svc auth device-login at the emulator", () => {
     assert.equal(JSON.parse(who.out).sub, decoded(account.access_token, 1).sub);
   });
 
-  it("prints the code to approve before it waits, then the outcome, with --json", async (t) => {
+  it("prints the code before the wait and the outcome afterwards with --json", async (t) => {
     const { svc, wall, emulator } = await beforeDevice(t, { status: "AUTHORIZED", after: 1 });
     const sleptAtOutput: number[] = [];
     const { exit, out, err } = await svc([...login, "--json"], {
@@ -101,7 +101,7 @@ describe("svc auth device-login at the emulator", () => {
     });
   });
 
-  it("exits 130 at Ctrl-C while it waits for the approval, and stores nothing", async (t) => {
+  it("exits with 130 at Ctrl-C during the wait and stores nothing", async (t) => {
     const { svc, cwd } = await cliEmulator(t);
     const waiting = following(svc, [...login, "--json"]);
     await waiting.saw("approval_needed");
@@ -110,7 +110,7 @@ describe("svc auth device-login at the emulator", () => {
     assert.deepEqual([exit, err, await readdir(cwd)], [130, "", []]);
   });
 
-  it("exits 4 when the sign-in was denied, and stores nothing", async (t) => {
+  it("exits with 4 when the sign-in is denied and stores nothing", async (t) => {
     const { svc, wall, cwd } = await beforeDevice(t, { status: "DENIED", after: 1 });
     const { exit, err } = await svc(login, { wall });
     assert.equal(exit, 4);
@@ -118,28 +118,28 @@ describe("svc auth device-login at the emulator", () => {
     await assert.rejects(stored({ cwd }), { code: "ENOENT" });
   });
 
-  it("exits 4 when the code expires without approval", async (t) => {
+  it("exits with 4 when the code expires without approval", async (t) => {
     const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
     const { exit, err } = await svc(login, { wall });
     assert.deepEqual([exit, wall.slept.length], [4, 179]);
     assert.match(err, /The code expired before it was approved/);
   });
 
-  it("exits 4 for an unknown client", async (t) => {
+  it("exits with 4 for an unknown client", async (t) => {
     const { svc, wall } = await beforeDevice(t, { status: "DENIED", after: -1 });
     const { exit, err } = await svc("auth device-login --client-id nobody", { wall });
     assert.equal(exit, 4);
     assert.match(err, /failed \(HTTP 400\): .*\n {2}Check --client-id/);
   });
 
-  it("exits 2 without a client ID", async (t) => {
+  it("exits with 2 without a client ID", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("auth device-login");
     assert.equal(exit, 2);
     assert.match(err, /--client-id is required/);
   });
 
-  it("reports that SVC_TOKEN outranks a sign-in, and stops", async (t) => {
+  it("reports that SVC_TOKEN takes precedence over a sign-in and stops", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc(login, { env: { SVC_TOKEN: "very-secret" } });
     assert.equal(exit, 2);

@@ -41,26 +41,26 @@ function give(response: ServerResponse, answer: Answer): void {
     .end(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body));
 }
 
-describe("polling for the tokens of a device", () => {
-  it("starts after one interval, and adds 5 s permanently at each slow_down (RFC 8628, 3.5)", async (t) => {
+describe("device token polling", () => {
+  it("starts after one interval and adds 5 s permanently per slow_down (RFC 8628, 3.5)", async (t) => {
     const pending = error("authorization_pending");
     const slow = error("slow_down");
     const { exit, slept } = await signIn(t, [pending, slow, pending, slow, pending, pending, signedIn]);
     assert.deepEqual([exit, slept], [0, [5, 5, 10, 10, 15, 15, 15]]);
   });
 
-  it("uses the interval of a slow_down that adds more than 5 s", async (t) => {
+  it("adopts the interval of a slow_down that adds more than 5 s", async (t) => {
     const slow = (interval: unknown): Answer => ({ status: 400, body: { error: "slow_down", interval } });
     const { exit, slept } = await signIn(t, [slow(20), slow(5), slow("soon"), signedIn]);
     assert.deepEqual([exit, slept], [0, [5, 20, 25, 30]]);
   });
 
-  it("uses 5 s if the server sends no interval", async (t) => {
+  it("defaults to 5 s if the server sends no interval", async (t) => {
     const { slept } = await signIn(t, [error("authorization_pending"), signedIn], { interval: undefined });
     assert.deepEqual(slept, [5, 5]);
   });
 
-  it("backs off while the server is unreachable or fails, then resumes the interval", async (t) => {
+  it("backs off while the server is unreachable or fails, then restores the interval", async (t) => {
     const answers: Answer[] = [
       "cut",
       { status: 502, body: "<html>" },
@@ -86,7 +86,7 @@ describe("polling for the tokens of a device", () => {
     });
   }
 
-  it("starts when the code's lifetime exceeds the range of dates", async (t) => {
+  it("supports a code lifetime beyond the range of dates", async (t) => {
     const { exit, slept } = await signIn(t, [signedIn], { expires_in: 1e300 });
     assert.deepEqual([exit, slept], [0, [5]]);
   });
@@ -97,23 +97,23 @@ describe("polling for the tokens of a device", () => {
     assert.deepEqual([exit, slept], [0, [5, 5, 10]]);
   });
 
-  it("never polls once the code has expired", async (t) => {
+  it("stops at the expiry of the code", async (t) => {
     const forever = Array.from({ length: 50 }, () => error("authorization_pending"));
     const { exit, polls, slept } = await signIn(t, forever, { expires_in: 60 });
     assert.deepEqual([exit, polls, slept.length], [4, 11, 11]);
   });
 
   const ends: [string, Answer, number, RegExp][] = [
-    ["it was denied", error("access_denied"), 4, /The sign-in was denied/],
+    ["the sign-in was denied", error("access_denied"), 4, /The sign-in was denied/],
     ["the server says that the code has expired", error("expired_token"), 4, /The code expired/],
     ["the code is unknown", error("invalid_grant"), 4, / failed \(HTTP 400\): invalid_grant/],
-    ["the error is one that nobody knows", error("teapot"), 4, / failed \(HTTP 400\): teapot/],
-    ["the answer is no OAuth answer", { status: 404, body: "<html>" }, 1, / failed \(HTTP 404\): status 404/],
-    ["the answer has no token", { status: 200, body: "<html>" }, 1, /no access token/],
+    ["the error is unknown", error("teapot"), 4, / failed \(HTTP 400\): teapot/],
+    ["the response is not an OAuth response", { status: 404, body: "<html>" }, 1, / failed \(HTTP 404\): status 404/],
+    ["the response has no token", { status: 200, body: "<html>" }, 1, /no access token/],
     ["the token is of another type", { status: 200, body: { ...tokens, token_type: "mac" } }, 1, /not a bearer token/],
   ];
   for (const [when, answer, code, message] of ends) {
-    it(`ends with ${code} when ${when}`, async (t) => {
+    it(`exits with ${code} when ${when}`, async (t) => {
       const { exit, out, err, polls } = await signIn(t, [answer]);
       assert.deepEqual([exit, out, polls], [code, "", 1]);
       assert.match(err, message);
@@ -121,21 +121,21 @@ describe("polling for the tokens of a device", () => {
   }
 
   const challenges: [string, object][] = [
-    ["an address that is no web page", { verification_uri: "javascript:alert(1)" }],
+    ["a script as its address", { verification_uri: "javascript:alert(1)" }],
     ["a file as its address", { verification_uri: "file:///etc/passwd" }],
     ["no code", { user_code: undefined }],
     ["no expiry", { expires_in: undefined }],
     ["no device code", { device_code: "" }],
   ];
   for (const [what, changes] of challenges) {
-    it(`does not start when the server sends ${what}`, async (t) => {
+    it(`rejects a server response with ${what}`, async (t) => {
       const { exit, err, polls } = await signIn(t, [], changes);
       assert.deepEqual([exit, polls], [1, 0]);
       assert.match(err, /The device authorization response is incomplete/);
     });
   }
 
-  it("escapes control characters in the code, and prints no secret even with --debug", async (t) => {
+  it("escapes control characters in the code and prints no secret even with --debug", async (t) => {
     const { err } = await signIn(t, [signedIn], { user_code: "AB\u001b[2JCD" });
     assert.match(err, /enter the code AB\?\[2JCD\n/);
     assert.equal(err.includes("device-secret") || err.includes('"at"'), false);

@@ -17,8 +17,8 @@ async function stage(t: TestContext) {
   return { ...world, svc, decide };
 }
 
-describe("svc auth device-login in steps", () => {
-  it("starts, exits 8 until the code is approved, then stores the tokens and removes the pending sign-in", async (t) => {
+describe("stepwise svc auth device-login", () => {
+  it("exits with 8 until approval, then stores the tokens and removes the pending sign-in", async (t) => {
     const { svc, decide, cwd, emulator } = await stage(t);
     const begun = await svc(`${begin} --json`);
     assert.equal(begun.exit, 8);
@@ -47,7 +47,7 @@ describe("svc auth device-login in steps", () => {
     for (const { out, err } of [begun, early, done]) assert.equal(`${out}${err}`.includes(device_code), false);
   });
 
-  it("waits in its second step on request, and ends with the code", async (t) => {
+  it("waits in the second step on request and ends with the code", async (t) => {
     const { svc, cwd } = await stage(t);
     assert.equal((await svc(begin)).exit, 8);
     const { exit, err } = await svc("auth device-login --finish");
@@ -56,7 +56,7 @@ describe("svc auth device-login in steps", () => {
     assert.deepEqual(await readdir(cwd), []);
   });
 
-  it("ends when the sign-in is denied, and leaves nothing to finish", async (t) => {
+  it("ends when the sign-in is denied and removes the pending sign-in", async (t) => {
     const { svc, decide, cwd } = await stage(t);
     const { out } = await svc(`${begin} --json`);
     await decide(JSON.parse(out).user_code, "DENIED");

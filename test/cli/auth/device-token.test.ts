@@ -17,8 +17,8 @@ async function waiting(t: TestContext) {
   return { svc, emulator, fields, decide, poll };
 }
 
-describe("polling for the tokens of a device with one command", () => {
-  it("exits 8 while the code is not approved, then prints the tokens", async (t) => {
+describe("single device token request", () => {
+  it("exits with 8 until the code is approved, then prints the tokens", async (t) => {
     const { poll, decide } = await waiting(t);
     for (const command of ["auth device-token", "oidc token"] as const) {
       const { exit, out, err } = await poll(command);
@@ -33,7 +33,7 @@ describe("polling for the tokens of a device with one command", () => {
     assert.deepEqual([exit, JSON.parse(out).token_type], [0, "Bearer"]);
   });
 
-  it("exits 8 when it polls too early, and prints how to continue", async (t) => {
+  it("exits with 8 for a request that is too early and prints how to continue", async (t) => {
     const { svc, poll, fields } = await waiting(t);
     await poll("auth device-token");
     const { exit, err } = await svc(["auth", "device-token", ...fields, "--json"]);
@@ -51,7 +51,7 @@ describe("polling for the tokens of a device with one command", () => {
     );
   });
 
-  it("exits 4 once the sign-in is denied or has expired, as svc auth device-login does", async (t) => {
+  it("exits with 4 once the sign-in is denied or expired, like svc auth device-login", async (t) => {
     const denied = await waiting(t);
     await denied.decide("DENIED");
     assert.equal((await denied.poll("auth device-token")).exit, 4);

@@ -48,7 +48,7 @@ const openid = "/.well-known/openid-configuration";
 const oauth = "/.well-known/oauth-authorization-server";
 const login = ["POST /device/", "POST /token/"];
 
-describe("the metadata of an issuer", () => {
+describe("issuer metadata discovery", () => {
   it("appends the path of OpenID Connect metadata to the issuer (Discovery, 4)", async (t) => {
     const { exit, asked } = await signIn(t, "/tenant/a", (origin) => ({
       [`/tenant/a${openid}`]: metadata(`${origin}/tenant/a`, origin),
@@ -77,7 +77,7 @@ describe("the metadata of an issuer", () => {
     ]);
   });
 
-  it("skips a web page, whatever its status, and requests the next URL", async (t) => {
+  it("skips a web page with any status and requests the next URL", async (t) => {
     const spa = { status: 200, body: page };
     const found = await signIn(t, "", (origin) => ({ [oauth]: metadata(origin) }), spa);
     assert.deepEqual([found.exit, found.asked], [0, [`GET ${openid}`, `GET ${oauth}`, ...login]]);
@@ -90,7 +90,7 @@ describe("the metadata of an issuer", () => {
     );
   });
 
-  it("prefers metadata with device login", async (t) => {
+  it("prefers metadata with a device authorization endpoint", async (t) => {
     const { exit } = await signIn(t, "", (origin) => ({
       [openid]: { issuer: origin, token_endpoint: `${origin}/elsewhere` },
       [oauth]: metadata(origin),
@@ -102,13 +102,13 @@ describe("the metadata of an issuer", () => {
     ["of another issuer", () => metadata("https://other.example"), /has another issuer/],
     ["without a device login", (origin) => ({ issuer: origin }), /The server does not support device login/],
     [
-      "with an endpoint that is no web address",
+      "with an endpoint that is not an http URL",
       (origin) => ({ ...metadata(origin), token_endpoint: "file:///token" }),
       /has a token_endpoint that is not an http URL/,
     ],
   ];
   for (const [what, document, message] of refused) {
-    it(`${what} is rejected, and nothing is sent there`, async (t) => {
+    it(`rejects metadata ${what} and sends no request to the endpoint`, async (t) => {
       const { exit, err, asked } = await signIn(t, "", (origin) => ({ [openid]: document(origin) }));
       assert.deepEqual([exit, asked], [1, [`GET ${openid}`, `GET ${oauth}`]]);
       assert.match(err, message);

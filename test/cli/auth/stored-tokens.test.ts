@@ -24,8 +24,8 @@ async function signedIn(t: TestContext) {
   return { ...world, wall, tokens, account: async () => (await folder.accounts())[world.emulator.routerUrl]! };
 }
 
-describe("refreshing a token that is about to expire", () => {
-  it("refreshes the token once, even for several commands at the same time", async (t) => {
+describe("refresh of an expiring token", () => {
+  it("refreshes the token once for several concurrent commands", async (t) => {
     const { svc, wall, tokens, account, emulator } = await signedIn(t);
     await wall.sleep(hours(1));
     const results = await Promise.all(Array.from({ length: 5 }, () => svc("auth token", { wall })));
@@ -52,7 +52,7 @@ describe("refreshing a token that is about to expire", () => {
     assert.deepEqual([exit, JSON.parse(out).email], [0, "ada@northwind.example"]);
   });
 
-  it("refreshes the token with auth refresh, whenever it expires", async (t) => {
+  it("refreshes the token with auth refresh regardless of its expiry", async (t) => {
     const { svc, wall, tokens, account } = await signedIn(t);
     const { exit, out, err } = await svc("auth refresh --json", { wall });
     const after = await account();
@@ -65,7 +65,7 @@ describe("refreshing a token that is about to expire", () => {
     ["has passed", "2031-01-01T00:00:00Z"],
     ["cannot be read", "tomorrow"],
   ] as const) {
-    it(`refreshes the token when its expiry ${what}, and stores the new tokens although expires_in is out of range`, async (t) => {
+    it(`refreshes a token whose expiry ${what} and tolerates expires_in out of range`, async (t) => {
       const server = await receiver(t);
       server.answer((_, response) =>
         response.end('{"access_token":"new","token_type":"Bearer","expires_in":1e300,"refresh_token":"next"}'),
@@ -83,7 +83,7 @@ describe("refreshing a token that is about to expire", () => {
     });
   }
 
-  it("exits 4 when the refresh is rejected, and does not retry it", async (t) => {
+  it("exits with 4 without a retry when the refresh is rejected", async (t) => {
     const server = await receiver(t);
     server.answer((_, response) =>
       response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}'),
@@ -99,7 +99,7 @@ describe("refreshing a token that is about to expire", () => {
     assert.deepEqual([first.exit, second.exit, server.received.length], [4, 4, 1]);
   });
 
-  it("exits 75 when the server is unreachable, and keeps the token for a retry", async (t) => {
+  it("exits with 75 when the server is unreachable and preserves the token for a retry", async (t) => {
     const cwd = await testFolder(t);
     const folder = inFolderOf(cwd);
     await folder.keep("http://127.0.0.1:1", { refresh_token: "old", expires_at: "2031-01-01T00:00:00Z" });
@@ -147,7 +147,7 @@ describe("stored sign-ins", () => {
     ]);
   });
 
-  it("auth logout removes the sign-in", async (t) => {
+  it("removes the sign-in with auth logout", async (t) => {
     const { svc, wall, account, emulator } = await signedIn(t);
     const { exit, out, err } = await svc("auth logout", { wall });
     assert.deepEqual([exit, out, err], [0, "", `Signed out of ${emulator.routerUrl}\n`]);
@@ -160,7 +160,7 @@ describe("stored sign-ins", () => {
     });
   });
 
-  it("auth logout revokes the tokens if the server supports it (RFC 7009)", async (t) => {
+  it("revokes the tokens with auth logout if the server supports revocation (RFC 7009)", async (t) => {
     const server = await receiver(t);
     const cwd = await testFolder(t);
     await inFolderOf(cwd).keep(server.url, { refresh_token: "rt", revocation_url: `${server.url}/revoke` });

@@ -7,7 +7,7 @@ import { bulkStage } from "../../support/cli/bulk-stage.ts";
 const people = "name,id\nAda,c-1\nBob,c-2\n";
 
 describe("--column", () => {
-  it("implies CSV without a known extension: in a pipe, and in a file with any name", async (t) => {
+  it("implies CSV for a pipe and for a file with any name", async (t) => {
     const { svc, sent } = await bulkStage(t, ["name,id", "Ada,c-1", "Bob,c-2"]);
     const piped = await svc("router map-clients - --column id --cluster eu-1", { stdin: people });
     assert.deepEqual(
@@ -19,7 +19,7 @@ describe("--column", () => {
     assert.deepEqual([named.exit, sent()[1]], [0, ["c-1", "c-2"]], named.err);
   });
 
-  it("selects fields of NDJSON rows, and prints the flag that declares NDJSON", async (t) => {
+  it("selects fields of NDJSON rows and prints the flag that declares NDJSON", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = '{"name":"Ada","id":"c-1"}\n';
     const guessed = await svc("router map-clients - --column id --cluster eu-1", { stdin });
@@ -29,7 +29,7 @@ describe("--column", () => {
     assert.deepEqual([told.exit, sent()], [0, [["c-1"]]], told.err);
   });
 
-  it("is rejected for plain lines, which have no columns", async (t) => {
+  it("rejects plain lines, which have no columns", async (t) => {
     const { svc, sent } = await bulkStage(t, ["c-1"]);
     const { exit, err } = await svc("router map-clients rows.txt --column id --cluster eu-1 --input-format lines");
     assert.deepEqual([exit, sent()], [2, []]);
@@ -43,7 +43,7 @@ describe("--errors-out", () => {
     ["a plan", "--plan-out plan.json"],
     ["a dry run", "--dry-run"],
   ] as const) {
-    it(`holds the rows that ${name} omits`, async (t) => {
+    it(`writes the rows that ${name} omits`, async (t) => {
       const { svc, cwd } = await bulkStage(t, ["a", "b b", "c"]);
       const line = "router map-clients rows.txt --cluster eu-1 --skip-invalid --errors-out bad.csv";
       const { exit, err } = await svc(`${line} ${flags}`);

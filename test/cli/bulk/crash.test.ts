@@ -110,11 +110,11 @@ async function textOf(disk: Disk, name: string): Promise<string> {
   return Buffer.from(bytes).toString();
 }
 
-describe("a disk that loses unsynced data", () => {
+describe("disk that loses unsynced data", () => {
   /** The most and the least that a disk may keep, and chances between them. */
   const chances = [() => () => 0, () => () => 0.99, ...Array.from({ length: 6 }, (_, seed) => () => seeded(seed))];
   for (const [what, life] of Object.entries(lives)) {
-    it(`keeps every batch that a job ${what} reported, whichever step it crashes at`, async () => {
+    it(`retains every reported batch of a job ${what} after a crash at any step`, async () => {
       let at = 0;
       for (let isOver = false; !isOver; at += 1) {
         for (const [number, chance] of chances.entries()) {
@@ -128,8 +128,8 @@ describe("a disk that loses unsynced data", () => {
   }
 });
 
-describe("a full disk", () => {
-  it("keeps what a resume skips, and counts nothing else as stored", async () => {
+describe("full disk", () => {
+  it("retains the batches that a resume skips and counts no others as stored", async () => {
     const disk = new ForgetfulDisk();
     await makeFolderDurably(disk, folder);
     await createLog(disk, folder, [started]);

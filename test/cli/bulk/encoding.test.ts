@@ -9,18 +9,18 @@ const latin1 = (text: string) => Buffer.from(text, "latin1");
 const asRows = "--input-format";
 const hint = "  Convert it to UTF-8. From WINDOWS-1252: iconv -f WINDOWS-1252 -t UTF-8 FILE\n";
 
-describe("input that is not UTF-8", () => {
+describe("input with invalid UTF-8", () => {
   for (const [what, name, flags, text, row] of [
     ["lines", "rows.txt", "", "c-1\nc-ü\nc-ö\n", 2],
     ["CSV", "rows.csv", "--column id", "id\nc-ü\nc-ö\n", 2],
-    ["CSV, in a column that nobody asked for", "rows.csv", "--column id", "id,name\nc-1,Ada\nc-2,Zoë\n", 3],
+    ["CSV, in an unused column", "rows.csv", "--column id", "id,name\nc-1,Ada\nc-2,Zoë\n", 3],
     ["CSV, within a field over several lines", "rows.csv", "--column id", 'id,name\nc-1,Ada\nc-2,"\n\nZoë"\n', 3],
-    ["CSV, before a quote that is wrong", "rows.csv", "--column id", 'id\nc-1\nö\n"c"d\n', 3],
+    ["CSV, before a wrong quote", "rows.csv", "--column id", 'id\nc-1\nö\n"c"d\n', 3],
     ["TSV", "rows.tsv", "--column id", "id\tname\nc-1\tAda\nc-2\tZoë\n", 3],
     ["NDJSON", "rows.ndjson", "--column id", '{"id":"c-1"}\n{"id":"c-ü"}\n', 2],
-    ["its end", "rows.txt", "", "c-1\nc-2\nc-ü", 3],
+    ["at the end of the input", "rows.txt", "", "c-1\nc-2\nc-ü", 3],
   ] as const) {
-    it(`is rejected with its row before anything is sent: ${what}`, async (t) => {
+    it(`rejects the input with its row before anything is sent: ${what}`, async (t) => {
       const { svc, cwd, sent } = await bulkStage(t, []);
       const format = name.replace("rows.", "").replace("txt", "lines");
       const expected = `error: Row ${row} is not UTF-8\n${hint}`;
@@ -46,7 +46,7 @@ describe("input that is not UTF-8", () => {
     });
   }
 
-  it("is reported as UTF-16 if it has a byte order mark", async (t) => {
+  it("reports UTF-16 if the input has a byte order mark", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = Buffer.from("\ufeffc-1\n", "utf16le");
     const { exit, err } = await svc("router map-clients - --cluster eu-1 --quiet", { stdin });
@@ -54,7 +54,7 @@ describe("input that is not UTF-8", () => {
     assert.match(err, /Row 1 is not UTF-8\n {2}Convert it to UTF-8\. From UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
   });
 
-  it("stops the job late in a pipe, which resumes after conversion", async (t) => {
+  it("stops the job late in a pipe and resumes it after conversion", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const run = "router map-clients - --batch-size 2 --concurrency 1 --cluster eu-1 --quiet";
     const text = "a\nb\nc\nd\ne\nf-ü\n";
@@ -74,7 +74,7 @@ describe("input that is not UTF-8", () => {
     assert.deepEqual([resumed.exit, sent().slice(2)], [0, [["e", "f-ü"]]], resumed.err);
   });
 
-  it("is accepted if its characters are complete, wherever its pieces are cut", async (t) => {
+  it("accepts characters that are split at any byte", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = (async function* () {
       for (const byte of Buffer.from("\ufeffid\nzoë\n名前\n😀\n")) yield Uint8Array.of(byte);
@@ -84,18 +84,18 @@ describe("input that is not UTF-8", () => {
   });
 });
 
-describe("rows that are not e-mail addresses", () => {
+describe("email address validation", () => {
   const long = `${"a".repeat(243)}@ex.example`;
   for (const [what, row, isAddress] of [
     ["with a NUL", "a\0b@ex.example", false],
     ["with another control character", "a\x1bb@ex.example", false],
-    ["with what stands for a lost character", "m\ufffdller@ex.example", false],
+    ["with a replacement character", "m\ufffdller@ex.example", false],
     ["of five million characters", `${"a".repeat(5_000_000)}@ex.example`, false],
     ["of 255 characters", `a${long}`, false],
     ["of 254 characters", long, true],
     ["with characters of any script", "müller@名前.example", true],
   ] as const) {
-    it(`${isAddress ? "accepts" : "rejects"} ${what}`, async (t) => {
+    it(`${isAddress ? "accepts" : "rejects"} an address ${what}`, async (t) => {
       const { svc, service } = await bulkStage(t, [row]);
       const { exit, err } = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
       assert.deepEqual([exit, service.calls.length], isAddress ? [0, 1] : [2, 0], err);

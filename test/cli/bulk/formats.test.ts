@@ -8,7 +8,7 @@ import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 const stopsAtThird = ({ number }: { number: number }) => (number === 3 ? { status: 503 } : undefined);
 const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluster eu-1 --retries 0";
 
-describe("a damaged job log", () => {
+describe("damaged job log", () => {
   type Damage = (text: string) => string;
   const damages: [what: string, damage: Damage, reason: string][] = [
     [
@@ -22,24 +22,24 @@ describe("a damaged job log", () => {
       ", line 5: the checksum of the line does not match",
     ],
     [
-      "by a line that is missing",
+      "by a missing line",
       (text) => text.split("\n").toSpliced(2, 1).join("\n"),
       ", line 3: a line before it is missing",
     ],
     [
-      "by a change of its first line",
+      "in its first line",
       (text) => text.replace("svc_job_log", "svc_job_lag"),
       ", line 1: the checksum of the line does not match",
     ],
-    ["and is empty", () => "", " is empty or cut off in its first line"],
+    ["(empty)", () => "", " is empty or cut off in its first line"],
     [
-      "and is of a later version",
+      "(later version)",
       () => formatFirstLine('{"svc_job_log":2,"written_by":"9.9.9"}').toString(),
       " was written by another version of svc (format 2)",
     ],
   ];
   for (const [what, damage, reason] of damages) {
-    it(`reports a log that was damaged ${what}, and drops nothing`, async (t) => {
+    it(`reports a log that is damaged ${what} and drops no rows`, async (t) => {
       const { svc, jobs, sent } = await bulkStage(t, numbered(8), stopsAtThird);
       await svc(run);
       const [id] = await readdir(jobs);
@@ -68,7 +68,7 @@ describe("a damaged job log", () => {
 });
 
 describe("damaged job results", () => {
-  it("reports results that are shorter than the log says, instead of filling them with zeros", async (t) => {
+  it("reports results that are shorter than the log states instead of padding them", async (t) => {
     const { svc, jobs } = await bulkStage(t, ["c0", "c 1", "c2", "c3", "c4", "c5"], stopsAtThird);
     await svc(`${run} --skip-invalid`);
     const [id] = await readdir(jobs);

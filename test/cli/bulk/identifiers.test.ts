@@ -7,7 +7,7 @@ import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const digest = "ab".repeat(32);
 
-describe("e-mail addresses in rows", () => {
+describe("email addresses in rows", () => {
   for (const [row, problem] of [
     ["ada@example.com;Ada", 'it contains ";"'],
     ["<ada@example.com>", 'it contains "<"'],
@@ -33,7 +33,7 @@ describe("e-mail addresses in rows", () => {
     [".ada@example.com", "the part before the @ begins or ends with a dot, or has two in a row"],
     ["ada lovelace@example.com", "it contains a space"],
   ] as const) {
-    it(`rejects a row without hashing it: ${JSON.stringify(row)}`, async (t) => {
+    it(`rejects ${JSON.stringify(row)} without hashing`, async (t) => {
       const { svc, service } = await bulkStage(t, ["bob@example.com", row]);
       const expected = `neither an e-mail address nor a SHA-256 digest: ${problem}`;
       const file = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
@@ -55,7 +55,7 @@ describe("e-mail addresses in rows", () => {
     ["  ada@example.com\t", "ada@example.com"],
     [digest.toUpperCase(), undefined],
   ] as const) {
-    it(`normalizes an address before hashing: ${row}`, async (t) => {
+    it(`normalizes ${row} before hashing`, async (t) => {
       const { svc, service } = await bulkStage(t, [row]);
       const expected = hashed === undefined ? digest : sha256(hashed);
       assert.equal((await svc("router map-emails rows.txt --cluster eu-1")).exit, 0);
@@ -69,7 +69,7 @@ describe("e-mail addresses in rows", () => {
     });
   }
 
-  it("finds an address with every look-up, also by its upper-case digest", async (t) => {
+  it("finds an address with every lookup, also by its upper-case digest", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await svc("router map-emails - --cluster us-1", { stdin: "Zoë@bücher.example".normalize("NFD") });
     const key = sha256("zoë@bücher.example");
@@ -82,7 +82,7 @@ describe("e-mail addresses in rows", () => {
     }
   });
 
-  it("sends and looks up the address unchanged with --hash none", async (t) => {
+  it("sends and looks up the unchanged address with --hash none", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const stdin = "salted-1\nsalted-2\n";
     assert.equal((await svc("router map-emails - --cluster us-1 --hash none", { stdin })).exit, 0);
@@ -99,8 +99,8 @@ describe("e-mail addresses in rows", () => {
   });
 });
 
-describe("the output of svc router resolve", () => {
-  it("is valid input for svc router offboard in every format", async (t) => {
+describe("output of svc router resolve", () => {
+  it("serves as input for svc router offboard in every format", async (t) => {
     for (const [flags, offboard] of [
       [[], []],
       [
@@ -126,7 +126,7 @@ describe("the output of svc router resolve", () => {
     }
   });
 
-  it("is rejected if it belongs to another cluster", async (t) => {
+  it("is rejected for another cluster", async (t) => {
     const { svc } = await cliEmulator(t);
     const { out } = await svc("router resolve T-FABRIKAM");
     const { exit, err } = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin: out });
@@ -135,7 +135,7 @@ describe("the output of svc router resolve", () => {
     assert.equal((await svc("router resolve T-FABRIKAM")).exit, 0);
   });
 
-  it("prefixes external IDs with their type, on the command line too", async (t) => {
+  it("prefixes external IDs with their type, also on the command line", async (t) => {
     const { svc, service } = await bulkStage(t, ["external-integration CHAT_B:tenX"]);
     await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     await svc("router map-external-integrations - --cluster eu-1 --integration-type CHAT_B", {
@@ -151,7 +151,7 @@ describe("the output of svc router resolve", () => {
   });
 });
 
-describe("a response of false", () => {
+describe("response body false", () => {
   for (const line of [
     "router map-emails rows.txt --cluster eu-1",
     "router unmap-emails rows.txt --cluster eu-1 --yes",
@@ -160,7 +160,7 @@ describe("a response of false", () => {
     "router offboard eu-1 --email-hash-list ada@example.com --confirm eu-1",
     "router offboard eu-1 --from offboard.txt --confirm eu-1",
   ]) {
-    it(`is a failure: ${line}`, async (t) => {
+    it(`counts as a failure of svc ${line}`, async (t) => {
       const { svc, write } = await bulkStage(t, ["ada@example.com"], () => ({ status: 200, body: false }));
       await write("offboard.txt", ["email ada@example.com"]);
       const { exit, out, err } = await svc(line);

@@ -50,7 +50,7 @@ describe("input rows", () => {
     });
   }
 
-  it("yields complete rows wherever the input is cut, also within a character or gzip", async (t) => {
+  it("reads complete rows from input that is split at any byte, also within gzip", async (t) => {
     const text = Buffer.from("zoë\n名前\nlast");
     const bytes = (data: Buffer) => [...data].map((byte) => Uint8Array.of(byte));
     for (const data of [text, gzipSync(text)]) {
@@ -59,7 +59,7 @@ describe("input rows", () => {
     }
   });
 
-  it("numbers rows like lines in an editor, including the heading and empty lines", async (t) => {
+  it("numbers rows like the lines in an editor, including the heading and empty lines", async (t) => {
     const stdin = 'id,note\n\na,"two\nlines"\nb c,\n';
     const { exit, err } = await sent(t, "map-clients - --column id", stdin);
     assert.equal(exit, 2);
@@ -72,7 +72,7 @@ describe("input rows", () => {
     ["client ids, by number", "map-clients - --input-format csv --column 1", "Client ID"],
     ["client ids, of plain lines", "map-clients -", "client_id"],
   ] as const) {
-    it(`rejects a heading without a selected column: ${name}`, async (t) => {
+    it(`rejects a heading without the selected column: ${name}`, async (t) => {
       const { exit, err, lists } = await sent(t, argv, `${text}\nc-1\n`);
       assert.deepEqual([exit, lists], [2, []]);
       const advice = `the heading of its column. Select the column with --column "${text}"`;
@@ -82,7 +82,7 @@ describe("input rows", () => {
     });
   }
 
-  it("suggests another column if no value of the selected one is valid", async (t) => {
+  it("suggests another column if the selected column has no valid value", async (t) => {
     const { url } = await bulkService(t);
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "people.csv"), "id,email\n1,ada@example.com\n");
@@ -110,7 +110,7 @@ describe("input rows", () => {
     );
   });
 
-  it("treats rows without JSON or without the field as invalid", async (t) => {
+  it("rejects rows without JSON or without the field as invalid", async (t) => {
     const stdin = '{"id":"a"}\nnot json\n{"x":1}\n[]\n{"id":"b"}\n';
     const argv = "map-clients - --input-format ndjson --column id";
     const refused = await sent(t, argv, stdin);
@@ -122,13 +122,13 @@ describe("input rows", () => {
 
   for (const [what, stdin, row] of [
     ["an empty cell", "name,id\nx,a\ny,\nz,b\n", "3 (y,)"],
-    ["a quoted one", 'name,id\nx,a\ny,""\nz,b\n', '3 (y,"")'],
-    ["one of blanks", "name,id\nx,a\ny,  \nz,b\n", "3 (y,)"],
-    ["a cell that is not there", "name,id\nx,a\ny\nz,b\n", "3 (y)"],
-    ["no cell but empty ones", "name,id\nx,a\n,\nz,b\n", "3 (,)"],
-    ["one quoted cell alone", 'id\na\n""\nb\n', '3 ("")'],
+    ["a quoted empty cell", 'name,id\nx,a\ny,""\nz,b\n', '3 (y,"")'],
+    ["a blank cell", "name,id\nx,a\ny,  \nz,b\n", "3 (y,)"],
+    ["a missing cell", "name,id\nx,a\ny\nz,b\n", "3 (y)"],
+    ["only empty cells", "name,id\nx,a\n,\nz,b\n", "3 (,)"],
+    ["a single quoted empty cell", 'id\na\n""\nb\n', '3 ("")'],
   ] as const) {
-    it(`treats CSV rows with ${what} in the column as invalid, and skips blank lines`, async (t) => {
+    it(`rejects CSV rows with ${what} in the column and skips blank lines`, async (t) => {
       const argv = "map-clients - --column id --quiet";
       const refused = await sent(t, argv, `${stdin}\n \n`);
       assert.deepEqual([refused.exit, refused.lists], [2, []]);
@@ -138,7 +138,7 @@ describe("input rows", () => {
     });
   }
 
-  it("keeps CSV rows without an identifier in their batch and share without counting them, for compatibility", async (t) => {
+  it("leaves CSV rows without an identifier in their batch and share without counting them", async (t) => {
     const rows = 'id,x\na,1\n"",2\nb,3\nc,4\n';
     const run = "map-clients - --input-format csv --column id --skip-invalid --batch-size 2 --concurrency 1";
     const whole = await sent(t, run, rows);
@@ -148,7 +148,7 @@ describe("input rows", () => {
     assert.deepEqual([second.exit, second.lists], [0, [["b"]]]);
   });
 
-  it("counts CSV rows without an identifier, and lists them with their other cells", async (t) => {
+  it("counts CSV rows without an identifier and lists them with their other cells", async (t) => {
     const { url } = await bulkService(t);
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "people.csv"), "name,email\nx,a@x.example\ny,\nz,b@x.example\n");
@@ -171,7 +171,7 @@ describe("input rows", () => {
     ["an object without the member", '{"id":"a"}\n{"x":"y"}\n{"id":"b"}\n'],
     ["an empty object", '{"id":"a"}\n{}\n{"id":"b"}\n'],
   ] as const) {
-    it(`treats NDJSON rows that are ${what} as invalid`, async (t) => {
+    it(`rejects NDJSON rows that are ${what}`, async (t) => {
       const argv = "map-clients - --input-format ndjson --skip-invalid --column id";
       const { exit, lists, err } = await sent(t, argv, stdin);
       assert.deepEqual([exit, lists], [3, [["a", "b"]]], err);
@@ -179,7 +179,7 @@ describe("input rows", () => {
   }
 
   for (const [what, rest, why] of [
-    ["that is never closed", '"b,1\nc,2\nd,3\n', "a quote opened at or after line 4 is not closed"],
+    ["that is not closed", '"b,1\nc,2\nd,3\n', "a quote opened at or after line 4 is not closed"],
     ["that is closed lines below", '"b,1\nc,2\nd,"3\n', / in the row that begins at line 4$/],
   ] as const) {
     it(`reports the position of a quote ${what}`, async (t) => {

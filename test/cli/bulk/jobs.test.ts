@@ -12,7 +12,7 @@ const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluste
 const failsOnce = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);
 
 describe("bulk jobs", () => {
-  it("prints the job ID first, lists jobs, and shows their progress", async (t) => {
+  it("prints the job ID first, lists jobs and shows their progress", async (t) => {
     const { svc, service, cwd } = await bulkStage(t, numbered(6), failsOnce);
     const { exit, err } = await svc(`${run} --retries 0`);
     const id = /^(job_\w+): map-clients, 6 rows, to http/.exec(err)?.[1] ?? "";
@@ -41,7 +41,7 @@ describe("bulk jobs", () => {
     assert.deepEqual(listed, [{ id, status: "done", rows: 6 }]);
   });
 
-  it("lists damaged jobs with the others", async (t) => {
+  it("lists damaged jobs together with intact jobs", async (t) => {
     const { svc, jobs } = await bulkStage(t, numbered(4));
     const reasons: Record<string, string> = {};
     for (const [damaged, reason] of [
@@ -69,7 +69,7 @@ describe("bulk jobs", () => {
     for (const [id, reason] of Object.entries(reasons)) assert.ok(err.includes(`warning: ${id}: ${reason}\n`), err);
   });
 
-  it("does not run a copied job folder under the name of the copy", async (t) => {
+  it("rejects a copied job folder under the name of the copy", async (t) => {
     const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
     await svc(`${run} --retries 0`);
     const [id] = await readdir(jobs);
@@ -82,7 +82,7 @@ describe("bulk jobs", () => {
     );
   });
 
-  it("resume --last skips finished jobs", async (t) => {
+  it("skips finished jobs with resume --last", async (t) => {
     const { svc } = await bulkStage(t, numbered(6), failsOnce);
     const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).err)?.[1];
     const wall = { ...systemWallClock, now: () => Date.parse("2099-01-01T00:00:00Z") };
@@ -108,7 +108,7 @@ describe("bulk jobs", () => {
     assert.ok(kept.includes(service.url) && !kept.includes("very-secret") && !stopped.err.includes("very-secret"));
   });
 
-  it("rejects a resume against another service, or with a changed file", async (t) => {
+  it("rejects a resume against another service or with a changed file", async (t) => {
     const { svc, sent, write } = await bulkStage(t, numbered(6), failsOnce);
     const other = await bulkService(t);
     await svc(`${run} --retries 0`);
@@ -141,7 +141,7 @@ describe("bulk jobs", () => {
     assert.deepEqual([exit, out], [0, "Mapped 6 client ids to eu-1\n"], err);
   });
 
-  it("does not repeat finished jobs", async (t) => {
+  it("runs a finished job only once", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(2));
     await svc(run);
     const { exit, err } = await svc("router jobs resume --last");
@@ -149,7 +149,7 @@ describe("bulk jobs", () => {
     assert.match(err, /^All jobs are finished; the newest is job_\w+$/m);
   });
 
-  it("allows one process per job, and takes over from a dead one", async (t) => {
+  it("allows one process per job and takes over from a dead process", async (t) => {
     const { svc, jobs } = await bulkStage(t, numbered(6), failsOnce);
     await svc(`${run} --retries 0`);
     const lock = join(await onlyJob(jobs), "lock");
@@ -164,7 +164,7 @@ describe("bulk jobs", () => {
     assert.deepEqual((await readdir(await onlyJob(jobs))).sort(), ["job.json", "job.log", "results.csv"]);
   });
 
-  it("prune removes only old successful jobs", async (t) => {
+  it("prunes only old successful jobs", async (t) => {
     const day = 86_400_000;
     let now = Date.parse("2031-01-02T03:04:05Z");
     const wall = { ...systemWallClock, now: () => now };
@@ -198,7 +198,7 @@ describe("bulk jobs", () => {
     assert.deepEqual(await left(), ["interrupted 2031-01-02"]);
   });
 
-  it("keeps files of other users in a removed job folder", async (t) => {
+  it("retains files of other users in a removed job folder", async (t) => {
     const { svc, jobs } = await bulkStage(t, ["a"]);
     await svc(run);
     const folder = await onlyJob(jobs);
@@ -221,7 +221,7 @@ describe("bulk jobs", () => {
     assert.deepEqual(modes, [0o700, 0o600, 0o600, 0o600]);
   });
 
-  it("reports unknown jobs as not found", async (t) => {
+  it("reports an unknown job as not found", async (t) => {
     const { svc } = await bulkStage(t, []);
     for (const [argv, exit, message] of [
       ["router jobs show job_nope", 5, /Job job_nope not found./],
@@ -262,7 +262,7 @@ describe("bulk jobs", () => {
     assert.equal((await svc("router jobs results --last --status failed --json")).out, "[]\n");
   });
 
-  it("stores and reports jobs in another folder if the default one is not writable", async (t) => {
+  it("stores and reports jobs in another folder if the default folder is not writable", async (t) => {
     const { svc, cwd } = await bulkStage(t, ["a"]);
     await mkdir(join(cwd, "blocked"));
     await writeFile(join(cwd, "blocked", "jobs"), "a file in the way");

@@ -64,8 +64,8 @@ const batchesIn = async (folder: string) =>
     .filter((line) => line.includes('{"batch"'))
     .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as { readonly batch: number; readonly low: number });
 
-describe("a killed job", () => {
-  it("produces the table of an undisturbed run after a resume", async (t) => {
+describe("killed bulk job", () => {
+  it("produces the table of an uninterrupted run after a resume", async (t) => {
     const count = 12_000;
     const undisturbed = await stage(t);
     await writeFile(join(undisturbed.folder, "rows.txt"), text(count));

@@ -16,7 +16,7 @@ const clustersOf = (cli: CliEmulator, ...addresses: string[]) =>
   Promise.all(addresses.map((address) => clusterOf(cli, address)));
 
 describe("mapping from a file", () => {
-  it("hashes addresses, lets digests pass, and skips empty lines", async (t) => {
+  it("hashes addresses, forwards digests and skips empty lines", async (t) => {
     const cli = await cliEmulator(t);
     const stdin = `  New@One.example \r\n\n${hashEmail("new@two.example")}\nnew@three.example`;
     const { exit, out } = await cli.svc("router map-emails - --cluster us-1", { stdin });
@@ -28,7 +28,7 @@ describe("mapping from a file", () => {
     ]);
   });
 
-  it("reads a CSV column by name or number, NDJSON fields, and gzip", async (t) => {
+  it("reads a CSV column by name or number, NDJSON fields and gzip", async (t) => {
     const cli = await cliEmulator(t);
     const write = (name: string, content: string | Buffer) => writeFile(join(cli.cwd, name), content);
     await write("a.csv", 'id,"e-mail"\n1,"csv@named.example"\n2,"csv2@named.example"\n');
@@ -57,7 +57,7 @@ describe("mapping from a file", () => {
     );
   });
 
-  it("reports the result of a few identifiers at a terminal; a program gets the raw response", async (t) => {
+  it("formats the result of a few identifiers at a terminal and prints the raw response elsewhere", async (t) => {
     const { svc } = await cliEmulator(t);
     const emails = "--email-hash-list a@few.example --email-hash-list b@few.example";
     const mapped = await svc(`router map-emails ${emails} --cluster eu-1`, { tty: true });
@@ -79,7 +79,7 @@ describe("mapping from a file", () => {
     assert.equal((await svc(`router map-emails ${emails} --cluster eu-1 --json`, { tty: true })).out, "true\n");
   });
 
-  it("sends batches with limited concurrency, and counts identifiers moved from another cluster", async (t) => {
+  it("sends batches with limited concurrency and counts identifiers moved from another cluster", async (t) => {
     const cli = await cliEmulator(t);
     const stdin = Array.from({ length: 2_500 }, (_, i) => `bulk-${i}@many.example\n`).join("");
     const first = await cli.json("router map-emails - --cluster eu-1 --batch-size 1000", { stdin });
@@ -103,7 +103,7 @@ describe("mapping from a file", () => {
     assert.deepEqual([again.rows, again.moved], [2_500, 2_500]);
   });
 
-  it("stops at an invalid row before anything is sent, and names it", async (t) => {
+  it("stops at an invalid row before anything is sent and names the row", async (t) => {
     const cli = await cliEmulator(t);
     const stdin = "fine@a.example\nnot an address\n";
     const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1", { stdin });
@@ -112,7 +112,7 @@ describe("mapping from a file", () => {
     assert.equal(await clusterOf(cli, "fine@a.example"), undefined);
   });
 
-  it("skips and saves invalid rows on request, and exits 3", async (t) => {
+  it("skips and saves invalid rows on request and exits with 3", async (t) => {
     const cli = await cliEmulator(t);
     const stdin = 'fine@b.example\nwrong, "row"\nfine@c.example\n';
     const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1 --skip-invalid --errors-out bad.csv", {
@@ -130,7 +130,7 @@ describe("mapping from a file", () => {
     assert.equal(await clusterOf(cli, "fine@c.example"), "eu-1");
   });
 
-  it("removes only identifiers of the cluster, and from a pipe only with its name repeated", async (t) => {
+  it("unmaps only identifiers of the cluster and requires its name again for a pipe", async (t) => {
     const cli = await cliEmulator(t);
     await cli.svc("router map-emails - --cluster eu-1", { stdin: "x@d.example\n" });
     await cli.svc("router map-emails - --cluster us-1", { stdin: "y@d.example\n" });
@@ -144,7 +144,7 @@ describe("mapping from a file", () => {
     assert.deepEqual(await clustersOf(cli, "x@d.example", "y@d.example"), [undefined, "us-1"]);
   });
 
-  it("maps any table, and a few identifiers without a file", async (t) => {
+  it("maps rows to any table, and a few identifiers without a file", async (t) => {
     const cli = await cliEmulator(t);
     assert.equal((await cli.svc("router map-clients - --cluster us-1", { stdin: "client-a\n" })).exit, 0);
     assert.equal((await cli.svc("router map-clients --client-ids client-b --cluster us-1")).exit, 0);
@@ -155,7 +155,7 @@ describe("mapping from a file", () => {
     assert.equal((await cli.svc("router map-external-integrations - --cluster us-1", { stdin: "tenant-1\n" })).exit, 2);
   });
 
-  it("removes the identifiers of a small file or of arguments after --yes", async (t) => {
+  it("removes the identifiers of a small file or of arguments with --yes", async (t) => {
     const cli = await cliEmulator(t);
     await writeFile(join(cli.cwd, "rows.txt"), "x@e.example\n");
     await cli.svc("router map-emails rows.txt --cluster eu-1");
@@ -168,7 +168,7 @@ describe("mapping from a file", () => {
     assert.equal((await cli.svc(`${few} --yes`)).exit, 0);
   });
 
-  it("checks everything and sends nothing with --dry-run", async (t) => {
+  it("checks all rows and sends nothing with --dry-run", async (t) => {
     const cli = await cliEmulator(t);
     const { exit, out } = await cli.svc("router map-emails - --cluster eu-1 --dry-run", { stdin: "dry@run.example\n" });
     assert.deepEqual(
@@ -179,23 +179,23 @@ describe("mapping from a file", () => {
   });
 
   for (const [what, argv, stdin, message] of [
-    ["nothing to read", "router map-emails", "", /<file> is required/],
+    ["a missing input", "router map-emails", "", /<file> is required/],
     [
-      "a pipe that nothing names",
+      "a pipe without -",
       "router map-emails --cluster eu-1",
       "a@b.c",
       /^error: <file> is required; or --email-hash-list$/m,
     ],
     [
-      "an address in place of a file",
+      "an address instead of a file",
       "router map-emails ada@example.com --cluster eu-1",
       "",
       /cannot read ada@example\.com: no such file\n {2}To pass a few e-mails as options, use --email-hash-list\.\n/,
     ],
-    ["no cluster", "router map-emails -", "a@b.c", /--cluster is required/],
+    ["a missing cluster", "router map-emails -", "a@b.c", /--cluster is required/],
     ["an empty input", "router map-emails - --cluster eu-1", "\n\n", /<file>: standard input has no rows/],
     [
-      "a column that is not there",
+      "a missing column",
       "router map-emails - --input-format csv --column mail --cluster eu-1",
       "id,email\n1,a@b.c\n",
       /Column "mail" not found\n {2}Columns: id, email/,

@@ -23,8 +23,8 @@ async function moving(t: Parameters<typeof cliEmulator>[0]): Promise<CliEmulator
 
 const stdin = "ada@x.example\nbob@x.example\ncleo@x.example\n";
 
-describe("identifiers moved from other clusters", () => {
-  it("are recorded with --results all, counted in the report, and mapped back by undo", async (t) => {
+describe("undo of moved identifiers", () => {
+  it("maps the identifiers back that a job with --results all recorded as moved", async (t) => {
     const { svc, where, cwd } = await moving(t);
     const line = "router map-emails - --cluster eu-1 --results all --report report.csv";
     for (const env of [asReal, {}]) {
@@ -50,7 +50,7 @@ describe("identifiers moved from other clusters", () => {
     }
   });
 
-  it("stay where they were mapped later, and undo runs only once", async (t) => {
+  it("skips identifiers that were mapped again later and runs only once", async (t) => {
     const { svc, where } = await moving(t);
     const { err } = await svc("router map-emails - --cluster eu-1 --results all", { stdin });
     const [id = ""] = /job_\w+/.exec(err) ?? [];
@@ -63,7 +63,7 @@ describe("identifiers moved from other clusters", () => {
     assert.match(again.err, / moved nothing that is still mapped to eu-1\n$/);
   });
 
-  it("cannot be moved back without a record", async (t) => {
+  it("rejects a job without recorded moves", async (t) => {
     const { svc } = await moving(t);
     await svc("router map-emails - --cluster eu-1", { stdin });
     const { exit, err } = await svc("router jobs undo --last --yes");
@@ -71,7 +71,7 @@ describe("identifiers moved from other clusters", () => {
     assert.match(err, /^error: job_\w+ did not record previous clusters\.$/m);
   });
 
-  it("require a confirmation at a terminal for a real service", async (t) => {
+  it("requires a confirmation at a terminal for a real service", async (t) => {
     const hashes = { [hashEmail("ada@x.example")]: "us-1", [hashEmail("bob@x.example")]: "eu-1" };
     const { svc, service } = await bulkStage(
       t,
@@ -139,7 +139,7 @@ describe("--verify", () => {
     assert.deepEqual({ exit, done, verified, unverified }, { exit: 0, done: 4, verified: 4, unverified: 0 });
   });
 
-  it("queries every table of an emulator, and is rejected for a service without a look-up", async (t) => {
+  it("queries every table of an emulator and rejects a service without a lookup", async (t) => {
     const { svc } = await cliEmulator(t);
     const line = "router map-creator-tokens - --cluster eu-1 --verify";
     const { exit, err } = await svc(line, { stdin: "tok-1\n" });

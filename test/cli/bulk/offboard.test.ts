@@ -26,8 +26,8 @@ const wholeBody = {
   external_integrations: [{ external_id_list: ["tenant-1"], integration_type: "CHAT_B" }],
 };
 
-describe("offboarding a workspace", () => {
-  it("removes everything in a file with one request", async (t) => {
+describe("svc router offboard with a file", () => {
+  it("removes all identifiers of a file with one request", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     const { exit, out } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     assert.deepEqual([exit, out], [0, "Requested removal of 7 identifiers from eu-1; the service confirmed it\n"]);
@@ -37,7 +37,7 @@ describe("offboarding a workspace", () => {
     );
   });
 
-  it("reads kinds and identifiers from the columns of CSV and the fields of NDJSON", async (t) => {
+  it("reads kinds and identifiers from CSV columns and NDJSON fields", async (t) => {
     const { svc, service, write } = await bulkStage(t, []);
     await write("ws.csv", ["note,identifier,kind", "x,cli_1,client", "y,T1,chat-a-team"]);
     await write("ws.ndjson", ['{"kind":"client","identifier":"cli_2"}']);
@@ -51,7 +51,7 @@ describe("offboarding a workspace", () => {
     );
   });
 
-  it("requires the name of the cluster, for which --yes is not enough", async (t) => {
+  it("requires the name of the cluster even with --yes", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     for (const argv of [
       "router offboard eu-1 --from rows.txt --yes",
@@ -65,7 +65,7 @@ describe("offboarding a workspace", () => {
     assert.deepEqual(service.calls, []);
   });
 
-  it("names a row of an unknown kind before anything is removed", async (t) => {
+  it("reports a row of an unknown kind before anything is removed", async (t) => {
     const { svc, service } = await bulkStage(t, ["client cli_1", "team T1", "cli_2"]);
     const { exit, err } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     assert.match(
@@ -75,7 +75,7 @@ describe("offboarding a workspace", () => {
     assert.deepEqual([exit, service.calls], [2, []]);
   });
 
-  it("can be planned and applied, with the name repeated by --cluster", async (t) => {
+  it("plans and applies a job, with the name repeated by --cluster", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     assert.equal((await svc("router offboard eu-1 --from rows.txt --plan-out p.json")).exit, 0);
     assert.equal((await svc("router offboard us-1 --apply p.json")).exit, 2);
@@ -86,7 +86,7 @@ describe("offboarding a workspace", () => {
     );
   });
 
-  it("accepts only rows of that cluster from the tables of the emulator", async (t) => {
+  it("accepts only rows of that cluster from the emulator's tables", async (t) => {
     const cli = await cliEmulator(t);
     await cli.svc("router map-clients - --cluster eu-1", { stdin: "mine\n" });
     await cli.svc("router map-clients - --cluster us-1", { stdin: "theirs\n" });
@@ -97,8 +97,8 @@ describe("offboarding a workspace", () => {
   });
 });
 
-describe("confirming a cluster by its name on a terminal", () => {
-  it("changes nothing unless the name is typed", async (t) => {
+describe("confirmation by cluster name at a terminal", () => {
+  it("changes nothing unless the user types the name", async (t) => {
     const { svc, service } = await bulkStage(t, everyKind);
     const argv = "router offboard eu-1 --from rows.txt";
     const question = "Delete 7 identifiers of a workspace from eu-1: this cannot be undone. Type eu-1 to continue:";
@@ -111,8 +111,8 @@ describe("confirming a cluster by its name on a terminal", () => {
   });
 });
 
-describe("offboarding a workspace of an emulator", () => {
-  it("collects all seven kinds of identifiers, shows them, removes them, and verifies the result", async (t) => {
+describe("svc router offboard with a workspace of an emulator", () => {
+  it("collects all seven kinds of identifiers, removes them and verifies the result", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const { user_code } = await device(emulator);
     await emulator.ask("POST", `device-grants/${user_code}`, {
@@ -152,7 +152,7 @@ describe("offboarding a workspace of an emulator", () => {
     assert.deepEqual([again.exit, again.out, again.err], [0, "", "Nothing is mapped to workspace 1\n"]);
   });
 
-  it("is rejected for a real service", async (t) => {
+  it("rejects a real service", async (t) => {
     const { svc, service } = await bulkStage(t, []);
     const { exit, err } = await svc("router offboard --workspace 1 --confirm eu-1");
     assert.deepEqual([exit, service.calls], [2, []]);

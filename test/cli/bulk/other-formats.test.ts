@@ -8,10 +8,10 @@ import { bulkStage } from "../../support/cli/bulk-stage.ts";
 const bom = "\ufeff";
 const ada = [[createHash("sha256").update("ada@example.com").digest("hex")]];
 
-describe("a file in an unexpected format", () => {
+describe("file in an unexpected format", () => {
   for (const [what, name, command, content, message, flags] of [
     [
-      "a table with ; taken for lines",
+      "a table with ; that would be read as lines",
       "people.txt",
       "map-clients",
       "id;name\nc-1;Ada\n",
@@ -19,7 +19,7 @@ describe("a file in an unexpected format", () => {
       "--column id --input-format csv --delimiter ';'",
     ],
     [
-      "a table with ; and no heading taken for lines",
+      "a table with ; and no heading that would be read as lines",
       "people.txt",
       "map-emails",
       "ada@example.com;Ada\n",
@@ -27,7 +27,7 @@ describe("a file in an unexpected format", () => {
       "--column 1 --input-format csv --delimiter ';'",
     ],
     [
-      "a table with tabs taken for lines",
+      "a table with tabs that would be read as lines",
       "people.txt",
       "map-emails",
       "Name\tMail\nAda\tada@example.com\n",
@@ -35,7 +35,7 @@ describe("a file in an unexpected format", () => {
       "--column Mail --input-format tsv",
     ],
     [
-      "a table with commas taken for lines",
+      "a table with commas that would be read as lines",
       "people.txt",
       "map-emails",
       "Name,Mail\nAda,ada@example.com\n",
@@ -51,7 +51,7 @@ describe("a file in an unexpected format", () => {
       "--column E-Mail --delimiter ';'",
     ],
     [
-      "the same, in quotes",
+      "a German export of Excel in quotes",
       "people.csv",
       "map-emails",
       `${bom}"Name";"E-Mail"\r\n"Ada";"ada@example.com"\r\n`,
@@ -59,7 +59,7 @@ describe("a file in an unexpected format", () => {
       "--delimiter ';'",
     ],
     [
-      "the same, with its column named",
+      "a German export of Excel with a selected column",
       "people.csv",
       "map-emails --column E-Mail",
       "Name;E-Mail\nAda;ada@example.com\n",
@@ -67,7 +67,7 @@ describe("a file in an unexpected format", () => {
       "--column E-Mail --delimiter ';'",
     ],
     [
-      "a table with bars, with its column named",
+      "a table with bars and a selected column",
       "people.csv",
       "map-clients --column id",
       "id|name\nc-1|Ada\n",
@@ -75,7 +75,7 @@ describe("a file in an unexpected format", () => {
       "--column id --delimiter '|'",
     ],
     [
-      "several columns, and none is named",
+      "several columns without a selection",
       "people.csv",
       "map-emails",
       "name,e-mail,team\nAda,ada@example.com,T1\n",
@@ -83,7 +83,7 @@ describe("a file in an unexpected format", () => {
       "--column e-mail",
     ],
     [
-      "several columns and no heading, and none is named",
+      "several columns without a heading or a selection",
       "people.csv",
       "map-emails",
       "Ada,ada@example.com\n",
@@ -91,7 +91,7 @@ describe("a file in an unexpected format", () => {
       "--column 2",
     ],
     [
-      "several columns of ids, and none is named",
+      "several columns of IDs without a selection",
       "people.csv",
       "map-chat-a-teams",
       "user_id,team_id\nU1,T1\n",
@@ -99,7 +99,7 @@ describe("a file in an unexpected format", () => {
       "--column team_id",
     ],
     [
-      "several fields of NDJSON, and none is named",
+      "several fields of NDJSON without a selection",
       "people.ndjson",
       "map-emails",
       '{"name":"Ada","mail":"ada@example.com"}\n',
@@ -107,7 +107,7 @@ describe("a file in an unexpected format", () => {
       "--column mail",
     ],
     [
-      "two columns of one name",
+      "two columns with one name",
       "people.csv",
       "map-emails --column email",
       "email,name,email\nada@example.com,Ada,\n",
@@ -115,7 +115,7 @@ describe("a file in an unexpected format", () => {
       "--column email --column 1",
     ],
   ] as const) {
-    it(`stops before anything is sent, with the command that reads it: ${what}`, async (t) => {
+    it(`stops before anything is sent and suggests a command: ${what}`, async (t) => {
       const { svc, service, cwd } = await bulkStage(t, []);
       await writeFile(join(cwd, name), content);
       const { exit, out, err } = await svc(`router ${command} ${name} --cluster eu-1 --quiet`);
@@ -129,7 +129,7 @@ describe("a file in an unexpected format", () => {
     });
   }
 
-  it("is read by the suggested command", async (t) => {
+  it("loads with the suggested command", async (t) => {
     for (const [name, content] of [
       ["people.csv", `${bom}Name;E-Mail\r\nAda;ada@example.com\r\n`],
       ["people.txt", "Name\tMail\nAda\tada@example.com\n"],
@@ -150,7 +150,7 @@ describe("a file in an unexpected format", () => {
     ["an Excel workbook (.xlsx) or another ZIP archive", Buffer.from("PK\x03\x04\x14\x00\x06\x00rest", "latin1")],
     ["an Excel workbook (.xls) or another Office document", Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1])],
   ] as const) {
-    it(`stops with the name of the format: ${what}`, async (t) => {
+    it(`stops and reports the format: ${what}`, async (t) => {
       const { svc, service, cwd } = await bulkStage(t, []);
       await writeFile(join(cwd, "people.xlsx"), bytes);
       for (const stdin of [undefined, bytes]) {
@@ -168,7 +168,7 @@ describe("a file in an unexpected format", () => {
     });
   }
 
-  it("is read with an explicit format", async (t) => {
+  it("loads with an explicit format", async (t) => {
     for (const [line, stdin, sent] of [
       ["map-clients - --input-format lines", "a;b\nc;d\n", ["a;b", "c;d"]],
       ["map-clients - --input-format lines", "client_id\nc-1\n", ["client_id", "c-1"]],
@@ -183,7 +183,7 @@ describe("a file in an unexpected format", () => {
     }
   });
 
-  it("stops in a pipe and for an offboarding, too", async (t) => {
+  it("stops in a pipe and in svc router offboard", async (t) => {
     const { svc, service } = await bulkStage(t, []);
     const piped = await svc("router map-emails - --cluster eu-1", { stdin: "Mail;Name\nada@example.com;Ada\n" });
     const line = "svc router map-emails - --column Mail --input-format csv --delimiter ';' --cluster eu-1";

@@ -10,14 +10,14 @@ const run = "router map-clients rows.txt --cluster eu-1";
 const outputs = ["--errors-out", "--plan-out"] as const;
 const read = (cwd: string, name: string) => readFile(join(cwd, name), "utf8");
 
-describe("output files of a job", () => {
+describe("output files of a bulk job", () => {
   for (const flag of outputs) {
     for (const [what, name] of [
       ["its input", "rows.txt"],
-      ["its input by a link", "link.txt"],
-      ["its input by another name of it", "second.txt"],
+      ["a link to its input", "link.txt"],
+      ["a hard link to its input", "second.txt"],
     ] as const) {
-      it(`rejects ${what}: ${flag}`, async (t) => {
+      it(`rejects ${what} as the output file of ${flag}`, async (t) => {
         const { svc, cwd, sent } = await bulkStage(t, ["a", "b b"]);
         await symlink("rows.txt", join(cwd, "link.txt"));
         await link(join(cwd, "rows.txt"), join(cwd, "second.txt"));
@@ -32,7 +32,7 @@ describe("output files of a job", () => {
       });
     }
 
-    it(`rejects a file with other content: ${flag}`, async (t) => {
+    it(`rejects a file with other content for ${flag}`, async (t) => {
       const { svc, cwd, sent } = await bulkStage(t, ["a", "b"]);
       await writeFile(join(cwd, "precious.txt"), "precious");
       assert.deepEqual(await svc(`${run} ${flag} precious.txt`), {
@@ -46,7 +46,7 @@ describe("output files of a job", () => {
       assert.deepEqual([await read(cwd, "precious.txt"), sent()], ["precious", []]);
     });
 
-    it(`replaces a file of the same flag, or an empty one: ${flag}`, async (t) => {
+    it(`replaces an empty file or an earlier output of ${flag}`, async (t) => {
       const { svc, cwd, write } = await bulkStage(t, ["a", "b b"]);
       await writeFile(join(cwd, "out"), "");
       await svc(`${run} --skip-invalid ${flag} out`);
@@ -61,7 +61,7 @@ describe("output files of a job", () => {
     });
   }
 
-  it("rejects the applied plan and the input file of a resume", async (t) => {
+  it("rejects the applied plan and the input file of a resume as output files", async (t) => {
     const { svc, cwd, sent } = await bulkStage(t, ["a"], ({ number }) => (number === 1 ? { status: 503 } : undefined));
     await svc(`${run} --plan-out plan.json`);
     const planned = await svc("router map-clients --apply plan.json --errors-out plan.json");
@@ -84,7 +84,7 @@ describe("output files of a job", () => {
     }
   });
 
-  it("keeps the previous file if the input is unreadable", async (t) => {
+  it("preserves the previous file if the input is unreadable", async (t) => {
     const { svc, cwd, write } = await bulkStage(t, ["a", "b b"]);
     await svc(`${run} --errors-out bad.csv`);
     const before = await read(cwd, "bad.csv");
@@ -95,8 +95,8 @@ describe("output files of a job", () => {
   });
 });
 
-describe("writing a response to a file", () => {
-  it("does not replace an input of the request", async (t) => {
+describe("response file", () => {
+  it("replaces no input of the request", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "in.json"), "{}");
     const env = { SVC_CONFIG_DIR: cwd, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret" };

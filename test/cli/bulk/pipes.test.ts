@@ -11,14 +11,14 @@ const small = "--batch-size 2 --concurrency 1 --cluster eu-1";
 /** The fourth call fails, so that three batches are done. */
 const failsOnce = ({ number }: { number: number }) => (number === 4 ? { status: 503 } : undefined);
 
-describe("a job with piped input", () => {
+describe("bulk job with piped input", () => {
   for (const [what, rows] of [
     ["between batches", 2],
-    ["in the middle of one", 3],
-    ["in the last one that is done", 5],
-    ["before the first", 0],
+    ["in the middle of a batch", 3],
+    ["in the last finished batch", 5],
+    ["before the first batch", 0],
   ] as const) {
-    it(`does not resume with rows that end before the finished ones: ${what}`, async (t) => {
+    it(`rejects a resume with too few rows: ${what}`, async (t) => {
       const { svc, sent } = await bulkStage(t, [], failsOnce);
       const all = numbered(10);
       await svc(`router map-clients - ${small} --retries 0`, { stdin: text(all) });
@@ -57,7 +57,7 @@ describe("a job with piped input", () => {
     assert.deepEqual([exit, out, sent().slice(4)], [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]], err);
   });
 
-  it("reports a consistent number of finished rows at an invalid row, whatever is in flight", async (t) => {
+  it("reports a consistent number of finished rows at an invalid row", async (t) => {
     for (const flags of ["--json", ""]) {
       const { svc, sent } = await bulkStage(t, []);
       const stdin = text([...numbered(9), "wrong one", "c10"]);
@@ -69,7 +69,7 @@ describe("a job with piped input", () => {
   });
 });
 
-describe("a named pipe", { skip: process.platform === "win32" && "there are none here" }, () => {
+describe("named pipe as input", { skip: process.platform === "win32" && "there are none here" }, () => {
   /** A stage with a named pipe `pipe`, which is given the text once somebody reads it. */
   async function stage(t: Parameters<typeof bulkStage>[0], script?: Parameters<typeof bulkStage>[2]) {
     const made = await bulkStage(t, [], script);
@@ -83,7 +83,7 @@ describe("a named pipe", { skip: process.platform === "win32" && "there are none
     return { ...made, filled };
   }
 
-  it("is read once like standard input, and the job resumes with new input", async (t) => {
+  it("is read once like standard input and resumes with new input", async (t) => {
     const { svc, sent, filled } = await stage(t, failsOnce);
     const content = text(numbered(8));
     const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --retries 0`), filled(content)]);
@@ -101,7 +101,7 @@ describe("a named pipe", { skip: process.platform === "win32" && "there are none
     );
   });
 
-  it("can be previewed but not planned", async (t) => {
+  it("supports a preview but no plan", async (t) => {
     const { svc, sent, filled } = await stage(t);
     const [dry] = await Promise.all([svc(`router map-clients pipe ${small} --dry-run`), filled("a\nb\n")]);
     assert.deepEqual([dry.exit, dry.out.split("\n")[0]], [0, "Would map 2 client ids to eu-1 in 1 call"]);
@@ -110,13 +110,13 @@ describe("a named pipe", { skip: process.platform === "win32" && "there are none
     assert.deepEqual([planned.exit, sent()], [2, []]);
   });
 
-  it("is reported by its name if it is empty", async (t) => {
+  it("is reported by its name if the pipe is empty", async (t) => {
     const { svc, filled } = await stage(t);
     const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --quiet`), filled("\n")]);
     assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <file>: pipe has no rows"]);
   });
 
-  it("is rejected for resuming a job of a file", async (t) => {
+  it("is rejected for the resume of a job with a file", async (t) => {
     const { svc, cwd } = await stage(t, failsOnce);
     await writeFile(join(cwd, "rows.txt"), text(numbered(8)));
     await svc(`router map-clients rows.txt ${small} --retries 0`);
@@ -130,7 +130,7 @@ describe("a named pipe", { skip: process.platform === "win32" && "there are none
     }
   });
 
-  it("may be a process substitution, or the path of standard input", async (t) => {
+  it("includes a process substitution and the path of standard input", async (t) => {
     const { svc, sent, cwd } = await bulkStage(t, numbered(3));
     const file = await open(join(cwd, "rows.txt"), "r");
     t.after(() => file.close());

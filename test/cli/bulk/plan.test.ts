@@ -8,8 +8,8 @@ import { bulkStage } from "../../support/cli/bulk-stage.ts";
 const plan = "router map-clients rows.txt --batch-size 2 --cluster eu-1 --skip-invalid --plan-out plan.json";
 const apply = "router map-clients --apply plan.json --concurrency 1";
 
-describe("a plan", () => {
-  it("describes a job without sending anything; applying it runs exactly that job without a prompt", async (t) => {
+describe("bulk job plan", () => {
+  it("describes a job without sending anything and runs exactly that job without a prompt", async (t) => {
     const { svc, sent, service, cwd } = await bulkStage(t, ["a", "b", "c c", "d"]);
     const planned = await svc(`${plan} --json`);
     assert.equal(planned.exit, 0);
@@ -36,7 +36,7 @@ describe("a plan", () => {
     assert.deepEqual(sent(), [["a", "b"], ["d"]]);
   });
 
-  it("is rejected after a change of the file", async (t) => {
+  it("is rejected after a change of the input file", async (t) => {
     const { svc, sent, write } = await bulkStage(t, ["a", "b"]);
     await svc(plan);
     await write("rows.txt", ["a", "x"]);
@@ -70,13 +70,13 @@ describe("a plan", () => {
       "router map-emails --apply plan.json",
       /--apply requires a plan of svc router \S+, not of svc router map-clients/,
     ],
-    ["another cluster beside it", `${apply} --cluster us-1`, /--cluster cannot be used with --apply/],
+    ["another cluster in addition to --apply", `${apply} --cluster us-1`, /--cluster cannot be used with --apply/],
     [
-      "a file that is no plan",
+      "a file that is not a plan",
       "router map-clients --apply rows.txt",
       /--apply must be a file written by --plan-out: rows\.txt is not/,
     ],
-    ["a file that is not there", "router map-clients --apply gone.json", /cannot read gone.json/],
+    ["a missing file", "router map-clients --apply gone.json", /cannot read gone.json/],
     ["a pipe", "router map-clients - --cluster eu-1 --plan-out x.json", /standard input cannot be read twice/],
   ] as const) {
     it(`rejects ${what}`, async (t) => {
@@ -102,7 +102,7 @@ describe("a plan", () => {
 });
 
 describe("shares of one input", () => {
-  it("cover every row once, with any batch sizes", async (t) => {
+  it("covers every row once with any batch size", async (t) => {
     const rows = Array.from({ length: 23 }, (_, i) => `c${String(i).padStart(2, "0")}`);
     const { svc, sent } = await bulkStage(t, ["", ...rows]);
     for (const [shard, size] of [
@@ -120,7 +120,7 @@ describe("shares of one input", () => {
     assert.deepEqual(sent().flat().sort(), rows);
   });
 
-  it("may be empty if there are fewer rows than shares", async (t) => {
+  it("allows an empty share if the input has fewer rows than shares", async (t) => {
     const { svc, sent } = await bulkStage(t, ["a", "b"]);
     const argv = "router map-clients rows.txt --cluster eu-1 --shard 3/9";
     const { exit, out, err } = await svc(`${argv} --quiet`);

@@ -18,8 +18,8 @@ function passing(msPerCall: number) {
 /** The first line names the job, whose id is another each time. */
 const withoutId = (err: string) => err.split("\n").slice(1).join("\n");
 
-describe("the progress of a job", () => {
-  it("is one rewritten line on a terminal with share, rate and remaining time, and is cleared at the end", async (t) => {
+describe("progress of a bulk job", () => {
+  it("rewrites one line on a terminal and clears it at the end", async (t) => {
     const { wall, script } = passing(1_000);
     const { svc } = await bulkStage(t, numbered(400), script);
     const { err } = await svc(run, { wall, tty: true });
@@ -33,7 +33,7 @@ describe("the progress of a job", () => {
     ]);
   });
 
-  it("is cleared before the message at Ctrl-C", async (t) => {
+  it("clears its line before the message at Ctrl-C", async (t) => {
     const { wall, script } = passing(1_000);
     let interrupt = () => {};
     const { svc } = await bulkStage(t, numbered(400), (call) => {
@@ -58,7 +58,7 @@ describe("the progress of a job", () => {
     ]);
   });
 
-  it("is a plain line every ten seconds elsewhere", async (t) => {
+  it("prints a plain line every ten seconds without a terminal", async (t) => {
     const { wall, script } = passing(4_000);
     const { svc } = await bulkStage(t, numbered(700), script);
     const { err } = await svc(run, { wall, env: { CI: "true" }, tty: true });
@@ -68,7 +68,7 @@ describe("the progress of a job", () => {
     );
   });
 
-  it("has no percentage for a pipe", async (t) => {
+  it("shows no percentage for a pipe", async (t) => {
     const { wall, script } = passing(12_000);
     const { svc } = await bulkStage(t, [], script);
     const stdin = numbered(100).join("\n");
@@ -76,7 +76,7 @@ describe("the progress of a job", () => {
     assert.equal(withoutId(err), "mapped 100 · 8 rows/s\n");
   });
 
-  it("is NDJSON on standard error with --format ndjson, with only the result on standard output", async (t) => {
+  it("prints NDJSON to standard error with --format ndjson", async (t) => {
     const { wall, script } = passing(12_000);
     const { svc } = await bulkStage(t, numbered(200), script);
     const { out, err } = await svc(`${run} --format ndjson`, { wall });
@@ -94,7 +94,7 @@ describe("the progress of a job", () => {
     assert.deepEqual(JSON.parse(out).job_id, id);
   });
 
-  it("appears with --json, but not with --quiet", async (t) => {
+  it("appears with --json but not with --quiet", async (t) => {
     const { wall, script } = passing(12_000);
     const { svc } = await bulkStage(t, numbered(200), script);
     const { out, err } = await svc(`${run} --json`, { wall });

@@ -15,8 +15,8 @@ const rows = [
   "dan@example.com",
 ];
 
-describe("the report of a bulk job", () => {
-  it("counts rows, repetitions, reasons and duration, as CSV", async (t) => {
+describe("bulk job report", () => {
+  it("counts rows, repetitions, reasons and duration as CSV", async (t) => {
     let now = Date.parse("2031-01-02T03:04:05Z");
     const wall = { ...systemWallClock, now: () => now };
     const { svc, cwd, service } = await bulkStage(t, rows, () => {
@@ -51,7 +51,7 @@ describe("the report of a bulk job", () => {
     ]);
   });
 
-  it("is one HTML page that escapes the input", async (t) => {
+  it("renders one HTML page with escaped input", async (t) => {
     const { svc, cwd } = await bulkStage(t, ["ada@example.com", "<b>@example.com"]);
     await svc("router map-emails rows.txt --cluster eu-1 --skip-invalid --report report.html --quiet");
     const page = await readFile(join(cwd, "report.html"), "utf8");
@@ -60,7 +60,7 @@ describe("the report of a bulk job", () => {
     assert.ok(!page.includes("<b>"));
   });
 
-  it("is written when a job stops, and again after a resume", async (t) => {
+  it("is written when a job stops and again after a resume", async (t) => {
     const { svc, cwd } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? { status: 503 } : undefined));
     await svc("router map-clients rows.txt --batch-size 2 --concurrency 1 --retries 0 --cluster eu-1 --report r.csv");
     const report = () => readFile(join(cwd, "r.csv"), "utf8");
@@ -69,7 +69,7 @@ describe("the report of a bulk job", () => {
     assert.match(await report(), /Job,status,finished\r\n[\s\S]*Rows,confirmed by the service,4\r\n/);
   });
 
-  it("replaces only a report, and has two formats", async (t) => {
+  it("replaces only a report and supports two formats", async (t) => {
     const { svc, cwd, sent } = await bulkStage(t, numbered(1));
     await writeFile(join(cwd, "mine.csv"), "mine\n");
     const mine = await svc("router map-clients rows.txt --cluster eu-1 --report mine.csv");
@@ -80,8 +80,8 @@ describe("the report of a bulk job", () => {
   });
 });
 
-describe("the counts of a bulk job", () => {
-  it("separate distinct identifiers from repeated rows", async (t) => {
+describe("bulk job counts", () => {
+  it("separates distinct identifiers from repeated rows", async (t) => {
     const { svc } = await cliEmulator(t);
     const stdin = "ada@example.com\nAda@Example.com\nbob@example.com\n";
     const mapped = await svc("router map-emails - --cluster eu-1", { stdin });
@@ -90,7 +90,7 @@ describe("the counts of a bulk job", () => {
     assert.match(dry.err, /^1 row repeated: 2 e-mails in total$/m);
   });
 
-  it("never claim a removal, which the service does not report", async (t) => {
+  it("reports no removals, because the service does not count removals", async (t) => {
     const { svc } = await cliEmulator(t);
     await svc("router map-emails - --cluster us-1", { stdin: "ada@example.com\n" });
     const sentences = [
@@ -103,7 +103,7 @@ describe("the counts of a bulk job", () => {
     }
   });
 
-  it("include only requests that are sent", async (t) => {
+  it("includes only requests that are sent", async (t) => {
     const { svc, cwd } = await bulkStage(t, []);
     await writeFile(join(cwd, "rows.txt"), "a b\nc d\ne\nf g\n");
     const line = "router map-clients rows.txt --cluster eu-1 --batch-size 2 --skip-invalid --dry-run --json";

@@ -23,8 +23,8 @@ function signals() {
   return { onStart, send: (name: "SIGINT" | "SIGTERM") => send(name) };
 }
 
-describe("a job that is stopped", () => {
-  it("ends requests in flight at Ctrl-C, prints how to continue, and exits 130", async (t) => {
+describe("stopped bulk job", () => {
+  it("ends requests in flight at Ctrl-C, prints how to continue and exits with 130", async (t) => {
     const answers = gate();
     const keys = signals();
     const { svc, sent } = await bulkStage(t, numbered(9), async ({ number }) => {
@@ -50,7 +50,7 @@ describe("a job that is stopped", () => {
     assert.deepEqual(sent().flat().sort(), numbered(9));
   });
 
-  it("finishes at Ctrl-C if nothing is left to send", async (t) => {
+  it("finishes at Ctrl-C if no row is left to send", async (t) => {
     const keys = signals();
     const { svc } = await bulkStage(t, numbered(2), async ({ number }) => {
       if (number === 2) keys.send("SIGINT");
@@ -62,7 +62,7 @@ describe("a job that is stopped", () => {
     assert.equal(JSON.parse((await svc("router jobs show --last --json")).out).status, "done");
   });
 
-  it("aborts slow requests at SIGTERM, and resends them after a resume", async (t) => {
+  it("aborts slow requests at SIGTERM and sends them again after a resume", async (t) => {
     const never = new Promise<undefined>(() => {});
     const keys = signals();
     const sleeps: number[] = [];

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { bulkStage } from "../../support/cli/bulk-stage.ts";
 
 describe("tables with other delimiters", () => {
-  it("are read from .tsv files, gzipped or not, and with an explicit format", async (t) => {
+  it("reads .tsv files, gzipped or not, and an explicit format", async (t) => {
     const { svc, cwd, sent } = await bulkStage(t, []);
     const table = "\ufeffname\tid\r\nAda\tc-1\r\n\r\nBob\tc-2";
     await writeFile(join(cwd, "people.tsv"), table);
@@ -22,7 +22,7 @@ describe("tables with other delimiters", () => {
     }
   });
 
-  it("are read in the format of --format tsv, including escapes", async (t) => {
+  it("reads the output of --format tsv, including escapes", async (t) => {
     const { svc, sent } = await bulkStage(t, ['"c\\1\\n"', "d\u202e", "c 1", "\\x41"]);
     const run = "router map-clients - --cluster eu-1 --results all --quiet";
     const stdin = 'c\\1\\n"\nd\u202e\n\\x41\n';
@@ -33,7 +33,7 @@ describe("tables with other delimiters", () => {
     assert.deepEqual([again.exit, sent()[1]], [0, sent()[0]], again.err);
   });
 
-  it("have invalid rows if the TSV column or the whole row is empty", async (t) => {
+  it("rejects a row if its TSV column or the whole row is empty", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = "name\tid\nAda\tc-1\nBob\n\t\n\nCleo\t \nDan\tc-2\n";
     const run = "router map-clients - --input-format tsv --column id --cluster eu-1";
@@ -47,11 +47,11 @@ describe("tables with other delimiters", () => {
 
   for (const [name, delimiter, table] of [
     ["a semicolon", ";", '\ufeff"id";"name"\n"c-1";"Ada; Countess"\n'],
-    ["a tab, with quotes", "tab", '"id"\t"name"\n"c-1"\t"Ada"\n'],
-    ["a tab, as a programmer writes it", "\\t", "id\tname\nc-1\tAda\n"],
+    ["a tab with quotes", "tab", '"id"\t"name"\n"c-1"\t"Ada"\n'],
+    ["an escaped tab", "\\t", "id\tname\nc-1\tAda\n"],
     ["a bar", "|", "id|name\nc-1|Ada\n"],
   ] as const) {
-    it(`accept ${name} as an explicit delimiter, in a pipe too, and after a resume`, async (t) => {
+    it(`accepts ${name} as an explicit delimiter, also in a pipe and after a resume`, async (t) => {
       let isDown = true;
       const { svc, cwd, sent } = await bulkStage(t, [], () => (isDown ? { status: 503 } : undefined));
       await writeFile(join(cwd, "people.csv"), table);
@@ -72,7 +72,7 @@ describe("tables with other delimiters", () => {
     ["rows.csv --delimiter ;;", '--delimiter must be one character (no quote or line break) or tab, got ";;"'],
     ['rows.csv --delimiter "', '--delimiter must be one character (no quote or line break) or tab, got """'],
   ] as const) {
-    it(`reject ${argv}`, async (t) => {
+    it(`rejects ${argv}`, async (t) => {
       const { svc, sent } = await bulkStage(t, []);
       const { exit, err } = await svc(
         `router map-clients ${argv} --column 1 --cluster eu-1`.replace(/(lines.*) --column 1/, "$1"),

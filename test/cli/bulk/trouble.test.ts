@@ -10,10 +10,10 @@ import { StandingWall } from "../../support/walls/standing-wall.ts";
 const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
 const fieldsRefused = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };
 
-describe("invalid rows", () => {
+describe("invalid rows in a bulk job", () => {
   const mixed = ["a", "b b", "c", "d d", "e"];
 
-  it("stop the job of a file before it starts; all are counted and saved", async (t) => {
+  it("stops the job of a file before its start and saves all invalid rows", async (t) => {
     const { svc, cwd, sent } = await bulkStage(t, mixed);
     const { exit, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.equal(
@@ -32,7 +32,7 @@ describe("invalid rows", () => {
     assert.equal((await svc("router jobs list --json")).out, "[]\n");
   });
 
-  it("stop the job of a pipe at their position; it continues without them", async (t) => {
+  it("stops the job of a pipe at an invalid row and continues without that row", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const stdin = "a\nb\nc\nd d\ne\n";
     const stopped = await svc(`router map-clients - ${one}`, { stdin });
@@ -52,21 +52,21 @@ describe("invalid rows", () => {
     ["39%", 2],
     ["40%", 3],
   ] as const) {
-    it(`are tolerated up to --max-errors ${limit}`, async (t) => {
+    it(`tolerates invalid rows up to --max-errors ${limit}`, async (t) => {
       const { svc, sent } = await bulkStage(t, mixed);
       const run = await svc(`router map-clients rows.txt ${one} --max-errors ${limit}`);
       assert.deepEqual([run.exit, sent()], [exit, exit === 2 ? [] : [["a"], ["c"], ["e"]]]);
     });
   }
 
-  it("stop the job of a pipe when there are more than --max-errors", async (t) => {
+  it("stops the job of a pipe above --max-errors", async (t) => {
     const { svc, sent } = await bulkStage(t, []);
     const { exit, err } = await svc(`router map-clients - ${one} --max-errors 1`, { stdin: "a\nb b\nc\nd d\ne\nf\n" });
     assert.deepEqual([exit, sent()], [3, [["a"], ["c"]]]);
     assert.match(err, /error: 2 rows failed, more than --max-errors 1 allows\.\n {2}try: svc router jobs resume job_/);
   });
 
-  it("require a number or a percentage as their limit", async (t) => {
+  it("requires a number or a percentage for --max-errors", async (t) => {
     const { svc } = await bulkStage(t, mixed);
     const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors few`);
     assert.equal(exit, 2);
@@ -74,8 +74,8 @@ describe("invalid rows", () => {
   });
 });
 
-describe("a service that rejects requests", () => {
-  it("continues after one rejected batch, stores its rows, and exits 3", async (t) => {
+describe("bulk job with rejected requests", () => {
+  it("continues after one rejected batch, stores its rows and exits with 3", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? fieldsRefused : undefined));
     const { exit, out, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.deepEqual([exit, out, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
@@ -88,7 +88,7 @@ describe("a service that rejects requests", () => {
   });
 
   for (const status of [400, 409, 418]) {
-    it(`stops at a failure that no row causes (${status}), names no row, and can resume`, async (t) => {
+    it(`stops at a failure that no row causes (${status}) and can resume`, async (t) => {
       const refusal = { status, body: { detail: "not now" } };
       const { svc, sent } = await bulkStage(t, numbered(6), ({ number }) => (number === 2 ? refusal : undefined));
       const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors 100`);
@@ -99,14 +99,14 @@ describe("a service that rejects requests", () => {
     });
   }
 
-  it("stops at a rejection of the first batch, which is not about its rows", async (t) => {
+  it("stops at a rejection of the first batch that does not concern its rows", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(6), () => fieldsRefused);
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
     assert.deepEqual([exit, sent().length], [1, 1]);
     assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: .*\(HTTP 422\)/);
   });
 
-  it("exits 4 when it rejects the credentials during a job, which resumes with other credentials", async (t) => {
+  it("exits with 4 at rejected credentials and resumes with other credentials", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) =>
       number === 2 ? { status: 401, body: { detail: "Invalid cluster key" } } : undefined,
     );
@@ -120,7 +120,7 @@ describe("a service that rejects requests", () => {
     ]);
   });
 
-  it("receives the same key with every attempt of a batch, and another with every batch", async (t) => {
+  it("sends the same key with every attempt of a batch, and one key per batch", async (t) => {
     const { svc, service } = await bulkStage(t, numbered(4), ({ number }) =>
       number === 2 ? { status: 503 } : undefined,
     );
@@ -132,7 +132,7 @@ describe("a service that rejects requests", () => {
   });
 });
 
-describe("a busy service", () => {
+describe("bulk job with a busy service", () => {
   /** Wall time that passes by sleeping alone; what was slept is kept. */
   function sleepless() {
     const slept: number[] = [];
@@ -148,7 +148,7 @@ describe("a busy service", () => {
     return { wall, slept };
   }
 
-  it("causes no leak warning with a dozen concurrent requests", async (t) => {
+  it("prints no leak warning for a dozen concurrent requests", async (t) => {
     const warnings: Error[] = [];
     const warned = (warning: Error) => warnings.push(warning);
     process.on("warning", warned);
@@ -168,7 +168,7 @@ describe("a busy service", () => {
     assert.deepEqual([exit, err, warnings], [0, "", []]);
   });
 
-  it("is not called again before Retry-After, and the wait is reported", async (t) => {
+  it("waits for Retry-After before the next request and reports the wait", async (t) => {
     const busy = { status: 429, headers: { "retry-after": "42" }, body: { detail: "slow down" } };
     const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? busy : undefined));
     const { wall, slept } = sleepless();
@@ -178,7 +178,7 @@ describe("a busy service", () => {
     assert.match(err, /rate limited, resuming in 4[23] s/);
   });
 
-  it("pauses all requests when it asks one to wait", async (t) => {
+  it("pauses all requests when one response requires a wait", async (t) => {
     const busy = { status: 429, headers: { "retry-after": "42" } };
     const { svc, sent } = await bulkStage(t, numbered(8), ({ number }) => (number === 1 ? busy : undefined));
     const wall = new StandingWall(Date.parse("2031-01-02T03:04:05Z"));
@@ -190,7 +190,7 @@ describe("a busy service", () => {
     assert.deepEqual([(await run).exit, before, sent().length], [0, 2, 5]);
   });
 
-  it("stops the job with exit code 75 at a wait longer than --max-wait, and the job can resume", async (t) => {
+  it("exits with 75 at a wait longer than --max-wait and can resume", async (t) => {
     const busy = { status: 503, headers: { "retry-after": "3600" } };
     const { svc } = await bulkStage(t, numbered(4), ({ number }) => (number === 2 ? busy : undefined));
     const { exit, err } = await svc(`router map-clients rows.txt ${one} --json --quiet`);
@@ -200,7 +200,7 @@ describe("a busy service", () => {
     assert.equal((await svc("router jobs resume --last")).exit, 0);
   });
 
-  it("ends the job with exit code 75 after all retries, also for POST", async (t) => {
+  it("exits with 75 after all retries, also for POST", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(4), ({ number }) => (number > 1 ? { status: 503 } : undefined));
     const { wall } = sleepless();
     const { exit } = await svc(`router map-clients rows.txt ${one} --retries 2`, { wall });
@@ -208,7 +208,7 @@ describe("a busy service", () => {
   });
 });
 
-describe("a batch that is too large for the service", () => {
+describe("bulk job with batches too large for the service", () => {
   const size = ({ body }: BulkCall) => (body.client_ids as string[]).length;
   const atMost =
     (most: number): Script =>
@@ -216,7 +216,7 @@ describe("a batch that is too large for the service", () => {
       size(call) > most ? { status: 413 } : undefined;
   const four = "router map-clients rows.txt --cluster eu-1 --batch-size 4 --concurrency 1";
 
-  it("is sent in halves, and later ones are split in advance", async (t) => {
+  it("sends a batch in halves and splits later batches in advance", async (t) => {
     const { svc, service, sent } = await bulkStage(t, numbered(8), atMost(2));
     const { exit, out } = await svc(four);
     assert.deepEqual([exit, out], [0, "Mapped 8 client ids to eu-1\n"]);
@@ -231,7 +231,7 @@ describe("a batch that is too large for the service", () => {
     assert.deepEqual(keys, ["0", "0.1", "0.2", "1.1", "1.2"]);
   });
 
-  it("is split down to the single rejected row, which is reported", async (t) => {
+  it("splits a batch down to the rejected row and reports that row", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(4), ({ body }) =>
       (body.client_ids as string[]).includes("c2") ? { status: 413, body: { detail: "too large" } } : undefined,
     );
@@ -244,14 +244,14 @@ describe("a batch that is too large for the service", () => {
     ]);
   });
 
-  it("stops the job if no row is accepted", async (t) => {
+  it("stops if the service accepts no row", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(6), atMost(0));
     const { exit, err } = await svc(four);
     assert.deepEqual([exit, sent().length], [1, 6]);
     assert.match(err, /\(HTTP 413\)/);
   });
 
-  it("is repeated as a whole if the job stopped between its halves", async (t) => {
+  it("repeats the whole batch if the job stopped between its halves", async (t) => {
     let isDown = true;
     const { svc, sent } = await bulkStage(t, numbered(4), (call) => {
       if (size(call) > 2) return { status: 413 };
