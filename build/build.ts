@@ -40,16 +40,19 @@ const publishedTypes = {
 const fontPackage = "node_modules/dejavu-fonts-ttf";
 
 /**
- * Modules of packages for features that the project does not use. Each one slows the start: commander starts no
- * programs, zod needs only English messages, Fastify has no schemas and receives real requests, PDFs are made without
- * HTML, and undici needs no HTTP/2, no SOCKS and no forms with files. The entry of undici is replaced too, because it
- * loads fetch, WebSocket, caches, mocks and interceptors.
+ * Modules of packages for features that the project does not use. Each one slows the start or fills the package:
+ * commander starts no programs, zod needs only English messages, Fastify has no schemas and receives real requests, PDFs
+ * are made without HTML and with the fonts of the project, the MCP server requests no forms from its client, and undici
+ * needs no HTTP/2, no SOCKS and no forms with files. The entry of undici is replaced too, because it loads fetch,
+ * WebSocket, caches, mocks and interceptors.
  */
 const unused = [
   { by: /node_modules\/commander\//, module: /^node:child_process$/ },
   { by: /node_modules\/zod\//, module: /\/locales\/index\.js$/ },
   { by: /node_modules\/fastify\//, module: /^(@fastify\/(ajv|fast-json-stringify)-compiler|light-my-request)$/ },
   { by: /node_modules\/@cantoo\/pdf-lib\//, module: /^node-html-better-parser$/ },
+  { by: /pdf-lib\/es\/packages\/standard-fonts\/Font\.js$/, module: /\.compressed\.json$/ },
+  { by: /node_modules\/@modelcontextprotocol\//, module: /\/ajv-provider\.js$/ },
   { by: /node_modules\/undici\//, module: /^node:http2$/ },
   {
     by: /node_modules\/undici\/index\.js$/,
@@ -74,7 +77,7 @@ const omitUnused: Plugin = {
     // Node modules that no function in use needs.
     onResolve({ filter: /^node:/ }, ({ path }) => ({ path, external: true, sideEffects: false }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({
-      contents: "module.exports = { constants: {}, CacheStorage: class {} };",
+      contents: "module.exports = { constants: {}, CacheStorage: class {}, AjvJsonSchemaValidator: class {} };",
     }));
   },
 };

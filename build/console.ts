@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
@@ -17,8 +17,8 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * Bundles the console page into `outdir`. Each file has a hash in its name and a compressed copy. The emulator finds
- * them by `manifest.json` (emulator/compose/listeners.ts).
+ * Bundles the console page into `outdir`. Each file has a hash in its name and is compressed. The emulator finds them by
+ * `manifest.json` (emulator/compose/listeners.ts).
  */
 export async function bundleConsole(outdir: string): Promise<Metafile> {
   const { metafile } = await build({
@@ -50,7 +50,9 @@ export async function bundleConsole(outdir: string): Promise<Metafile> {
   };
   mkdirSync(outdir, { recursive: true });
   for (const { name } of created) {
-    writeFileSync(join(outdir, `${name}.br`), brotliCompressSync(readFileSync(join(outdir, name))));
+    const file = join(outdir, name);
+    writeFileSync(`${file}.br`, brotliCompressSync(readFileSync(file)));
+    rmSync(file);
   }
   writeFileSync(`${outdir}/manifest.json`, JSON.stringify(manifest));
   return metafile;

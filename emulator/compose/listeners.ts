@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
+import { brotliDecompressSync } from "node:zlib";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import type { ConsoleAsset, ConsoleBundle, ReadConsole } from "../control/console/bundle.ts";
 import { createListener, type Listener, type ListenerOptions } from "../http/listener.ts";
@@ -107,14 +108,10 @@ export function createConsoleReader(): ReadConsole {
 async function readConsole(): Promise<ConsoleBundle> {
   const { types, ...page }: Manifest = JSON.parse(await readFile(new URL("manifest.json", folder), "utf8"));
   const assets = await Promise.all(
-    Object.entries(types).map(
-      async ([name, type]): Promise<ConsoleAsset> => ({
-        name,
-        type,
-        bytes: await readFile(new URL(name, folder)),
-        compressed: await readFile(new URL(`${name}.br`, folder)),
-      }),
-    ),
+    Object.entries(types).map(async ([name, type]): Promise<ConsoleAsset> => {
+      const compressed = await readFile(new URL(`${name}.br`, folder));
+      return { name, type, bytes: brotliDecompressSync(compressed), compressed };
+    }),
   );
   return { ...page, assets: new Map(assets.map((asset) => [asset.name, asset])) };
 }

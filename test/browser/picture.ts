@@ -1,6 +1,7 @@
 /**
  * Makes the README's picture of the console, `fixtures/console.png`: `npm run picture`, after a build, with Chromium on
  * the path. The run is deterministic, so that the picture changes with the page alone.
+ * `pngquant --quality 70-95 --strip` then reduces it to a third, because the package contains it.
  */
 import { mkdtempSync } from "node:fs";
 import { createServer } from "node:http";
