@@ -57,8 +57,8 @@ const unconfirmed = (argv: readonly string[]) => {
   return at < 0 ? argv : argv.toSpliced(at, 2);
 };
 
-describe("confirmation", () => {
-  it("is required by exactly the commands that remove something", async (t) => {
+describe("confirmation prompt", () => {
+  it("is required by exactly the commands that remove data", async (t) => {
     const service = await receiver(t);
     const asked: Record<string, string> = {};
     for (const { name, argv } of changing) {
@@ -78,7 +78,7 @@ describe("confirmation", () => {
     assert.deepEqual(deleting.filter((name) => !(name in askedFirst)).sort(), harmless);
   });
 
-  it("is required for irreversible changes, and never requested without a terminal", async (t) => {
+  it("is required for irreversible changes but never shown without a terminal", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await json("intake create --title x --workflow-id 201");
     const refused = await svc("intake delete 1");
@@ -90,7 +90,7 @@ describe("confirmation", () => {
     assert.equal((await svc("intake show 1")).exit, 4);
   });
 
-  it("requires the name, for which --yes alone is not enough", async (t) => {
+  it("requires the name of the object in addition to --yes", async (t) => {
     const { svc } = await cliEmulator(t);
     const offboard = "router offboard eu-1 --client-ids a";
     assert.match((await svc(`${offboard} --yes`)).err, /--confirm eu-1 is required/);
@@ -98,7 +98,7 @@ describe("confirmation", () => {
     assert.deepEqual((await svc(`${offboard} --confirm eu-1`)).exit, 0);
   });
 
-  it("is not requested in CI or with --no-input, even on a terminal", async (t) => {
+  it("is not shown in CI or with --no-input, even on a terminal", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const [argv, env] of [
       ["intake delete 1", { CI: "true" }],
@@ -109,7 +109,7 @@ describe("confirmation", () => {
     }
   });
 
-  it("names the objects to remove, and their number", async (t) => {
+  it("lists the objects to remove and their number", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const [argv, question] of [
       ["contracts contacts delete 7 9", "Delete a contact of a counterparty (counter party id 7, contact id 9)?"],

@@ -76,7 +76,7 @@ describe("svc chat-a", () => {
     }
   });
 
-  it("signs with the secret from the environment, and with the header prefix of another app", async (t) => {
+  it("signs with the secret from the environment and the header prefix of another app", async (t) => {
     const world = await stage(t);
     const env = { SVC_CHAT_A_SIGNING_SECRET: secrets.chatA };
     const command = "chat-a event --file event.json --header-prefix x-other";
@@ -106,7 +106,7 @@ describe("svc chat-a", () => {
     assert.ok(!`${out}${err}`.includes(secrets.chatA));
   });
 
-  it("rejects an empty secret, and two inputs from standard input", async (t) => {
+  it("rejects an empty secret and two inputs from standard input", async (t) => {
     const { svc } = await stage(t);
     assert.equal((await svc("chat-a event --file event.json --signing-secret-file empty.secret")).exit, 2);
     assert.equal((await svc("chat-a event --file - --signing-secret-file -", { stdin: "x" })).exit, 2);
@@ -114,8 +114,8 @@ describe("svc chat-a", () => {
   });
 });
 
-describe("an installation with only the command line", () => {
-  it("starts for chat_a, prints the URL, is redeemed once, and maps the team", async (t) => {
+describe("app installation by command line", () => {
+  it("starts for chat_a, prints the URL, redeems the code once and maps the team", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const opened = await svc("emulator installations begin chat_a --workspace-id 3");
     assert.equal(opened.exit, 0);
@@ -140,7 +140,7 @@ describe("an installation with only the command line", () => {
     ]);
   });
 
-  it("can be denied", async (t) => {
+  it("exits when the user denies the installation", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const { state } = (await json("emulator installations begin ProviderC")) as { state: string };
     const { exit, err } = await svc(`auth external-redirect ProviderC --error access_denied --state ${state}`);
@@ -152,7 +152,7 @@ describe("an installation with only the command line", () => {
 describe("svc chat-b messaging", () => {
   const messaging = "chat-b messaging --file activity.json";
 
-  it("lets the emulator mint a token for the activity", async (t) => {
+  it("lets the emulator issue a token for the activity", async (t) => {
     const world = await stage(t);
     assert.deepEqual(await world.json(`${messaging} --mint`), {});
     assert.equal(await newest(world), `POST ${base}/chat_b/webhook/messaging`);
@@ -200,7 +200,7 @@ describe("svc crm-a", () => {
     assert.equal((await svc("crm-a cards --query x --client-secret-file crm-a.secret")).exit, 2);
   });
 
-  it("prints the page of the app, or the URL of the contract's page", async (t) => {
+  it("prints the page of the app or the URL of the contract's page", async (t) => {
     const { svc, emulator } = await stage(t);
     const signed = "--query client_id=cli --client-secret-file crm-a.secret";
     const page = await svc(`crm-a iframe ${signed}`);
@@ -213,7 +213,7 @@ describe("svc crm-a", () => {
     });
   });
 
-  it("signs the public URL if it is given", async (t) => {
+  it("signs the public URL if one is given", async (t) => {
     const { svc } = await stage(t, { publicUrl: "https://router.example" });
     const command = "crm-a iframe --client-secret-file crm-a.secret";
     assert.equal((await svc(`${command} --public-url https://router.example`)).exit, 0);
@@ -228,7 +228,7 @@ describe("svc crm-a", () => {
 });
 
 describe("svc crm-b", () => {
-  it("signs an envelope, or an empty one", async (t) => {
+  it("signs an envelope, including an empty envelope", async (t) => {
     const { svc } = await stage(t);
     const page = await svc("crm-b open --envelope envelope.json --consumer-secret-file crm-b.secret");
     assert.equal(page.exit, 0, page.err);
@@ -236,7 +236,7 @@ describe("svc crm-b", () => {
     assert.equal((await svc("crm-b open", { env: { SVC_CRM_B_CONSUMER_SECRET: secrets.crmB } })).exit, 0);
   });
 
-  it("sends a signed request unchanged, and rejects two", async (t) => {
+  it("sends a signed request unchanged and rejects two signed requests", async (t) => {
     const { svc } = await stage(t);
     const { exit, err } = await svc("crm-b open --signed-request x.y");
     assert.equal(exit, 4);
@@ -252,14 +252,14 @@ describe("svc crm-b", () => {
 });
 
 describe("svc billing event", () => {
-  it("accepts the credentials as a user name and a file", async (t) => {
+  it("accepts the credentials as a user name and a password file", async (t) => {
     const world = await stage(t);
     const command = "billing event --data billing.json --username billing --password-file billing.secret";
     assert.deepEqual(await world.json(command), {});
     assert.equal(await newest(world), "POST /router/v1/billing/webhook");
   });
 
-  it("accepts them from the environment, which flags override", async (t) => {
+  it("accepts the credentials from the environment, overridden by flags", async (t) => {
     const { svc } = await stage(t);
     const command = "billing event --data billing.json";
     assert.equal((await svc(command, { env: { SVC_BASIC_AUTH: `billing:${secrets.billing}` } })).exit, 0);

@@ -4,21 +4,21 @@ import { allCommands } from "../support/cli/all-commands.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
-describe("consistent names", () => {
+describe("command and option names", () => {
   for (const line of ["version", "-v", "-V", "--version"]) {
-    it(`svc ${line} prints the version`, async () => {
+    it(`prints the version for svc ${line}`, async () => {
       assert.deepEqual(await runCli(line), { exit: 0, out: "0.0.0-test\n", err: "" });
     });
   }
 
-  it("every command names a cluster by --cluster", async () => {
+  it("uses --cluster in every command that names a cluster", async () => {
     const spelt = (await allCommands()).flatMap(({ words, flags }) =>
       flags.filter(({ flag }) => /cluster-id/.test(flag)).map(({ flag }) => `${words.join(" ")} --${flag}`),
     );
     assert.deepEqual(spelt, []);
   });
 
-  it("a misplaced option before the command of exec gets a hint", async (t) => {
+  it("suggests a position for a misplaced option before the command of exec", async (t) => {
     const cwd = await testFolder(t);
     const { exit, err } = await runCli("emulator exec --watch npm test", { cwd });
     assert.equal(exit, 2);

@@ -4,7 +4,7 @@ import { cliEmulator } from "../support/cli/cli-emulator.ts";
 import { nda } from "../support/cli/nda.ts";
 
 describe("svc contracts status --exit-status", () => {
-  it("exits 8 while the contract may be executed, 0 once it is, and 1 when it cannot be", async (t) => {
+  it("exits with 8 before execution, 0 afterwards and 1 when execution is impossible", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const _ of ["T-1", "T-2"]) assert.equal((await svc("contracts create --data -", { stdin: nda })).exit, 0);
     const look = async (id: string) => {

@@ -55,7 +55,7 @@ describe("svc dev in a pipe", () => {
     assert.deepEqual(await Promise.all(sessions.map(async ({ ended }) => (await ended).exit)), [130, 130, 130]);
   });
 
-  it("starts an emulator, and prints requests and deliveries as JSON lines after a ready line", async (t) => {
+  it("starts an emulator and prints requests and deliveries as JSON lines after a ready line", async (t) => {
     const { svc, dev, cwd, file } = await folderOf(t);
     const { port, url } = await app(t);
     const session = dev("--forward-to", String(port), "--port", "0", "--activities", "CONTRACT_CREATED", "--json");
@@ -92,7 +92,7 @@ describe("svc dev in a pipe", () => {
     assert.equal(again.exit, 5);
   });
 
-  it("joins the emulator of the folder, and leaves it unchanged", async (t) => {
+  it("joins the emulator of the folder and leaves it unchanged", async (t) => {
     const { dev, file } = await folderOf(t);
     const world = await emulator(t, { file });
     const session = dev("--json");
@@ -104,7 +104,7 @@ describe("svc dev in a pipe", () => {
     assert.deepEqual((await world.ask("GET", "webhooks")).body, []);
   });
 
-  it("shows all times by the emulator's clock, also those of retries during an advance", async (t) => {
+  it("shows all times by the emulator's clock, including retries during an advance", async (t) => {
     const { dev, svc, file } = await folderOf(t);
     const world = await emulator(t, { file, clock: { mode: "manual" } });
     const target = await receiver(t);
@@ -121,7 +121,7 @@ describe("svc dev in a pipe", () => {
     assert.deepEqual(timesOf("delivery"), timesOf("attempt"));
   });
 
-  it("reports that the app is down, and that it is back", async (t) => {
+  it("reports when the app is down and when the app is back", async (t) => {
     const { dev, svc } = await folderOf(t);
     const { port, url, stop, start } = await app(t);
     await stop();
@@ -142,7 +142,7 @@ describe("svc dev in a pipe", () => {
     assert.equal(out.includes("\x1b"), false);
   });
 
-  it("continues after a deletion of the webhook, and after a restart of the emulator on another port", async (t) => {
+  it("continues after deletion of the webhook and after a restart on another port", async (t) => {
     const { dev, svc, file } = await folderOf(t);
     const first = await emulator(t, { file });
     const target = await receiver(t);

@@ -18,7 +18,7 @@ const statuses = (result: RunResult) => Object.fromEntries(rowsOf(result).map(({
 const rowOf = (result: RunResult, name: string) => rowsOf(result).find(({ check }) => check === name)!;
 
 describe("svc doctor", () => {
-  it("finds no problems with an emulator, and changes nothing there", async (t) => {
+  it("finds no problems with an emulator and changes nothing", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const before = (await emulator.ask("GET", "state")).body;
     const result = await svc("doctor --json");
@@ -39,7 +39,7 @@ describe("svc doctor", () => {
     assert.equal(result.out.includes(String(emulator.clusters[0]!.clientSecret)), false);
   });
 
-  it("reports when commands use another target than the emulator of this folder", async (t) => {
+  it("reports when commands use a target other than the emulator of this folder", async (t) => {
     const cwd = await testFolder(t);
     const here = await emulator(t, { file: join(cwd, ".svc/emulator.json") });
     const { svc, emulator: other } = await cliEmulator(t);
@@ -56,21 +56,21 @@ describe("svc doctor", () => {
     assert.deepEqual([status, detail], ["ok", `${here.routerUrl} (pid ${pid})`]);
   });
 
-  it("exits 4 for rejected credentials", async (t) => {
+  it("exits with 4 for rejected credentials", async (t) => {
     const { svc } = await cliEmulator(t);
     const result = await svc("doctor --json", { env: { SVC_CLIENT_SECRET: "wrong" } });
     assert.deepEqual([result.exit, rowOf(result, "contract API").status], [4, "failed"]);
     assert.match(String(rowOf(result, "contract API").hint), /SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
   });
 
-  it("exits 75 for an unreachable service", async () => {
+  it("exits with 75 for an unreachable service", async () => {
     const result = await runCli("doctor --json --base-url http://127.0.0.1:1");
     assert.equal(result.exit, 75);
     assert.match(rowOf(result, "router").detail, /connection refused/);
     assert.equal(rowOf(result, "contract API").status, "skipped");
   });
 
-  it("exits 1 for another server at the address", async (t) => {
+  it("exits with 1 for another server at the address", async (t) => {
     const page = await receiver(t);
     page.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"));
     const result = await runCli(["doctor", "--json", "--base-url", page.url]);
@@ -88,7 +88,7 @@ describe("svc doctor", () => {
     assert.equal(rowOf(result, "clock").status, "warning");
   });
 
-  it("exits 2 without a configuration, and suggests one", async () => {
+  it("exits with 2 without a configuration and suggests one", async () => {
     const result = await runCli("doctor");
     assert.equal(result.exit, 2);
     assert.match(result.err, /^services: Use --base-url URL/m);

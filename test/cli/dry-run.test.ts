@@ -6,7 +6,7 @@ import { cliEmulator, testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 describe("--dry-run", () => {
-  it("prints the request with its secrets masked, and sends nothing", async (t) => {
+  it("prints the request with masked secrets and sends nothing", async (t) => {
     const { svc, json, emulator } = await cliEmulator(t);
     const { exit, out } = await svc("intake create --title x --workflow-id 201 --dry-run --json");
     assert.deepEqual(
@@ -53,7 +53,7 @@ async function planned(t: TestContext, argv: string, files: Readonly<Record<stri
   return { people: people.out, program: JSON.parse(program.out) };
 }
 
-describe("--dry-run masks secrets", () => {
+describe("secret masking of --dry-run", () => {
   it("masks the device code in the path", async (t) => {
     const { people, program } = await planned(t, `api POST /_emulator/device-grants/${secret}`);
     assert.match(people, /\/device-grants\/\[hidden\]\n/);
@@ -66,7 +66,7 @@ describe("--dry-run masks secrets", () => {
     assert.equal(program.url, `${base}/a/by_token/[hidden]?code=[hidden]&page=2&n[client_secret]=[hidden]`);
   });
 
-  it("masks nested secrets in the body, and nothing else", async (t) => {
+  it("masks nested secrets in the body but no other fields", async (t) => {
     const body = { cluster_id: "eu-1", tokens: [secret, secret] };
     const { people, program } = await planned(t, "router map-creator-tokens --data b.json", {
       "b.json": JSON.stringify(body),
@@ -83,7 +83,7 @@ describe("--dry-run masks secrets", () => {
     assert.match(people, /^ {2}\[hidden\]$/m);
   });
 
-  it("masks the tokens of a workspace, and shows its other identifiers", async (t) => {
+  it("masks the tokens of a workspace but shows its other identifiers", async (t) => {
     const rows = `client cli_1\ncreator-token ${secret}\nuser-code ${secret}\n`;
     const { people } = await planned(t, "router offboard eu-1 --from rows.txt", { "rows.txt": rows });
     assert.match(people, /^ {2}client cli_1\n {2}creator-token \[hidden\]\n {2}user-code \[hidden\]$/m);
@@ -99,8 +99,8 @@ describe("--dry-run masks secrets", () => {
   });
 });
 
-describe("an invalid row with a token", () => {
-  it("is rejected by its number without printing the token", async (t) => {
+describe("invalid row with a token", () => {
+  it("is reported by its number without printing the token", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "rows.txt"), `${secret} ${secret}\n`);
     const argv = `router map-creator-tokens rows.txt --cluster eu-1 --base-url ${base}`;

@@ -24,7 +24,7 @@ async function started(argv: string, cwd: string) {
 }
 
 describe("svc emulator start", () => {
-  it("prints one line when it is ready, is found by its folder, and stops on request", async (t) => {
+  it("prints one line when ready, is found by its folder and stops on request", async (t) => {
     const cwd = await testFolder(t);
     const { ready, line, ended } = await started("--ready-file ready.json", cwd);
     assert.deepEqual(Object.keys(ready), ["event", "router_url", "control_url", "clusters", "file", "pid"]);
@@ -53,7 +53,7 @@ describe("svc emulator start", () => {
     ["SIGINT", 130],
     ["SIGTERM", 143],
   ] as const) {
-    it(`closes cleanly on ${name} and exits ${code}`, async (t) => {
+    it(`closes cleanly on ${name} and exits with ${code}`, async (t) => {
       const cwd = await testFolder(t);
       const { ended, signal } = await started("", cwd);
       signal(name);
@@ -63,7 +63,7 @@ describe("svc emulator start", () => {
     });
   }
 
-  it("rejects a state in use, and a port in use", async (t) => {
+  it("rejects a state in use and a port in use", async (t) => {
     const cwd = await testFolder(t);
     const { ended, signal } = await started("", cwd);
     const second = await runCli("emulator start --port 0", { cwd });
@@ -88,7 +88,7 @@ describe("svc emulator start", () => {
     ["--clock-start soon", /--clock-start must be a time/],
     ["--auto-sign often", /--auto-sign must be a duration/],
   ] as const) {
-    it(`exits 2 over ${argv}`, async (t) => {
+    it(`exits with 2 for ${argv}`, async (t) => {
       const { exit, err } = await runCli(`emulator start --ephemeral --port 0 ${argv}`, { cwd: await testFolder(t) });
       assert.match(err, message);
       assert.equal(exit, 2);
@@ -96,14 +96,14 @@ describe("svc emulator start", () => {
   }
 
   for (const argv of ["emulator clock", "webhooks why", "webhooks list", "emulator trace T-1"]) {
-    it(`exits 5 with a hint if nothing runs, as svc emulator status does: ${argv}`, async (t) => {
+    it(`exits with 5 and a hint if no emulator is running: ${argv}`, async (t) => {
       const { exit, err } = await runCli(argv, { cwd: await testFolder(t) });
       assert.equal(exit, 5);
       assert.match(err, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
     });
   }
 
-  it("suggests no start to a user who wants to stop an emulator", async (t) => {
+  it("suggests no start when svc emulator stop finds no emulator", async (t) => {
     const { exit, err } = await runCli("emulator stop", { cwd: await testFolder(t) });
     assert.deepEqual(
       [exit, err.startsWith("error: No emulator is running (state: "), err.includes("try:")],
@@ -114,7 +114,7 @@ describe("svc emulator start", () => {
 });
 
 describe("svc emulator repair", () => {
-  it("keeps the data before the damage, and moves the damaged file aside", async (t) => {
+  it("preserves the data before the damage and moves the damaged file aside", async (t) => {
     const cwd = await testFolder(t);
     await runCli("intake create --title kept --workflow-id 201 --emulator", { cwd });
     const file = join(cwd, ".svc/emulator.json");
@@ -133,7 +133,7 @@ describe("svc emulator repair", () => {
     assert.equal((await runCli("contracts templates list --emulator", { cwd })).exit, 0);
   });
 
-  it("exits 2 without a file", async (t) => {
+  it("exits with 2 without a file", async (t) => {
     assert.equal((await runCli("emulator repair none.json", { cwd: await testFolder(t) })).exit, 2);
   });
 });
@@ -141,7 +141,7 @@ describe("svc emulator repair", () => {
 const script = (code: string) => ["emulator", "exec", "--", process.execPath, "-e", code];
 
 describe("svc emulator exec", () => {
-  it("provides all variables to the command, and none of the real service", async (t) => {
+  it("provides all variables to the command but none of the real service", async (t) => {
     const cwd = await testFolder(t);
     const code =
       'console.log(JSON.stringify(Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("SVC_")))))';
@@ -171,7 +171,7 @@ describe("svc emulator exec", () => {
     );
   });
 
-  it("warns only if other machines can reach it", async (t) => {
+  it("warns only if other machines can reach the emulator", async (t) => {
     const cwd = await testFolder(t);
     const on = (host: string, ...more: string[]) =>
       runCli(["emulator", "exec", "--host", host, ...more, "--", process.execPath, "-e", ""], { cwd });
@@ -205,7 +205,7 @@ describe("svc emulator exec", () => {
   });
 
   for (const own of ["", "--clock manual ", "--json ", "--file exec ", "--port=0 "]) {
-    it(`forwards everything after the first word of the command, even without --: ${own}`, async (t) => {
+    it(`forwards all arguments after the command's name, even without --: ${own}`, async (t) => {
       const cwd = await testFolder(t);
       const script = join(cwd, "words.mjs");
       await writeFile(script, "console.log(JSON.stringify(process.argv.slice(2)))");
@@ -236,7 +236,7 @@ describe("svc emulator exec", () => {
     assert.equal((await runCli("emulator status", { cwd })).exit, 5);
   });
 
-  it("forwards signals, and exits with the command's exit code", async (t) => {
+  it("forwards signals and exits with the command's exit code", async (t) => {
     const cwd = await testFolder(t);
     let signal: (name: "SIGTERM") => void = () => {};
     const { exit } = await runCli(

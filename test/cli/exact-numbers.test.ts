@@ -20,8 +20,8 @@ async function service(t: TestContext, body: string) {
 
 const put = (...flags: string[]) => ["contracts", "external-metadata", "put", "T-1", ...flags];
 
-describe("numbers in JSON input", () => {
-  it("are sent as written in --data, next to fields of other flags", async (t) => {
+describe("exact numbers in JSON", () => {
+  it("sends numbers of --data unchanged, next to fields of other flags", async (t) => {
     const { svc, cwd, sent } = await service(t, "{}");
     const document = `{"external_metadata":{"id":"d","integration_name":"crm","record_type":"deal","record_data":${numbers}}}`;
     await writeFile(join(cwd, "body.json"), document);
@@ -31,7 +31,7 @@ describe("numbers in JSON input", () => {
     assert.equal(sent(), document.replace('"id":"d"', '"id":"e"'));
   });
 
-  it("are sent as written in --set", async (t) => {
+  it("sends numbers of --set unchanged", async (t) => {
     const { svc, sent } = await service(t, "{}");
     const fields = [
       "id=1",
@@ -48,7 +48,7 @@ describe("numbers in JSON input", () => {
     );
   });
 
-  it("are rejected for integer fields", async (t) => {
+  it("rejects inexact numbers for integer fields", async (t) => {
     const { svc } = await service(t, "{}");
     for (const value of ["9007199254740993", "7e12345"]) {
       const { exit, err } = await svc(["contracts", "create", "--set", `contract_template_id=${value}`]);
@@ -56,7 +56,7 @@ describe("numbers in JSON input", () => {
     }
   });
 
-  it("are printed as the service wrote them", async (t) => {
+  it("prints numbers exactly like the service", async (t) => {
     const { svc } = await service(t, `{"id":"d","record_data":${numbers}}`);
     const show = async (...flags: string[]) =>
       (await svc(["contracts", "external-metadata", "show", "T-1", "--quiet", ...flags])).out;

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
 describe("scripted faults on the command line", () => {
-  it("are added, matched, listed and removed", async (t) => {
+  it("adds, matches, lists and removes a fault", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const add = "emulator fault add --direction incoming --operation health.show --status 418 --count 1";
     assert.deepEqual(await json(add.split(" ")), {
@@ -49,7 +49,7 @@ describe("scripted faults on the command line", () => {
     assert.deepEqual(await json(["emulator", "fault", "list"]), []);
   });
 
-  it("are rejected with a message if they are invalid", async (t) => {
+  it("rejects an invalid fault with a message", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc(["emulator", "fault", "add", "--direction", "outgoing"]);
     assert.notEqual(exit, 0);

@@ -14,8 +14,8 @@ import { program } from "../../support/program.ts";
 const host = { pid: process.pid, wall: systemWallClock } as Host;
 const nobody = 2 ** 22 + 1;
 
-describe("the lock of a file", () => {
-  it("is acquired by only one of many processes when it is stale", async (t) => {
+describe("file lock", () => {
+  it("is acquired by only one of many processes when the lock is stale", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
     const processes = Array.from({ length: 4 }, () =>
@@ -33,7 +33,7 @@ describe("the lock of a file", () => {
     assert.deepEqual(await readdir(folder), ["lock"]);
   });
 
-  it("belongs to one process at a time, and is free after release", async (t) => {
+  it("belongs to one process at a time and is free after release", async (t) => {
     const file = join(await testFolder(t), "lock");
     const lock = await acquireFileLock(file, host);
     assert.deepEqual([await acquireFileLock(file, host), await isLocked(file, host)], [undefined, true]);
@@ -45,10 +45,10 @@ describe("the lock of a file", () => {
   const heldBy = async (pid = process.pid) => ({ id: "left", pid, ...(await identifyMachine()) });
   for (const [whose, content] of [
     ["whose process is gone", async () => JSON.stringify(await heldBy(nobody))],
-    ["of an earlier process with the pid that this one has now", async () => JSON.stringify(await heldBy())],
+    ["of an earlier process with the same process ID", async () => JSON.stringify(await heldBy())],
     ["that cannot be read", async () => "{"],
   ] as const) {
-    it(`${whose} is taken over`, async (t) => {
+    it(`allows the takeover of a lock ${whose}`, async (t) => {
       const folder = await testFolder(t);
       const file = join(folder, "lock");
       await writeFile(file, await content());
@@ -59,7 +59,7 @@ describe("the lock of a file", () => {
     });
   }
 
-  it("goes to the next process if the one taking it over was killed", async (t) => {
+  it("passes to the next process if the process taking it over was killed", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
     await writeFile(file, JSON.stringify(await heldBy(nobody)));
@@ -69,7 +69,7 @@ describe("the lock of a file", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("of another machine stays valid for five minutes without a sign of life", async (t) => {
+  it("stays valid for five minutes without a heartbeat from another machine", async (t) => {
     const folder = await testFolder(t);
     const [file, life] = [join(folder, "lock"), join(folder, "log")];
     await writeFile(file, JSON.stringify({ ...(await heldBy()), machine: "elsewhere", boot: "another" }));

@@ -19,7 +19,7 @@ const endless = (t: TestContext, head = "HTTP/1.1 200 OK\r\n\r\n", piece = "x") 
 const credentials = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_TOKEN: "token" };
 const quick = ["--retries", "0", "--timeout", "20s", "--max-answer", "1MiB"];
 
-describe("an endless response", () => {
+describe("endless response", () => {
   const hint = "To allow a larger response, use --max-answer.";
   for (const [line, env, doubt = ""] of [
     ["router health", {}],
@@ -29,7 +29,7 @@ describe("an endless response", () => {
     ["emulator status", { SVC_EMULATOR_TOKEN: "token" }],
     ["auth device-login --client-id app --no-browser", { SVC_TOKEN: undefined }, "The request may have taken effect. "],
   ] as readonly [string, RunOptions["env"], string?][]) {
-    it(`ends svc ${line} at the limit, with the flag that changes it`, async (t) => {
+    it(`ends svc ${line} at the limit and names the flag that changes the limit`, async (t) => {
       const [server, cwd] = [await endless(t), await testFolder(t)];
       const { exit, err } = await runCli([...line.split(" "), "--base-url", server.url, ...quick], {
         cwd,
@@ -44,7 +44,7 @@ describe("an endless response", () => {
     });
   }
 
-  it("ends doctor, which reports it as a finding", async (t) => {
+  it("ends doctor, which reports the response as a finding", async (t) => {
     const server = await endless(t);
     const { exit, out } = await runCli(["doctor", "--json", "--base-url", server.url, ...quick]);
     const rows = JSON.parse(out) as { check: string; detail: string }[];
@@ -54,7 +54,7 @@ describe("an endless response", () => {
     );
   });
 
-  it("ends with a message if it is a rejection, or has endless headers", async (t) => {
+  it("ends with a message for a rejection and for endless headers", async (t) => {
     for (const [head, piece, message] of [
       ["HTTP/1.1 403 No\r\n\r\n", "x", "the response is larger than 1 MiB"],
       ["", "HTTP/1.1 103 Early\r\n\r\n", "it sent more than 100 interim responses"],
@@ -66,7 +66,7 @@ describe("an endless response", () => {
     }
   });
 
-  it("of the forwarding target is a failed delivery", async (t) => {
+  it("counts as a failed delivery of the forwarding target", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const app = await endless(t);
     const listening = following(svc, [
@@ -119,7 +119,7 @@ describe("--max-answer", () => {
 });
 
 describe("svc webhooks listen", () => {
-  it("answers an endless request with 413, reports it, and continues", async (t) => {
+  it("responds with 413 to an endless request, reports the request and continues", async (t) => {
     const { svc } = await cliEmulator(t);
     const listening = following(svc, ["webhooks", "listen", "--no-register", "--count", "1", "--json"]);
     await listening.saw('"ready"');

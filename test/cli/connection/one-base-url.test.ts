@@ -13,8 +13,8 @@ async function throughTheRouter(t: TestContext) {
     });
 }
 
-describe("one base URL for both services", () => {
-  it("routes contract API calls to the cluster of the API key", async (t) => {
+describe("single base URL for both services", () => {
+  it("routes contract API requests to the cluster of the API key", async (t) => {
     const svc = await throughTheRouter(t);
     const templates = await svc("contracts templates list --json=id");
     assert.deepEqual([templates.exit, templates.err], [0, ""]);
@@ -22,7 +22,7 @@ describe("one base URL for both services", () => {
     assert.deepEqual([intake.exit, intake.err], [0, ""]);
   });
 
-  it("forwards rejections of the cluster, and sends no misspelled call", async (t) => {
+  it("forwards rejections of the cluster and sends no misspelled request", async (t) => {
     const svc = await throughTheRouter(t);
     const { exit, out, err } = await svc("contracts status T-99 --json");
     assert.deepEqual([exit, out, JSON.parse(err).error.message], [5, "", "Contract T-99 not found (HTTP 404)"]);

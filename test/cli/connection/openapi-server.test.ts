@@ -5,8 +5,8 @@ import { runCli } from "../../support/cli/run-cli.ts";
 
 const serversIn = (out: string): unknown => JSON.parse(out).servers;
 
-describe("the server in a document of svc openapi", () => {
-  it("is the server of commands here, or else that of an emulator with its defaults", async (t) => {
+describe("server in the document of svc openapi", () => {
+  it("is the server of the environment, or an emulator with default settings", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const description = "With the server of the environment";
     assert.deepEqual(serversIn((await svc("openapi router")).out), [{ url: emulator.routerUrl, description }]);

@@ -38,8 +38,8 @@ const health = (url: string, env: RunOptions["env"], ...more: string[]): Promise
 
 const firstLine = ({ err }: RunResult): string => err.split("\n").find((line) => line.startsWith("error:")) ?? err;
 
-describe("a proxy from the environment", () => {
-  it("receives absolute URLs of http services, and its credentials go nowhere else", async (t) => {
+describe("proxy from the environment", () => {
+  it("receives absolute URLs of http services and is the only recipient of its credentials", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
     for (const value of [`http://ann:${encoded}@127.0.0.1:${proxy.port}`, `ann:${encoded}@127.0.0.1:${proxy.port}`]) {
       for (const name of ["HTTP_PROXY", "http_proxy"]) {
@@ -53,7 +53,7 @@ describe("a proxy from the environment", () => {
     assert.deepEqual(got, Array(4).fill([new URL(url).host, undefined]));
   });
 
-  it("opens tunnels to https services, whose certificates are still checked", async (t) => {
+  it("opens tunnels to https services with verified certificates", async (t) => {
     const [proxy, url] = [await forwardProxy(t, password), await safeService(t)];
     const result = await health(url, { HTTPS_PROXY: `http://ann:${encoded}@127.0.0.1:${proxy.port}` });
     assert.deepEqual(
@@ -66,7 +66,7 @@ describe("a proxy from the environment", () => {
     );
   });
 
-  it("exits 4 if it rejects or requires credentials, without printing them", async (t) => {
+  it("exits with 4 if the proxy rejects or requires credentials, without printing them", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t, password), await service(t)];
     const hint = "Add user and password to the proxy variable: http://user:password@proxy.example:3128.";
     for (const target of [url, url.replace("http:", "https:")]) {
@@ -88,7 +88,7 @@ describe("a proxy from the environment", () => {
     assert.deepEqual(received, []);
   });
 
-  it("causes an error message if it is unreachable, hangs up, rejects or is silent", async (t) => {
+  it("reports a proxy that is unreachable, hangs up, rejects the request or is silent", async (t) => {
     const hangsUp = await socketServer(t, (socket) => socket.destroy());
     const hangs = await socketServer(t, () => {});
     const refuses = (status: number) =>
@@ -112,7 +112,7 @@ describe("a proxy from the environment", () => {
     }
   });
 
-  it("with an invalid address exits 2 before anything is sent, without printing it", async () => {
+  it("exits with 2 for an invalid address without printing it", async () => {
     for (const value of [
       "http://",
       "http://ann:s3cret@",
@@ -150,7 +150,7 @@ describe("a proxy from the environment", () => {
     assert.equal(hook.received.length, 1);
   });
 
-  it("carries deliveries to remote receivers", async (t) => {
+  it("forwards deliveries to remote receivers", async (t) => {
     const [proxy, { url, received }] = [await forwardProxy(t), await service(t)];
     const { svc } = await cliEmulator(t);
     const { exit } = await svc(["webhooks", "replay", "-", "--to", url], {
@@ -160,7 +160,7 @@ describe("a proxy from the environment", () => {
     assert.deepEqual([exit, received.length, proxy.seen], [0, 1, [`POST ${url}/`]]);
   });
 
-  it("is used and reported by doctor, with its failures", async (t) => {
+  it("is used and reported by doctor, including failures", async (t) => {
     const [proxy, { url }] = [await forwardProxy(t, password), await service(t)];
     const rowOf = ({ out }: RunResult) => {
       const { status, detail } = JSON.parse(out).find(({ check }: { check: string }) => check === "proxy");
@@ -236,7 +236,7 @@ describe("NO_PROXY", () => {
     assert.equal(isExempt("*", "http://service.example", "no_proxy"), true);
   });
 
-  it("needs no entry for this machine", () => {
+  it("includes this machine by default", () => {
     const hosts = [
       "localhost",
       "a.localhost",

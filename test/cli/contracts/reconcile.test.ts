@@ -18,7 +18,7 @@ const brief = (rows: readonly Row[]) => rows.map(({ contract, activity, at }) =>
 const minute = 60_000;
 
 describe("svc contracts reconcile", () => {
-  it("lists the webhooks that the state of contracts implies, since a time of the service", async (t) => {
+  it("lists the webhook deliveries that the state of contracts implies since a given time", async (t) => {
     const { json, svc, emulator } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: nda });
     await emulator.clock.advance({ by: 60 * minute });
@@ -49,7 +49,7 @@ describe("svc contracts reconcile", () => {
     });
   });
 
-  it("reports the webhooks that a receiver missed, from its saved deliveries", async (t) => {
+  it("reports the deliveries that a receiver missed, based on its saved deliveries", async (t) => {
     const { json, svc, emulator, cwd } = await cliEmulator(t);
     const argv = ["webhooks", "listen", "--save", "hooks", "--count", "3", "--json"];
     const activities = ["CONTRACT_CREATED", "CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"];
@@ -97,7 +97,7 @@ describe("svc contracts reconcile", () => {
     ],
     ["--since 2h --received nosuch", "error: --received: cannot read nosuch: no such file"],
   ] as const) {
-    it(`exits 2 on "${argv}"`, async (t) => {
+    it(`exits with 2 for "${argv}"`, async (t) => {
       const { svc } = await cliEmulator(t);
       const { exit, err } = await svc(`contracts reconcile ${argv}`);
       assert.deepEqual([exit, err.split("\n")[0]], [2, message]);

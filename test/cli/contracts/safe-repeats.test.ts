@@ -10,7 +10,7 @@ import { executed } from "../../support/contracts.ts";
 const linked = ["--set", "external_metadata.id=deal-42", "--idempotent"];
 
 describe("svc contracts create --idempotent", () => {
-  it("creates a contract once, and shows it when run again", async (t) => {
+  it("creates a contract once and shows the contract when run again", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const create = () => svc(["contracts", "create", "--data", "-", ...linked, "--json=id"], { stdin: nda });
     const first = await create();
@@ -24,7 +24,7 @@ describe("svc contracts create --idempotent", () => {
     assert.equal((await json<{ id: string }>(other, { stdin: nda })).id, "T-2");
   });
 
-  it("requires an ID to look up, before anything is sent", async (t) => {
+  it("requires an ID for the lookup before anything is sent", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const { exit, err } = await svc("contracts create --data - --idempotent", { stdin: nda });
     assert.deepEqual(
@@ -52,7 +52,7 @@ describe("svc contracts create --idempotent", () => {
 });
 
 describe("svc contracts import-executed --idempotent", () => {
-  it("imports a contract once, and shows it when run again", async (t) => {
+  it("imports a contract once and shows the contract when run again", async (t) => {
     const { svc } = await cliEmulator(t);
     const stdin = JSON.stringify(await executed());
     const run = () => svc(["contracts", "import-executed", "--data", "-", ...linked, "--json=id"], { stdin });

@@ -20,8 +20,8 @@ const visitor = `
   process.exit(3);
 `;
 
-describe("svc under GitHub Actions", () => {
-  it("annotates a failure on standard error, escaped", async () => {
+describe("svc in GitHub Actions", () => {
+  it("annotates a failure on standard error with escaped text", async () => {
     const { exit, out, err } = await runCli("contracts status T-1", { env: actions });
     assert.deepEqual([exit, out], [2, ""]);
     const [first, ...rest] = err.trimEnd().split("\n");
@@ -30,9 +30,9 @@ describe("svc under GitHub Actions", () => {
   });
 
   for (const [what, argv, env] of [
-    ["elsewhere", "contracts status T-1", {}],
+    ["outside of GitHub Actions", "contracts status T-1", {}],
     ["with --no-annotations", "contracts status T-1 --no-annotations", actions],
-    ["under --json, where standard error is one line of JSON", "contracts status T-1 --json", actions],
+    ["with --json, where standard error is one line of JSON", "contracts status T-1 --json", actions],
   ] as const) {
     it(`adds no annotation ${what}`, async () => {
       const { err } = await runCli(argv, { env });
@@ -40,7 +40,7 @@ describe("svc under GitHub Actions", () => {
     });
   }
 
-  it("summarizes an emulator that served a command, and masks its secrets first", async (t) => {
+  it("summarizes an emulator that served a command and masks its secrets first", async (t) => {
     const cwd = await testFolder(t);
     const summary = join(cwd, "summary.md");
     await writeFile(summary, "before\n");
@@ -72,7 +72,7 @@ describe("svc under GitHub Actions", () => {
     assert.match(text, /\| contracts\.list \| 1 \| 1 \|/);
   });
 
-  it("groups the output of a command, and keeps its workflow commands active", async (t) => {
+  it("groups the output of a command and leaves its workflow commands active", async (t) => {
     const cwd = await testFolder(t);
     const { err } = await runCli(script('console.error("::error file=a.js::one test failed")'), {
       cwd,
@@ -93,7 +93,7 @@ describe("svc under GitHub Actions", () => {
     assert.equal((await svc(argv, { env: { ...actions, GITHUB_OUTPUT: join(cwd, "none", "output") } })).exit, 0);
   });
 
-  it("writes nothing of this elsewhere", async (t) => {
+  it("writes no workflow output outside of GitHub Actions", async (t) => {
     const { err } = await runCli(script(visitor), { cwd: await testFolder(t), env: { PATH: process.env.PATH } });
     assert.equal(err, "");
   });

@@ -45,8 +45,8 @@ async function started(t: TestContext, flags: string, options: RunOptions = {}) 
 
 const took = (text: string) => text.replace(/ +\d+ ms/g, " N ms").replace(/"duration_ms":[\d.]+/g, '"duration_ms":0');
 
-describe("the terminal of svc emulator start", () => {
-  it("shows requests, attempts and clock advances, without secrets", async (t) => {
+describe("activity log of svc emulator start", () => {
+  it("shows requests, attempts and clock advances without secrets", async (t) => {
     const emulator = await started(t, "", { tty: true, columns: 120, env: { NO_COLOR: "1" } });
     await emulator.router("GET", "/router/v1/clusters/by_token/very-secret-token/");
     await emulator.svc(`webhooks create --title Mine --url http://127.0.0.1:9/ --only-for-activities CONTRACT_CREATED`);
@@ -75,7 +75,7 @@ describe("the terminal of svc emulator start", () => {
     );
   });
 
-  it("is JSON with --json: the ready line first, then one document each", async (t) => {
+  it("prints JSON documents with --json, the ready line first", async (t) => {
     const emulator = await started(t, "--json");
     await emulator.router("GET", "/router/v1/clusters/");
     await emulator.saw('"clusters.list"');
@@ -106,7 +106,7 @@ describe("the terminal of svc emulator start", () => {
     );
   });
 
-  it("is plain in a pipe, and silent with --quiet", async (t) => {
+  it("is plain in a pipe and silent with --quiet", async (t) => {
     for (const [flags, wanted] of [
       ["", /^2031-01-02T03:04:05\.000Z {2}200 N ms {2}GET {4}\/router\/v1\/clusters\/ {2}clusters\.list$/m],
       ["--quiet", undefined],
@@ -120,7 +120,7 @@ describe("the terminal of svc emulator start", () => {
     }
   });
 
-  it("counts dropped lines of a flood", async (t) => {
+  it("counts the dropped lines of a flood", async (t) => {
     const emulator = await started(t, "--json");
     for (let i = 0; i < 10; i += 1) {
       await Promise.all(Array.from({ length: 100 }, () => emulator.router("GET", "/router/v1/clusters/")));

@@ -80,7 +80,7 @@ const holds = (path: string, wanted: string): Promise<void> =>
   });
 
 describe("svc emulator start --detach", () => {
-  it("returns when the emulator is ready, and leaves it to svc emulator stop", async (t) => {
+  it("returns when the emulator is ready and leaves it running until svc emulator stop", async (t) => {
     const cwd = await folder(t);
     const { ready, group } = await detached(t, "", { cwd });
     const file = join(cwd, ".svc/emulator.json");
@@ -119,7 +119,7 @@ describe("svc emulator start --detach", () => {
     await detached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
   });
 
-  it("prints the output of start, and how to stop it", async (t) => {
+  it("prints the output of start and how to stop the emulator", async (t) => {
     const cwd = await folder(t);
     const { exit, out, err } = await svc(t, "emulator start --detach --port 0 --file mine.json", { cwd });
     const { pid, router_url: router } = JSON.parse(await readFile(join(cwd, "mine.json.run"), "utf8"));
@@ -152,7 +152,7 @@ describe("svc emulator start --detach", () => {
     );
   });
 
-  it("reports a running emulator in the folder, and keeps its log", async (t) => {
+  it("reports a running emulator in the folder and preserves its log", async (t) => {
     const cwd = await folder(t);
     const { ready } = await detached(t, "", { cwd });
     const { port } = new URL(ready.router_url);
@@ -171,7 +171,7 @@ describe("svc emulator start --detach", () => {
     await holds(join(cwd, ".svc/emulator.json.log"), "clock.advance");
   });
 
-  it("exits with the messages and the code of an emulator that does not start", async (t) => {
+  it("exits with the messages and the code of an emulator that fails to start", async (t) => {
     const cwd = await folder(t);
     await writeFile(join(cwd, "seed.json"), "{}");
     for (const more of ["", " --json"]) {
@@ -196,7 +196,7 @@ describe("svc emulator start --detach", () => {
     assert.deepEqual(await readdir(join(cwd, ".svc")), [".gitignore", ".origin"]);
   });
 
-  it("passes the control token by the environment, and a seed by standard input", async (t) => {
+  it("passes the control token by the environment and a seed by standard input", async (t) => {
     const cwd = await folder(t);
     const demo = await readFile(new URL("../../../fixtures/seeds/demo.json", import.meta.url), "utf8");
     const env = { SVC_EMULATOR_TOKEN: "a-token-of-my-own-choice" };
@@ -208,7 +208,7 @@ describe("svc emulator start --detach", () => {
     assert.equal(args.includes(env.SVC_EMULATOR_TOKEN), false);
   });
 
-  it("works in memory, with a ready file", async (t) => {
+  it("works in memory with a ready file", async (t) => {
     const cwd = await folder(t);
     const { ready } = await detached(t, "--ephemeral --ready-file up.json", { cwd });
     const { token, instance_id: _, ...told } = JSON.parse(await readFile(join(cwd, "up.json"), "utf8"));
@@ -218,7 +218,7 @@ describe("svc emulator start --detach", () => {
     assert.deepEqual(left.sort(), [".gitignore", ".origin", "emulator.json.run", "ephemeral.log"]);
   });
 
-  it("finds an emulator in memory: by commands, by svc emulator env and stop, and by a second start", async (t) => {
+  it("makes an emulator in memory available to commands, env, stop and a second start", async (t) => {
     const cwd = await folder(t);
     const { exit, out, err } = await svc(t, "emulator start --detach --ephemeral --port 0", { cwd });
     const running = JSON.parse(await readFile(join(cwd, ".svc/emulator.json.run"), "utf8"));
@@ -251,7 +251,7 @@ describe("svc emulator start --detach", () => {
     assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [".gitignore", ".origin", "ephemeral.log"]);
   });
 
-  it("masks secrets of the emulator for a runner, and logs none", async (t) => {
+  it("masks secrets of the emulator for a runner and logs none", async (t) => {
     const cwd = await folder(t);
     const { exit, err } = await svc(t, "emulator start --detach --port 0", { cwd, env: { GITHUB_ACTIONS: "true" } });
     const { pid, token } = JSON.parse(await readFile(join(cwd, ".svc/emulator.json.run"), "utf8"));

@@ -29,8 +29,8 @@ async function stage(t: TestContext) {
   return { svc, twin, told, folder: cwd, elsewhere: await testFolder(t) };
 }
 
-describe("a shell with variables of an ended emulator", () => {
-  it("gets the address of the running emulator from failing commands and from doctor", async (t) => {
+describe("shell with variables of an ended emulator", () => {
+  it("receives the address of the running emulator from failing commands and from doctor", async (t) => {
     const { svc, told } = await stage(t);
     for (const line of ["contracts templates list --retries 0", "router clusters --retries 0"]) {
       const { exit, err } = await svc(line);
@@ -44,7 +44,7 @@ describe("a shell with variables of an ended emulator", () => {
     assert.ok(err.includes(`router: ${told("SVC_BASE_URL")}`), err);
   });
 
-  it("gets a hint that another emulator may use the same address", async (t) => {
+  it("receives a hint that another emulator may use the same address", async (t) => {
     const { svc, twin } = await stage(t);
     const env = {
       SVC_BASE_URL: twin.routerUrl,
@@ -61,7 +61,7 @@ describe("a shell with variables of an ended emulator", () => {
     assert.match(elsewhere.err, /\n {2}Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, /);
   });
 
-  it("gets no hint for a remote address, or without a trace of an emulator", async (t) => {
+  it("receives no hint for a remote address or without a trace of an emulator", async (t) => {
     const { svc, elsewhere } = await stage(t);
     const usual = "  Check the address, and that the service is running.\n";
     for (const { err } of [
@@ -71,7 +71,7 @@ describe("a shell with variables of an ended emulator", () => {
       assert.ok(err.endsWith(usual), err);
   });
 
-  it("stops no emulator of a parent folder, and names the existing one", async (t) => {
+  it("reports the emulator of a parent folder instead of stopping it", async (t) => {
     const { svc, folder, twin } = await stage(t);
     const below = join(folder, "below");
     await mkdir(below);
@@ -102,7 +102,7 @@ describe("a shell with variables of an ended emulator", () => {
     assert.equal(err, "Using the emulator's state in ../.svc/emulator.json\n");
   });
 
-  it("gets a suggestion to start one if none runs", async (t) => {
+  it("receives a suggestion to start an emulator if none is running", async (t) => {
     const { svc, elsewhere } = await stage(t);
     const { exit, err } = await svc("contracts templates list --retries 0", {}, elsewhere);
     assert.deepEqual(

@@ -29,7 +29,7 @@ const printed = `const env = process.env; console.log(JSON.stringify(${JSON.stri
 const values = Object.values(awkward).map((value) => value ?? null);
 
 describe("svc emulator env", () => {
-  it("prints the variables of svc emulator exec, and unsets those of other services", async (t) => {
+  it("prints the variables of svc emulator exec and unsets those of other services", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const { exit, out, err } = await runCli("emulator env --json", { cwd });
     const [eu, us] = twin.clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
@@ -72,7 +72,7 @@ describe("svc emulator env", () => {
     assert.equal(byZsh!.out, bash.out);
   });
 
-  it("prints those of another workspace by ID or name, and lists all workspaces", async (t) => {
+  it("prints the variables of another workspace and lists all workspaces", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const workspaces = (await twin.ask("GET", "workspaces")).body as Record<string, string | number>[];
     const { id, name, client_id, client_secret, hmac_key, cluster_id } = workspaces[1]!;
@@ -94,7 +94,7 @@ describe("svc emulator env", () => {
     });
   });
 
-  it("prints the public addresses for remote clients; local commands use the local ones", async (t) => {
+  it("prints the public addresses for remote clients, while local commands use local addresses", async (t) => {
     const cwd = await testFolder(t);
     const twin = await emulator(t, {
       file: join(cwd, ".svc/emulator.json"),
@@ -152,7 +152,7 @@ describe("svc emulator env", () => {
     });
   }
 
-  it("prints a .env file, and rejects values that its readers interpret differently", () => {
+  it("prints a .env file and rejects values that its readers interpret differently", () => {
     const { SVC_QUOTES: _, SVC_LINES: __, ...fits } = awkward;
     const shown = { ...fits, SVC_SHELL: fits.SVC_SHELL.replaceAll("'", "") };
     assert.deepEqual({ ...parseEnv(formatVariables(shown, "dotenv")) }, { ...shown, SVC_TOKEN: "" });
@@ -168,7 +168,7 @@ describe("svc emulator env", () => {
     );
   });
 
-  it("supports the file of GitHub Actions, and masks the secrets only in the log", async (t) => {
+  it("supports the file of GitHub Actions and masks the secrets only in the log", async (t) => {
     assert.equal(
       formatVariables({ A: "x=y", B: "one\nend\ntwo", SVC_TOKEN: undefined }, "github"),
       "A=x=y\nB<<end_\none\nend\ntwo\nend_\nSVC_TOKEN=\n",
@@ -180,13 +180,13 @@ describe("svc emulator env", () => {
     assert.deepEqual([out.includes("::"), out.startsWith(`SVC_BASE_URL=${twin.routerUrl}\n`)], [false, true]);
   });
 
-  it("prefers the emulator of this folder to an earlier one in the environment", async (t) => {
+  it("prefers the emulator of this folder to an earlier emulator in the environment", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const env = { SVC_EMULATOR_URL: "http://127.0.0.1:9/_emulator", SVC_EMULATOR_TOKEN: "of an earlier one" };
     assert.match((await runCli("emulator env --shell bash", { cwd, env })).out, new RegExp(`'${twin.token}'`));
   });
 
-  it("prints nothing if none runs, or if the emulator would end with the command", async (t) => {
+  it("prints no variables if no emulator is running or if it would end with the command", async (t) => {
     const cwd = await testFolder(t);
     const none = await runCli("emulator env", { cwd });
     assert.deepEqual([none.exit, none.out], [5, ""]);

@@ -5,7 +5,7 @@ import { following } from "../../support/cli/following.ts";
 import { draft } from "../../support/contracts.ts";
 
 describe("svc emulator events", () => {
-  it("prints one document per line, and resumes after the last one", async (t) => {
+  it("prints one document per line and resumes after the last document", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const first = following(svc, ["emulator", "events", "--json"]);
     await first.saw('"begin"');

@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-describe("an exported state given to --file", () => {
-  it("is rejected with its kind and an import command in any layout, and stays unchanged", async (t) => {
+describe("exported state as --file", () => {
+  it("is rejected unchanged with its kind and an import command in any layout", async (t) => {
     const cwd = await testFolder(t);
     const exported = await runCli("emulator state export --emulator -o exported.json", { cwd });
     assert.equal(exported.exit, 0, exported.err);
@@ -28,8 +28,8 @@ describe("an exported state given to --file", () => {
   });
 });
 
-describe("a document that is not an exported state", () => {
-  it("is rejected by an import, which names the missing part", async (t) => {
+describe("document other than an exported state", () => {
+  it("is rejected by an import with the name of the missing part", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "wrong.json"), '{"a": 1}');
     assert.deepEqual(await runCli("emulator state import --data wrong.json --emulator --yes", { cwd }), {
@@ -43,8 +43,8 @@ describe("a document that is not an exported state", () => {
   });
 });
 
-describe("a snapshot given to --file", () => {
-  it("is rejected with its kind and a start command, and stays unchanged", async (t) => {
+describe("snapshot as --file", () => {
+  it("is rejected unchanged with its kind and a start command", async (t) => {
     const cwd = await testFolder(t);
     const saved = await runCli("emulator snapshot save prepared --emulator --json=file", { cwd });
     assert.equal(saved.exit, 0, saved.err);
@@ -61,7 +61,7 @@ describe("a snapshot given to --file", () => {
   });
 });
 
-describe("a file of another user given to --file", () => {
+describe("file of another user as --file", () => {
   const others = [
     ["a document", '{"name": "shop", "version": "1.0.0"}\n'],
     ["a list", "[]"],
@@ -69,7 +69,7 @@ describe("a file of another user given to --file", () => {
     ["nothing", ""],
   ] as const;
   for (const [what, content] of others) {
-    it(`is rejected, is not reported as damaged, and stays unchanged: ${what}`, async (t) => {
+    it(`is rejected unchanged and not reported as damaged: ${what}`, async (t) => {
       const cwd = await testFolder(t);
       const file = join(cwd, "package.json");
       await writeFile(file, content);

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 describe("svc emulator fault", () => {
-  it("scripts faults, counts their matches, and removes them", async (t) => {
+  it("scripts faults, counts their matches and removes them", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const argv = "emulator fault add --direction incoming --operation templates.list --status 503 --count 1";
     const { id } = await json<{ id: number }>(argv);

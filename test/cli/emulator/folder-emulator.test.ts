@@ -35,8 +35,8 @@ async function spy(t: TestContext) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 }
 
-describe("in the folder of a running emulator", () => {
-  it("commands use it with its own credentials, and report it once", async (t) => {
+describe("command in the folder of a running emulator", () => {
+  it("uses the emulator with its credentials and prints one notice", async (t) => {
     const { svc, twin, real } = await stage(t);
     const env = { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "real-secret", SVC_CLUSTER_KEY: "real-key" };
     const { exit, out, err } = await svc("contracts templates list --fields id", { env });
@@ -49,7 +49,7 @@ describe("in the folder of a running emulator", () => {
     assert.deepEqual([JSON.stringify(JSON.parse(asJson.out)).includes("101"), asJson.err], [true, note]);
   });
 
-  it("commands that require an emulator report it, except its own group", async (t) => {
+  it("prints a notice if the command requires an emulator, except in svc emulator", async (t) => {
     const { svc, twin } = await stage(t);
     const note = `Using the emulator with the state ${state} (${twin.routerUrl})`;
     const saidBy = async (argv: string) => (await svc(argv)).err.split("\n")[0];
@@ -62,7 +62,7 @@ describe("in the folder of a running emulator", () => {
     assert.deepEqual(err.match(/Using the emulator/g)?.length ?? 0, 1, err);
   });
 
-  it("the environment selects the workspace, whose secret the emulator checks", async (t) => {
+  it("selects the workspace by the environment, with a secret that the emulator checks", async (t) => {
     const { svc, twin } = await stage(t);
     const workspaces = (await twin.ask("GET", "workspaces")).body as Record<"client_id" | "client_secret", string>[];
     const [, { client_id, client_secret }] = workspaces as [unknown, (typeof workspaces)[number]];
@@ -75,7 +75,7 @@ describe("in the folder of a running emulator", () => {
     assert.deepEqual(await as({ SVC_CLIENT_SECRET: "wrong" }), { exit: 4, ids: [""], isUnused: false });
   });
 
-  it("variables of svc emulator env count as the emulator's own, and unknown credentials are not sent", async (t) => {
+  it("recognizes variables of svc emulator env and withholds unknown credentials", async (t) => {
     const { svc } = await stage(t);
     const env = JSON.parse((await svc("emulator env --json")).out) as Record<string, string>;
     const { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS } = env;
@@ -91,7 +91,7 @@ describe("in the folder of a running emulator", () => {
     assert.deepEqual(await unused({ SVC_CLUSTERS: "no list" }), [0, "SVC_CLUSTERS"]);
   });
 
-  it("commands report that the emulator overrides a profile, and how to select the profile", async (t) => {
+  it("reports that the emulator overrides a profile and how to select the profile", async (t) => {
     const { svc } = await stage(t);
     const { exit, err } = await svc("config use prod");
     assert.deepEqual(
@@ -103,7 +103,7 @@ describe("in the folder of a running emulator", () => {
     );
   });
 
-  it("webhooks are verified, explained and signed with its key by default", async (t) => {
+  it("verifies, explains and signs webhooks with the emulator's key by default", async (t) => {
     const { svc, cwd } = await stage(t);
     await writeFile(join(cwd, "body.json"), "{}");
     const note = `Using the key of the emulator with the state ${state}\n`;
@@ -119,7 +119,7 @@ describe("in the folder of a running emulator", () => {
     assert.deepEqual([other.exit, other.err.includes("Using")], [1, false]);
   });
 
-  it("its token and sign-in are separate from those of a real service", async (t) => {
+  it("separates the emulator's token and sign-in from those of a real service", async (t) => {
     const { svc, twin } = await stage(t);
     const { err } = await svc("oidc userinfo", { env: { SVC_TOKEN: "real-token" } });
     assert.match(err, /token/i);
@@ -141,7 +141,7 @@ describe("in the folder of a running emulator", () => {
     ["--profile", "contracts templates list --profile prod", {}],
     ["SVC_PROFILE", "contracts templates list", { SVC_PROFILE: "prod" }],
   ] as const) {
-    it(`${what} overrides it, and gets no token of the emulator`, async (t) => {
+    it(`prefers ${what} to the emulator and withholds the emulator's token`, async (t) => {
       const { svc, twin, real } = await stage(t);
       const put = (text: string) => text.replace("REAL", real.url);
       const given = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, put(value)]));
@@ -152,7 +152,7 @@ describe("in the folder of a running emulator", () => {
     });
   }
 
-  it("config list and doctor show the origin of the values", async (t) => {
+  it("shows the origin of values in config list and doctor", async (t) => {
     const { svc, twin } = await stage(t);
     const origin = `the emulator with the state ${state}`;
     const rows = JSON.parse((await svc("config list --json")).out) as { key: string; value: string; origin: string }[];
@@ -169,7 +169,7 @@ describe("in the folder of a running emulator", () => {
   });
 });
 
-describe("an untrusted run file", () => {
+describe("untrusted run file", () => {
   it("is skipped if its emulator is gone, even if another user has its port", async (t) => {
     const { cwd, twin, svc, real } = await stage(t);
     const run = JSON.parse(await readFile(join(cwd, `${state}.run`), "utf8"));
@@ -191,7 +191,7 @@ describe("an untrusted run file", () => {
     assert.deepEqual([exit, /No service address is configured/.test(err)], [2, true]);
   });
 
-  it("keeps commands from other services while its emulator starts", async (t) => {
+  it("prevents requests to other services while its emulator starts", async (t) => {
     const { cwd, svc, real } = await stage(t);
     const starting = createServer((_, response) => {
       response.writeHead(503, { "content-type": "application/json" }).end('{"instance_id":"y"}');

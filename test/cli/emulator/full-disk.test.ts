@@ -29,7 +29,7 @@ async function diskOf(t: TestContext) {
 }
 
 describe("svc emulator start --detach on a full disk", () => {
-  it("answers reads, rejects changes, and logs the number of missing lines", async (t) => {
+  it("serves reads, rejects changes and logs the number of missing lines", async (t) => {
     const disk = await diskOf(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { cwd, run } = disk;
@@ -61,7 +61,7 @@ describe("svc emulator start --detach on a full disk", () => {
     assert.equal((await run("emulator stop")).exit, 0);
   });
 
-  it("does not start on a full disk, and suggests a fix, in background and foreground", async (t) => {
+  it("fails to start and suggests a fix, in background and foreground", async (t) => {
     const disk = await diskOf(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { cwd } = disk;

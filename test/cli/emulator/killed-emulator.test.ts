@@ -16,8 +16,8 @@ async function withKilled(t: TestContext, options: { readonly ephemeral?: true }
   return { cwd, state, svc: (line: string) => runCli(line, { cwd }) };
 }
 
-describe("in the folder of a killed emulator", () => {
-  it("commands that require it report that, and how to continue", async (t) => {
+describe("command in the folder of a killed emulator", () => {
+  it("reports the missing emulator and suggests a fix", async (t) => {
     const { state, svc } = await withKilled(t);
     for (const line of ["emulator deliveries", "emulator stop", "emulator env", "webhooks why", "emulator clock"]) {
       const { exit, err } = await svc(line);
@@ -38,7 +38,7 @@ describe("in the folder of a killed emulator", () => {
     assert.deepEqual([exit, err.split("\n").at(-2)], [5, `  try: svc emulator start --file ${state}`]);
   });
 
-  it("commands that call a service name the emulator that would respond", async (t) => {
+  it("names the emulator that would respond to a service request", async (t) => {
     const { svc } = await withKilled(t);
     const { exit, err } = await svc("contracts list");
     assert.deepEqual(
@@ -52,13 +52,13 @@ describe("in the folder of a killed emulator", () => {
     );
   });
 
-  it("commands report that an emulator in memory is gone with its data", async (t) => {
+  it("reports that an emulator in memory is gone with its data", async (t) => {
     const { svc } = await withKilled(t, { ephemeral: true });
     const { exit, err } = await svc("emulator deliveries");
     assert.deepEqual([exit, err.split("\n")[1]], [5, "  Its state was in memory and is lost."]);
   });
 
-  it("a run file from another machine is checked by a request, not by its process ID", async (t) => {
+  it("checks a run file from another machine by a request instead of its process ID", async (t) => {
     const { cwd, state, svc } = await withKilled(t);
     const live = await emulatorProcess(t, { port: 0, file: join(cwd, "live.json") });
     // As the other machine has it, whose paths are not those of this one.

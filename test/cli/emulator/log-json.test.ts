@@ -46,7 +46,7 @@ async function logged(
 }
 
 describe("svc emulator start --log json", () => {
-  it("writes one document per request and state change, without secrets", async (t) => {
+  it("writes one document per request and state change without secrets", async (t) => {
     const { run, lines, router, ask } = await logged(t);
     await router("GET", "/router/v1/clusters/by_token/very-secret-token/");
     await ask("POST", "/_emulator/reset");
@@ -76,8 +76,8 @@ describe("svc emulator start --log json", () => {
   });
 });
 
-describe("a failing svc emulator start --log json", () => {
-  it("ends with a document, too", async (t) => {
+describe("failing svc emulator start --log json", () => {
+  it("ends with a document", async (t) => {
     const cwd = await testFolder(t);
     for (const argv of [["--seed", "missing.json"], ["--no-such-flag"]]) {
       const { exit, err } = await runCli(["emulator", "start", "--port", "0", "--log", "json", ...argv], { cwd });

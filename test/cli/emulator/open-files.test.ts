@@ -8,8 +8,8 @@ import { svcProcess } from "../../support/cli/process-of-svc.ts";
 
 const skip = process.platform === "linux" ? false : "its limit is set by a program of Linux";
 
-describe("an emulator without free file descriptors", () => {
-  it("reports that with a hint, and prints no warnings of Node", { skip }, async (t) => {
+describe("emulator without free file descriptors", () => {
+  it("reports the shortage with a hint and prints no Node warnings", { skip }, async (t) => {
     const cwd = await testFolder(t);
     const argv = ["emulator", "start", "--port", "0", "--ready-file", "ready"];
     const emulator = await svcProcess(t, argv, { cwd, within: ["prlimit", "--nofile=64"] });

@@ -33,7 +33,7 @@ const address = (url: string) => new RegExp(`^${url}/_emulator/ui/#code=[\\w-]{4
 const none = "No browser found. Open this address yourself within 60 seconds.\n";
 
 describe("svc emulator open", () => {
-  it("opens an address that signs the browser in once, and does not print the code", async (t) => {
+  it("opens an address that signs the browser in once and does not print the code", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const browser = await notingBrowser(cwd);
     const { exit, out, err } = await runCli("emulator open", {
@@ -52,14 +52,14 @@ describe("svc emulator open", () => {
     assert.deepEqual([await exchanged(), await exchanged()], [201, 403]);
   });
 
-  it("prints the address without a browser, and reports that", async (t) => {
+  it("prints the address without a browser and reports the missing browser", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "none" } });
     assert.match(out, address(twin.routerUrl));
     assert.deepEqual([exit, err], [0, none]);
   });
 
-  it("prints the address if the browser does not start, and names the browser", async (t) => {
+  it("prints the address if the browser does not start and names the browser", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "no-such-browser" } });
     assert.match(out, address(twin.routerUrl));
@@ -69,7 +69,7 @@ describe("svc emulator open", () => {
     );
   });
 
-  it("prints the address if the browser fails after a moment, as xdg-open does without one", async (t) => {
+  it("prints the address if the browser fails after a moment, like xdg-open", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const program = join(cwd, "opener");
     await writeFile(program, "#!/bin/sh\ncat /dev/null\nexit 3\n", { mode: 0o755 });
@@ -95,7 +95,7 @@ describe("svc emulator open", () => {
     assert.deepEqual([exit, out, err], [0, "", `Opened ${twin.controlUrl}/ui/ in the browser\n`]);
   });
 
-  it("prints the address with --url, and opens nothing", async (t) => {
+  it("prints the address with --url and opens no browser", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const { exit, out, err } = await runCli("emulator open --url", { cwd, env: { BROWSER: "no-such-browser" } });
     assert.match(out, address(twin.routerUrl));
@@ -112,7 +112,7 @@ describe("svc emulator open", () => {
     assert.match(out, address(twin.routerUrl));
   });
 
-  it("rejects a missing emulator, and one that would end with the command", async (t) => {
+  it("rejects a missing emulator and an emulator that would end with the command", async (t) => {
     const cwd = await testFolder(t);
     const nowhere = await runCli("emulator open --json", { cwd });
     assert.deepEqual([nowhere.exit, nowhere.out, JSON.parse(nowhere.err).error.code], [5, "", "no_emulator"]);
@@ -121,7 +121,7 @@ describe("svc emulator open", () => {
     assert.deepEqual([embedded.exit, embedded.out], [2, ""]);
   });
 
-  it("keeps existing console sessions", async (t) => {
+  it("preserves existing console sessions", async (t) => {
     const { cwd, twin } = await runningIn(t);
     const { out } = await runCli("emulator open --url", { cwd });
     const body = { code: out.trim().split("#code=")[1] };

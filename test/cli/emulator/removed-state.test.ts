@@ -24,8 +24,8 @@ async function started(t: TestContext) {
 const names = async (run: (line: string) => ReturnType<typeof runCli>) =>
   (await run("emulator tokens list --format tsv --fields name")).out;
 
-describe("an emulator whose folder is removed", () => {
-  it("restores its files, reports that, and keeps later changes", async (t) => {
+describe("emulator with a removed folder", () => {
+  it("restores its files, reports the removal and stores later changes", async (t) => {
     const { cwd, emulator, run } = await started(t);
     await run("emulator tokens create before --role read");
     await rm(join(cwd, ".svc"), { recursive: true });
@@ -38,7 +38,7 @@ describe("an emulator whose folder is removed", () => {
     assert.equal(await names((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nmeanwhile\nafter\n");
   });
 
-  it("restores its files at shutdown, too", async (t) => {
+  it("restores its files at shutdown", async (t) => {
     const { cwd, emulator, run } = await started(t);
     await run("emulator tokens create before --role read");
     const ended = once(emulator.child, "exit");
@@ -50,8 +50,8 @@ describe("an emulator whose folder is removed", () => {
   });
 });
 
-describe("an emulator whose state file is replaced", () => {
-  it("rejects changes, keeps the foreign file, and continues when it is moved away", async (t) => {
+describe("emulator with a replaced state file", () => {
+  it("rejects changes, preserves the foreign file and continues after that file is moved away", async (t) => {
     const { cwd, emulator, run } = await started(t);
     const file = join(cwd, ".svc/emulator.json");
     await run("emulator tokens create before --role read");

@@ -8,7 +8,7 @@ const create =
   "contracts create --contract-template-id 101 --contract-name Lease --set contract_data={} --set counter_party_details=[]";
 
 whereverItIsKept("svc emulator rewind", (place) => {
-  it("svc emulator rewind goes back by steps, to before a request and to a time, and the later state can be restored", async (t) => {
+  it("svc emulator rewind rewinds by steps, request or time and saves the later state", async (t) => {
     const { svc, json } = await cliEmulator(t, await place(t));
     const exists = async () => (await svc("contracts status T-1")).exit === 0;
     await json(create);
@@ -31,7 +31,7 @@ whereverItIsKept("svc emulator rewind", (place) => {
 });
 
 describe("svc emulator rewind", () => {
-  it("explains missing or conflicting targets, and a missing or short history", async (t) => {
+  it("explains missing or conflicting targets and a missing or short history", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const argv of ["", "--steps 1 --before request:1", "--steps 0", "--to yesterday"]) {
       assert.equal((await svc(`emulator rewind ${argv}`)).exit, 2, argv);
@@ -45,7 +45,7 @@ describe("svc emulator rewind", () => {
     });
   });
 
-  it("limits the history by SVC_HISTORY, and rejects invalid sizes", async (t) => {
+  it("limits the history by SVC_HISTORY and rejects invalid sizes", async (t) => {
     const cwd = await testFolder(t);
     const { exit, err } = await runCli("emulator exec -- true", { cwd, env: { SVC_HISTORY: "much" } });
     assert.deepEqual([exit, err.split("\n")[0]], [2, 'error: SVC_HISTORY must be a size (500MB, 2GiB), got "much"']);

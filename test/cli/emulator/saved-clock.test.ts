@@ -19,7 +19,7 @@ async function timeLine(cwd: string, flags: string): Promise<string | undefined>
 }
 
 describe("svc emulator start with a saved clock", () => {
-  it("reports the time and the clock mode, and how to change them", async (t) => {
+  it("reports the time and the clock mode and how to change both", async (t) => {
     const cwd = await testFolder(t);
     const manual = "2031-01-02T03:04:05Z, is paused (to advance it: svc emulator clock advance)";
     const otherwise = " (for real time: svc emulator clock set --mode real --speed 1)";

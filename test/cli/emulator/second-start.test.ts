@@ -26,8 +26,8 @@ async function started(t: TestContext, line: string, env: Readonly<Record<string
 const inUse = (stop: string) =>
   `An emulator is already running on this state (RUN FILE). Use it, stop it with "${stop}", or choose another file with --file.`;
 
-describe("a second svc emulator start", () => {
-  it("reports the running emulator of the folder, its address, and how to inspect it", async (t) => {
+describe("second svc emulator start", () => {
+  it("reports the running emulator of the folder, its address and how to inspect it", async (t) => {
     const { cwd, url, port } = await started(t, "emulator start --port 0");
     const state = join(cwd, ".svc/emulator.json");
     for (const line of [
@@ -60,7 +60,7 @@ describe("a second svc emulator start", () => {
     );
   });
 
-  it("reports that another folder's emulator uses the ports", async (t) => {
+  it("reports that the emulator of another folder uses the ports", async (t) => {
     const { cwd, port } = await started(t, "emulator start --port 0");
     const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await testFolder(t) });
     assert.equal(exit, 1);
@@ -79,8 +79,8 @@ describe("a second svc emulator start", () => {
   });
 });
 
-describe("an emulator whose .svc folder was removed", () => {
-  it("is named by its process ID if another one needs its port", async (t) => {
+describe("emulator with a removed .svc folder", () => {
+  it("is named by its process ID if another emulator needs its port", async (t) => {
     const { cwd, port } = await started(t, "emulator start --port 0");
     await rm(join(cwd, ".svc"), { recursive: true });
     const ours = await runCli(`emulator start --port ${port}`, { cwd });
@@ -148,7 +148,7 @@ describe("--ready-file", () => {
     assert.equal(existsSync(join(cwd, "up.json")), false);
   });
 
-  it("is removed before the next start if a killed emulator left it", async (t) => {
+  it("is removed before the next start if a killed emulator left the file", async (t) => {
     const cwd = await testFolder(t);
     const left = join(cwd, "up.json");
     await writeFile(left, '{"event":"ready","pid":1}\n');
@@ -158,7 +158,7 @@ describe("--ready-file", () => {
     assert.deepEqual([exit, existsSync(left)], [2, false]);
   });
 
-  it("of a running emulator stays after a rejected second start", async (t) => {
+  it("survives a rejected second start next to a running emulator", async (t) => {
     const { cwd, run } = await started(t, "emulator start --port 0 --ready-file up.json");
     const before = await readFile(join(cwd, "up.json"), "utf8");
     const { exit } = await runCli("emulator start --port 0 --ready-file up.json", { cwd });
@@ -168,7 +168,7 @@ describe("--ready-file", () => {
     assert.equal(existsSync(join(cwd, "up.json")), false);
   });
 
-  it("becomes private once it contains a token", async (t) => {
+  it("becomes private once the file contains a token", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "up.json"), "", { mode: 0o644 });
     const { run } = await started(t, "emulator start --port 0 --ephemeral --ready-file up.json", {}, cwd);
@@ -177,7 +177,7 @@ describe("--ready-file", () => {
     await run.ended;
   });
 
-  it("with other content stays unchanged", async (t) => {
+  it("leaves a file with other content unchanged", async (t) => {
     const cwd = await testFolder(t);
     const precious = join(cwd, "precious.json");
     await writeFile(precious, '{"mine":true}');
@@ -197,7 +197,7 @@ describe("svc emulator start", () => {
     ["--file a.json", "./a.json", /SVC_RUN_FILE and --file must be different files, got ".*a\.json" twice\n/],
     ["--ready-file x", "x", /--ready-file and SVC_RUN_FILE must be different files, got ".*x" twice\n/],
   ] as const) {
-    it(`rejects ${flags} with the run file "${runFile}", and creates none`, async (t) => {
+    it(`rejects ${flags} with the run file "${runFile}" and creates no file`, async (t) => {
       const cwd = await testFolder(t);
       const env = { SVC_RUN_FILE: runFile };
       const { exit, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
@@ -207,7 +207,7 @@ describe("svc emulator start", () => {
     });
   }
 
-  it("rejects pipes and devices as a state, and repair moves none aside", {
+  it("rejects pipes and devices as a state, also in svc emulator repair", {
     skip: process.platform === "win32",
   }, async (t) => {
     const cwd = await testFolder(t);
@@ -226,10 +226,10 @@ describe("svc emulator start", () => {
   });
 });
 
-describe("a second svc emulator start of a store in one folder", { skip: noPostgres }, () => {
+describe("second svc emulator start of a store in one folder", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("has its own run file, by which commands reach it", async (t) => {
+  it("creates its own run file for commands", async (t) => {
     const store = `--store ${server().url()}`;
     const env = { SVC_STORE_SCHEMA: server().freshSchema() };
     const { cwd, url } = await started(t, `emulator start --port 0 ${store}`, env);

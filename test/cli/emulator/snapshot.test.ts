@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
 describe("svc emulator snapshot", () => {
-  it("explains valid names, as other validated fields do", async (t) => {
+  it("explains valid names like other validated fields", async (t) => {
     const { svc } = await cliEmulator(t);
     const words =
       "must be at most 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit";
@@ -17,7 +17,7 @@ describe("svc emulator snapshot", () => {
     }
   });
 
-  it("saves, lists, shows, compares, restores and removes", async (t) => {
+  it("saves, lists, shows, compares, restores and removes a snapshot", async (t) => {
     const { svc, json } = await cliEmulator(t);
     assert.equal((await svc("emulator snapshot save prepared")).exit, 0);
     const [listed] = await json<{ name: string; file: null }[]>("emulator snapshot list");

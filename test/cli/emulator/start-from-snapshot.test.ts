@@ -51,7 +51,7 @@ const files = async (folder: string): Promise<Record<string, string>> => {
 };
 
 describe("svc emulator exec --from", () => {
-  it("runs eight copies of one snapshot concurrently on separate ports, and keeps the original unchanged", async (t) => {
+  it("runs eight copies of one snapshot concurrently without changing the original", async (t) => {
     const { cwd, on } = await prepared(t);
     await on.close();
     const before = await files(cwd);
@@ -82,7 +82,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual([now, mode], ["2031-01-02T03:04:05.000Z", "manual"]);
   });
 
-  it("accepts a file: a copied snapshot, the state of a running emulator, or an exported one", async (t) => {
+  it("accepts a copied snapshot, the state of a running emulator and an exported state", async (t) => {
     const { cwd, file, svc, contract } = await prepared(t);
     const found = async (from: string) => {
       const { exit, out, err } = await svc(`emulator exec --from ${from}`, child);
@@ -98,7 +98,7 @@ describe("svc emulator exec --from", () => {
     assert.equal(await statusOf(again.api, contract), "DRAFT");
   });
 
-  it("finds the snapshots of a reachable emulator with its state elsewhere", async (t) => {
+  it("finds the snapshots of a reachable emulator whose state is in another folder", async (t) => {
     const { on } = await prepared(t);
     const cwd = await testFolder(t);
     const env = { SVC_EMULATOR_URL: `${on.routerUrl}/_emulator`, SVC_EMULATOR_TOKEN: on.token };
@@ -128,7 +128,7 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual(JSON.parse(out).found, [200, 404]);
   });
 
-  it("keeps the copy and its uploads in a named file, and continues with it", async (t) => {
+  it("stores the copy and its uploads in a named file and continues with that file", async (t) => {
     const cwd = await testFolder(t);
     const on = await emulator(t, { file: join(cwd, "one/emulator.json") });
     const form = [{ filename: "msa.pdf", content_type: "application/pdf" }];
@@ -147,7 +147,7 @@ describe("svc emulator exec --from", () => {
     assert.equal((await again.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);
   });
 
-  it("rejects invalid combinations, and changes nothing", async (t) => {
+  it("rejects invalid combinations and changes nothing", async (t) => {
     const { cwd, file, on, svc } = await prepared(t);
     await on.close();
     const snapshots = `${file}.snapshots`;

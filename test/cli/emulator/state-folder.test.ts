@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-it("--emulator in a subfolder uses and reports the state of the parent folder, and git ignores the state's folder", async (t) => {
+it("--emulator in a subfolder uses the state of the parent folder, which git ignores", async (t) => {
   const cwd = await testFolder(t);
   const below = join(cwd, "src/deep");
   await mkdir(below, { recursive: true });
@@ -23,7 +23,7 @@ it("--emulator in a subfolder uses and reports the state of the parent folder, a
   assert.deepEqual(own, { exit: 0, out: "Mine\n", err: "" });
 });
 
-it("an unreadable .svc in a parent folder is skipped", async (t) => {
+it("--emulator skips an unreadable .svc in a parent folder", async (t) => {
   const cwd = await testFolder(t);
   const below = join(cwd, "project");
   await mkdir(below);

@@ -10,7 +10,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 const hostWith = (env: Readonly<Record<string, string>>) => ({ env }) as unknown as Host;
 
 describe("svc emulator start --store", () => {
-  it("rejects invalid combinations, and never prints a password", async (t) => {
+  it("rejects invalid combinations and never prints a password", async (t) => {
     const cwd = await testFolder(t);
     const started = async (flags: string, env: Readonly<Record<string, string>> = {}) => {
       const { exit, out, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
@@ -40,7 +40,7 @@ describe("svc emulator start --store", () => {
     );
   });
 
-  it("finds the password in the URL, in PGPASSWORD, or in a private password file", async (t) => {
+  it("finds the password in the URL, in PGPASSWORD or in a private password file", async (t) => {
     const path = join(await testFolder(t), "passwords");
     await writeFile(path, "# ours\nother:5432:*:*:wrong\nh:*:db:me:of\\:the\\\\file\nlocalhost:5432:*:me:local\n", {
       mode: 0o600,

@@ -5,8 +5,8 @@ import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-describe("an address that is not a control plane", () => {
-  it("is reported, and nothing is changed", async (t) => {
+describe("address without a control plane", () => {
+  it("is reported before any change", async (t) => {
     const { emulator, svc } = await cliEmulator(t);
     const at = (url: string) => ({ env: { SVC_EMULATOR_URL: url, SVC_EMULATOR_TOKEN: emulator.token } });
     const cluster = await svc("emulator clock advance --by PT1H", at(`${emulator.clusters[0]!.url}/_emulator`));
@@ -20,7 +20,7 @@ describe("an address that is not a control plane", () => {
 });
 
 describe("svc emulator tokens", () => {
-  it("creates a token, lists it without its value, and revokes it", async (t) => {
+  it("creates a token, lists it without its value and revokes it", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const { token, ...made } = await json<{ token: string }>("emulator tokens create ci --role operate");
     assert.deepEqual(made, { name: "ci", role: "operate" });
@@ -69,8 +69,8 @@ async function shared(t: TestContext) {
   return { emulator, token, svc };
 }
 
-describe("a profile with a shared emulator", () => {
-  it("directs commands to it with its own token, which is never shown", async (t) => {
+describe("profile with a shared emulator", () => {
+  it("directs commands to the emulator with its own token, which is never shown", async (t) => {
     const { emulator, token, svc } = await shared(t);
     assert.equal((await svc("emulator clock")).exit, 5);
     assert.equal((await svc(`config set emulator_url ${emulator.controlUrl}`)).exit, 0);
@@ -81,7 +81,7 @@ describe("a profile with a shared emulator", () => {
     assert.deepEqual([out.includes(emulator.routerUrl), out.includes(token)], [true, false]);
   });
 
-  it("yields to the environment, whose token goes nowhere else", async (t) => {
+  it("yields to the environment and withholds its token from other services", async (t) => {
     const { emulator, svc } = await shared(t);
     const other = await cliEmulator(t);
     await svc(`config set emulator_url ${emulator.controlUrl}`);
@@ -92,7 +92,7 @@ describe("a profile with a shared emulator", () => {
     assert.equal((await svc("emulator clock advance --by PT1S --profile default", ofOther)).exit, 4);
   });
 
-  it("applies to webhooks, env and doctor, with the workspace of its token or key", async (t) => {
+  it("applies to webhooks, env and doctor with the workspace of its token or key", async (t) => {
     const { emulator, cwd, json } = await cliEmulator(t);
     const { client_id } = await json<{ client_id: string }>(["emulator", "workspaces", "create", "--name", "Team A"]);
     const bind = ["emulator", "tokens", "create", "team-a", "--role", "operate", "--workspace", "Team A"];

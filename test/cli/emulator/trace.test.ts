@@ -131,7 +131,7 @@ describe("svc emulator trace", () => {
     ]);
   });
 
-  it("follows new nodes until it is stopped", async (t) => {
+  it("follows new nodes until stopped", async (t) => {
     const { emulator, cwd } = await deadReceiver(t, 5);
     const env = { SVC_EMULATOR_URL: emulator.controlUrl, SVC_EMULATOR_TOKEN: emulator.token };
     const run = await svcProcess(t, ["emulator", "trace", "T-1", "--follow"], { cwd, env });
@@ -156,7 +156,7 @@ describe("svc emulator trace", () => {
     );
   });
 
-  it("lists valid references, and reports unavailable ones", async (t) => {
+  it("lists valid references and reports unavailable references", async (t) => {
     const { svc } = await cliEmulator(t, manual);
     assert.deepEqual(await svc("emulator trace request:7"), {
       exit: 5,

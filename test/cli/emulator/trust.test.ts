@@ -20,7 +20,7 @@ async function notingBrowser(folder: string) {
   return { program, told: read };
 }
 
-describe("a folder from elsewhere with a run file", () => {
+describe("foreign folder with a run file", () => {
   /** The run file of an author who waits at `url`, and who answers as the instance that it names, or as another one. */
   async function cloned(t: TestContext, { mode, url, answers }: { mode: number; url?: string; answers?: string }) {
     const cwd = await testFolder(t);
@@ -71,13 +71,13 @@ describe("a folder from elsewhere with a run file", () => {
     "contracts templates list": 2,
   };
 
-  it("causes no request to the address of a run file that others can read, as after a git clone", async (t) => {
+  it("causes no request to the address of a run file that others can read", async (t) => {
     const { exits, heard, isOpened } = await cloned(t, { mode: 0o644 });
     const { doctor: _, ...others } = exits;
     assert.deepEqual([others, heard, isOpened], [none, [], false]);
   });
 
-  it("causes no request to other machines, however the address is written", async (t) => {
+  it("causes no request to other machines for any form of the address", async (t) => {
     for (const url of ["http://192.0.2.1:4010", "http://127.0.0.1:4010@localhost.example", "http://127.0.0.1:1/x?"]) {
       const { exits, heard, isOpened } = await cloned(t, { mode: 0o600, url });
       const { doctor: _, ...others } = exits;
@@ -106,7 +106,7 @@ describe("a folder from elsewhere with a run file", () => {
 
 describe("svc emulator open", () => {
   for (const url of ["--renderer-cmd-prefix=x", "file:///etc/passwd", "javascript:alert(1)", "http://192.0.2.1/"]) {
-    it(`opens only the requested address, whatever the server returns: ${url}`, async (t) => {
+    it(`opens only the requested address for any server response: ${url}`, async (t) => {
       const cwd = await testFolder(t);
       const host = await receiver(t);
       host.answer((_, response) => {
@@ -121,7 +121,7 @@ describe("svc emulator open", () => {
   }
 });
 
-describe("a state from elsewhere", () => {
+describe("foreign emulator state", () => {
   /** A copy of a folder in which an emulator ran, with a webhook and a snapshot. */
   async function copied(t: TestContext) {
     const author = await testFolder(t);
@@ -150,7 +150,7 @@ describe("a state from elsewhere", () => {
     return isUp ? "up" : ended;
   }
 
-  it("is rejected by start, --emulator and exec --from until it is trusted", async (t) => {
+  it("is rejected by start, --emulator and exec --from until the user trusts the state", async (t) => {
     const { cwd, author } = await copied(t);
     const folder = join(cwd, ".svc");
     const message = `error: ${folder} was not made by this user on this machine.\n  Its state may send webhooks and contain tokens of its author. `;
@@ -179,7 +179,7 @@ describe("a state from elsewhere", () => {
     assert.equal(await start(cwd), "up");
   });
 
-  it("does not lead to the emulator of its original, and can have its own", async (t) => {
+  it("is separate from the emulator of its original and can have its own emulator", async (t) => {
     const author = await testFolder(t);
     const original = await emulator(t, { file: join(author, ".svc/emulator.json") });
     const cwd = await testFolder(t);

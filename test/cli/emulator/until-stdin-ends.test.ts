@@ -31,7 +31,7 @@ describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
     assert.match(out, /"event":"ready"/);
   });
 
-  it("stops when its parent program is killed", async (t) => {
+  it("stops when its parent process is killed", async (t) => {
     const cwd = await testFolder(t);
     const argv = JSON.stringify([program("svc"), ...start.split(" ")]);
     const script = `require("node:child_process").spawn(process.execPath, ${argv}, { stdio: ["pipe", "inherit", "inherit"] })`;
@@ -55,7 +55,7 @@ describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
     ["--detach", "SVC_UNTIL_STDIN_ENDS cannot be used with --detach"],
     ["--seed -", "SVC_UNTIL_STDIN_ENDS cannot be used with --seed -"],
   ]) {
-    it(`cannot be used with ${flags}`, async (t) => {
+    it(`rejects ${flags}`, async (t) => {
       const { exit, err } = await runCli(`${start} ${flags}`, { cwd: await testFolder(t), env });
       assert.deepEqual([exit, JSON.parse(err).error.message], [2, message]);
     });

@@ -36,7 +36,7 @@ describe("svc emulator wait-for", () => {
     assert.deepEqual(await waiting, { contract_id: 1, composite_id: "T-1", contract_status: "EXECUTED" });
   });
 
-  it("counts past events, and only new ones with --new", async (t) => {
+  it("counts past events, or only new events with --new", async (t) => {
     const { svc, json } = await withContract(t);
     const past = await json<{ activity: string }[]>("emulator wait-for --activity CONTRACT_CREATED");
     assert.deepEqual(
@@ -53,7 +53,7 @@ describe("svc emulator wait-for", () => {
     assert.match(late.err, /Seen: CONTRACT_CREATED of T-1 at 2031-01-02T03:04:05/);
   });
 
-  it("advances virtual time to due entries, and no further than necessary", async (t) => {
+  it("advances virtual time to due entries and no further than necessary", async (t) => {
     const { svc, json } = await withContract(t);
     const app = await receiver(t);
     app.answer(500);
@@ -65,7 +65,7 @@ describe("svc emulator wait-for", () => {
     assert.equal((await json<{ now: string }>("emulator clock")).now, "2031-01-02T03:19:05.000Z");
   });
 
-  it("exits 75 at the end of virtual time, with the closest matches", async (t) => {
+  it("exits with 75 at the end of virtual time and reports the closest matches", async (t) => {
     const { svc, json } = await withContract(t);
     const { exit, err } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h --json");
     assert.deepEqual(
@@ -94,7 +94,7 @@ describe("svc emulator wait-for", () => {
     assert.match(err, /: T-1 is SIGN, not EXECUTED\.\n {2}try: svc emulator sign T-1\n$/);
   });
 
-  it("ends at once if the webhook that should fail is disabled, and suggests another event", async (t) => {
+  it("ends at once if the webhook is disabled and suggests another event", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const argv = ["--title", "x", "--url", "http://127.0.0.1:9/hook", "--only-for-activities", "CONTRACT_CREATED"];
     await svc(["webhooks", "create", ...argv]);
@@ -121,7 +121,7 @@ describe("svc emulator wait-for", () => {
     assert.equal((skipped as { outcome: string }).outcome, "skipped_disabled");
   });
 
-  it("ends at Ctrl-C while it waits", async (t) => {
+  it("ends at Ctrl-C during the wait", async (t) => {
     const { svc } = await withContract(t);
     const waiting = following(svc, ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED"]);
     while ((await svc("emulator requests --operation clock.show --json=id")).out === "[]\n");
@@ -138,7 +138,7 @@ describe("svc emulator wait-for", () => {
     ["--activity CONTRACT_SINGED", "Did you mean CONTRACT_SIGNED?"],
     ["--activity CONTRACT_SIGNED --within soon", "--within must be a duration"],
   ] as const) {
-    it(`exits 2 on wait-for ${argv}`, async () => {
+    it(`exits with 2 for wait-for ${argv}`, async () => {
       const { exit, out, err } = await runCli(`emulator wait-for ${argv}`);
       assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
     });
@@ -155,7 +155,7 @@ describe("svc emulator wait-for", () => {
 });
 
 describe("svc emulator requests", () => {
-  it("lists received requests, and follows new ones", async (t) => {
+  it("lists received requests and follows new requests", async (t) => {
     const { svc, json } = await withContract(t);
     const listed = await json<{ operation: string }[]>("emulator requests --service contracts --json=operation");
     assert.deepEqual(listed, [{ operation: "contracts.create" }]);
@@ -193,7 +193,7 @@ describe("svc emulator requests", () => {
     );
   });
 
-  it("prints one line per request for users, with the reason of a rejection", async (t) => {
+  it("prints one line per request for users with the reason of a rejection", async (t) => {
     const { svc } = await withContract(t);
     const watching = following(svc, ["emulator", "requests", "--follow", "--service", "contracts"]);
     while (!watching.err().includes("Following")) await svc("emulator ready");
@@ -208,7 +208,7 @@ describe("svc emulator requests", () => {
   });
 });
 
-describe("an event stream with a slow reader", () => {
+describe("event stream with a slow reader", () => {
   for (const [line, lines] of [
     ["emulator requests --follow --format ndjson", ['{"type":"version","ui":"1.0"}', '{"type":"resync","missed":12}']],
     ["emulator watch-requests", []],
@@ -230,7 +230,7 @@ describe("svc emulator device", () => {
     ["approve", undefined, "AUTHORIZED"],
     ["deny", "access_denied", "DENIED"],
   ] as const) {
-    it(`lets a person ${verb} a device`, async (t) => {
+    it(`lets a user ${verb} a device`, async (t) => {
       const { json, emulator } = await cliEmulator(t);
       const { client_id } = (
         await emulator.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "tv" } })
