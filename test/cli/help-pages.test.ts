@@ -23,7 +23,7 @@ const pages: string[] = [
   ...new Set(commands.flatMap(({ words }) => ["", ...words.map((_, i) => words.slice(0, i + 1).join(" "))])),
 ];
 
-describe("every page of help", () => {
+describe("help page", () => {
   it("shows an example", async () => {
     const without: string[] = [];
     for (const words of pages) {
@@ -76,15 +76,15 @@ describe("every page of help", () => {
   });
 });
 
-describe("the first pages", () => {
+describe("overview help page", () => {
   for (const words of ["", "emulator"]) {
-    it(`svc ${words} --help fits on a screen of 40 lines`, async () => {
+    it(`fits svc ${words} --help on a screen of 40 lines`, async () => {
       const { out } = await runCli(`${words} --help`, { tty: true, columns: 80 });
       assert.ok(out.trimEnd().split("\n").length <= 40, out);
     });
   }
 
-  it("of groups with sections list every command that is not declared as unlisted", () => {
+  it("lists every command in its sections unless declared as unlisted", () => {
     const misplaced = Object.entries(commandGroups).flatMap(([group, { sections, unlisted = [] }]) => {
       const own = commands.filter(({ words }) => words[0] === group).map(({ words }) => words[1]!);
       const listed = (sections ?? []).flatMap(({ commands, more = [] }) => [...commands, ...more]);
@@ -97,7 +97,7 @@ describe("the first pages", () => {
     assert.deepEqual(misplaced, []);
   });
 
-  it("leave internal commands to svc help --all, which lists every command with its summary", async () => {
+  it("omits internal commands, which svc help --all lists with their summaries", async () => {
     const { out: page } = await runCli("emulator --help");
     assert.doesNotMatch(page, /watch-|device-page|metrics|list-v1/);
     assert.match(page, /svc help emulator --all/);
@@ -121,7 +121,7 @@ describe("the first pages", () => {
     );
   });
 
-  it("refer to a separate page for the options of every command", async () => {
+  it("refers to a separate page for the options of every command", async () => {
     const { out } = await runCli("help options");
     assert.deepEqual(
       globalFlags.filter(({ flag }) => !new RegExp(`--(\\[no-\\])?${flag}\\b`).test(out)),
@@ -130,8 +130,8 @@ describe("the first pages", () => {
   });
 });
 
-describe("every example", () => {
-  it("is valid input of the parser", () => {
+describe("help example", () => {
+  it("parses as a valid command line", () => {
     const wrong = commands.flatMap((command) =>
       command.examples.flatMap(({ argv }) => {
         // Global flags may stand first.
@@ -150,7 +150,7 @@ describe("every example", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("continues on the next line in shell syntax if it is long", () => {
+  it("continues a long line on the next line in shell syntax", () => {
     const example = { title: "Long", argv: ["files", "upload", "a b.pdf", "--content-type", "x".repeat(20)] };
     const page = { about: [], tables: [], notes: [] };
     assert.equal(
@@ -164,7 +164,7 @@ describe("every example", () => {
   });
 });
 
-describe("the help of the emulator", () => {
+describe("emulator help", () => {
   it("states the defaults of the emulator", () => {
     const flags: readonly FlagSpec[] = createEmulatorFlags(0);
     const defaults = Object.fromEntries(flags.map(({ flag, default: usual }) => [flag, usual]));
@@ -174,7 +174,7 @@ describe("the help of the emulator", () => {
     );
   });
 
-  it("groups the options of start, and refers exec to them", async () => {
+  it("groups the options of start and refers to them from exec", async () => {
     const flagsOf = (words: string) => commands.find((one) => one.words.join(" ") === words)!.flags;
     const start = flagsOf("emulator start").map(({ flag }) => flag);
     assert.ok(start.length <= 24, start.join(" "));

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { runCli } from "../support/cli/run-cli.ts";
 
 describe("svc help", () => {
-  it("prints to standard output and exits 0 for the program, a bare group, a command and -h anywhere", async () => {
+  it("prints to standard output and exits with 0 for the program, a group, a command and -h", async () => {
     const root = await runCli("");
     assert.match(root.out, /^Usage: svc <group> <command>/);
     assert.deepEqual([root.exit, root.err], [0, ""]);
@@ -28,7 +28,7 @@ describe("svc help", () => {
     assert.match((await runCli("help formats")).out, /--json=id,status/);
   });
 
-  it("shows the flags of a command with their choices, and valid examples", async () => {
+  it("shows the flags of a command with their choices and valid examples", async () => {
     const { out } = await runCli("intake create --help");
     assert.match(out, /--priority <PRIORITY> +.*\(LOW, MEDIUM, HIGH; default: MEDIUM\)/);
     assert.match(out, /--title <TITLE> +.*\(required\)/);

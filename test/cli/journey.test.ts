@@ -19,7 +19,7 @@ const nda = {
   counter_party_details: [counterparty],
 };
 
-describe("a contract on the command line", () => {
+describe("contract workflow on the command line", () => {
   it("uploads files of any name and downloads the same bytes", async (t) => {
     const { svc, json, cwd } = await cliEmulator(t);
     const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251));
@@ -38,7 +38,7 @@ describe("a contract on the command line", () => {
     assert.equal((await svc(["files", "download", files[1]!.file_id])).out, "hello");
   });
 
-  it("reports the content type and length of the bytes to the storage, and no sender data", async (t) => {
+  it("sends the content type and length to the storage without sender data", async (t) => {
     const service = await receiver(t);
     service.answer(({ method }, response) => {
       const upload_url = `${service.url}/bucket/key?X-Sig-Signature=abc`;
@@ -57,7 +57,7 @@ describe("a contract on the command line", () => {
     );
   });
 
-  it("creates an intake with files that it uploads first", async (t) => {
+  it("creates an intake with files uploaded first", async (t) => {
     const { json, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "msa.pdf"), "%PDF-1.4");
     const argv = [
@@ -76,7 +76,7 @@ describe("a contract on the command line", () => {
     assert.deepEqual([intake.attachments.map(({ name }) => name), intake.metadata], [["msa.pdf"], { zip: "4711" }]);
   });
 
-  it("uploads nothing if the intake is invalid", async (t) => {
+  it("uploads no files if the intake is invalid", async (t) => {
     const { svc, json, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "msa.pdf"), "%PDF-1.4");
     const { exit, err } = await svc("intake create --title x --file msa.pdf");
@@ -84,7 +84,7 @@ describe("a contract on the command line", () => {
     assert.deepEqual(await json("emulator requests --fields operation"), []);
   });
 
-  it("warns of a misspelled field, which the service ignores", async (t) => {
+  it("warns of a misspelled field that the service ignores", async (t) => {
     const { svc } = await cliEmulator(t);
     const right = ["contracts", "create", "--data", "-", "--set", "contract_name=x"];
     assert.equal((await svc(right, { stdin: JSON.stringify(nda) })).err.includes("warning"), false);
@@ -97,7 +97,7 @@ describe("a contract on the command line", () => {
     );
   });
 
-  it("lets flags override --set, and --set override --data", async (t) => {
+  it("prefers flags to --set and --set to --data", async (t) => {
     const { json, cwd } = await cliEmulator(t);
     await writeFile(
       join(cwd, "nda.json"),
@@ -118,7 +118,7 @@ describe("a contract on the command line", () => {
     assert.deepEqual([fromSet.contract_name, fromFlag.contract_name], ["from set", "from flag"]);
   });
 
-  it("sends, waits in virtual time, and ends when everyone has signed", async (t) => {
+  it("sends a contract, waits in virtual time and ends when all parties have signed", async (t) => {
     const { json, svc, emulator } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const waiting = json("contracts send T-1 --wait executed");
@@ -129,7 +129,7 @@ describe("a contract on the command line", () => {
     assert.equal((await svc("contracts send T-1")).exit, 1);
   });
 
-  it("exits 75 after the timeout of a wait, and at once for an impossible status", async (t) => {
+  it("exits with 75 after the timeout of a wait and at once for an impossible status", async (t) => {
     const { json, svc } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const late = await svc("contracts send T-1 --wait executed --wait-timeout 0s");
@@ -144,7 +144,7 @@ describe("a contract on the command line", () => {
     assert.deepEqual([exit, err.includes("T-2 is VOIDED and cannot become EXECUTED")], [1, true]);
   });
 
-  it("exits 5 for missing objects, 1 for rejections and 4 for missing permissions", async (t) => {
+  it("exits with 5 for missing objects, 1 for rejections and 4 for missing permissions", async (t) => {
     const { svc } = await cliEmulator(t);
     const cases: [string, Record<string, string>, number, RegExp][] = [
       ["contracts status T-99", {}, 5, /Contract T-99 not found \(HTTP 404\)/],
@@ -161,7 +161,7 @@ describe("a contract on the command line", () => {
     }
   });
 
-  it("verifies a delivery by its raw bytes, from a file or standard input", async (t) => {
+  it("verifies a delivery by its raw bytes from a file or standard input", async (t) => {
     const { svc, cwd, emulator } = await cliEmulator(t);
     const key = emulator.clusters[0]!.hmacKey!;
     await writeFile(join(cwd, "key"), `${key}\n`);
@@ -181,7 +181,7 @@ describe("a contract on the command line", () => {
     assert.deepEqual([upper.exit, upper.err.includes(key)], [1, false]);
   });
 
-  it("sends any path with svc api, with the credentials of its service", async (t) => {
+  it("requests any path with svc api and the credentials of its service", async (t) => {
     const { svc } = await cliEmulator(t);
     const workflows = await svc(["api", "GET", "/api/v2.1/public/contracts/T-1/status"]);
     assert.deepEqual([workflows.exit, JSON.parse(workflows.out)], [5, { detail: "Not found." }]);
@@ -193,7 +193,7 @@ describe("a contract on the command line", () => {
     assert.equal(JSON.parse(posted.out).client_name, "x");
   });
 
-  it("notes that the router forwarded an unknown path, also in a pipe but not with --quiet", async (t) => {
+  it("reports that the router forwarded an unknown path, except with --quiet", async (t) => {
     const { svc } = await cliEmulator(t);
     const told = async (argv: string, tty = false) => {
       const { exit, err } = await svc(`api ${argv}`, { tty });

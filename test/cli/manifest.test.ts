@@ -19,7 +19,7 @@ describe("svc help --json", () => {
     );
   });
 
-  it("describes a command like its help page", async () => {
+  it("describes a command in the same way as its help page", async () => {
     const { commands: entries } = JSON.parse((await runCli("help --json")).out);
     const status = entries.find(({ command }: { command: string }) => command === "contracts status");
     assert.deepEqual(status, {
@@ -56,8 +56,8 @@ describe("svc help --json", () => {
   });
 });
 
-describe("the manual page", () => {
-  it("names every command with its purpose, every flag and every exit code", async () => {
+describe("manual page", () => {
+  it("lists every command with its purpose, every flag and every exit code", async () => {
     const { exit, out } = await runCli("help --man");
     const text = out.replaceAll("\\-", "-");
     assert.equal(exit, 0);
@@ -72,7 +72,7 @@ describe("the manual page", () => {
     for (const { code } of exitCodes) assert.ok(text.includes(`\\fB${code}\\fR`), String(code));
   });
 
-  it("has no text that the formatter treats as a request", async () => {
+  it("contains no text that the formatter treats as a request", async () => {
     const { out } = await runCli("help --man");
     const requests = new Set(
       out
@@ -83,7 +83,7 @@ describe("the manual page", () => {
     assert.deepEqual([...requests].sort(), [".B", ".PP", ".RE", ".RS", ".SH", ".SS", ".TH", ".TP"]);
   });
 
-  it("is formatted by groff without warnings", {
+  it("formats with groff without warnings", {
     skip: hasProgram("groff") ? false : "groff is not installed",
   }, async () => {
     const { out } = await runCli("help --man");
@@ -98,7 +98,7 @@ describe("help topics", () => {
     ["environment", /SVC_OAUTH_CLIENT_ID/],
     ["formats", /--format ndjson/],
   ] as const) {
-    it(`describe ${topic}`, async () => {
+    it(`describes ${topic}`, async () => {
       const { exit, out } = await runCli(["help", topic]);
       assert.equal(exit, 0);
       assert.match(out, held);

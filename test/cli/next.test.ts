@@ -18,8 +18,8 @@ async function withProfile(t: TestContext, name: string) {
   return { cwd, env: { SVC_CONFIG_DIR: cwd } };
 }
 
-describe("the command line of a hint", () => {
-  it("has the same target: --emulator", async (t) => {
+describe("suggested command line", () => {
+  it("uses the same target with --emulator", async (t) => {
     const cwd = await testFolder(t);
     const created = await runCli("contracts create --data - --emulator", { cwd, stdin: nda });
     assert.deepEqual(proposed(created.err), ["svc contracts send T-1 --emulator"]);
@@ -29,7 +29,7 @@ describe("the command line of a hint", () => {
     assert.deepEqual(proposed(alone.err), ["svc webhooks listen --emulator"]);
   });
 
-  it("names the program svc, even under npx, and keeps other words", async (t) => {
+  it("names the program svc, even under npx, and preserves other words", async (t) => {
     const cwd = await testFolder(t);
     const env = { npm_lifecycle_event: "npx", npm_lifecycle_script: "svc" };
     const { err } = await runCli("emulator deliveries", { cwd, env });
@@ -41,7 +41,7 @@ describe("the command line of a hint", () => {
     assert.deepEqual([help.out.includes("npx"), help.out], [false, (await runCli("help")).out]);
   });
 
-  it("has the same target: --profile, in errors for users and for programs", async (t) => {
+  it("uses the same target with --profile, in errors for users and for programs", async (t) => {
     const { cwd, env } = await withProfile(t, "staging");
     const people = await runCli("--profile staging auth token", { cwd, env });
     assert.deepEqual(proposed(people.err), ["svc auth device-login --profile staging"]);
@@ -51,7 +51,7 @@ describe("the command line of a hint", () => {
     ]);
   });
 
-  it("has no target if it sends no requests", async (t) => {
+  it("has no target if the command sends no requests", async (t) => {
     const { err } = await runCli("emulator clock --profile staging", await withProfile(t, "staging"));
     assert.deepEqual(proposed(err), ["svc emulator start"]);
   });

@@ -31,8 +31,8 @@ const rows = [
 ];
 const view = { columns: ["id", "name"], fields: ["id", "name", "owner", "note"] };
 
-describe("the layout of a response", () => {
-  it("is tab-separated without headings in a pipe, and a table with headings on a terminal", async () => {
+describe("response layout", () => {
+  it("is tab-separated in a pipe and a table with headings on a terminal", async () => {
     assert.equal((await shown(rows, {}, view)).out, 'T-1\tA\\tB\nT-22\tsay "hi", ok\n');
     assert.equal(
       (await shown(rows, { color: false }, view, true)).out,
@@ -45,7 +45,7 @@ describe("the layout of a response", () => {
     assert.equal((await shown({ id: "T-1", name: "x" }, { format: "table" }, view)).out, "id    T-1\nname  x\n");
   });
 
-  it("is the whole document with --json, and the selected fields with --json=…", async () => {
+  it("prints the whole document with --json and the selected fields with --json=…", async () => {
     assert.deepEqual(JSON.parse((await shown(rows, { json: true }, view)).out), rows);
     assert.deepEqual(JSON.parse((await shown(rows, { json: true, fields: "id,owner.email" }, view)).out), [
       { id: "T-1", "owner.email": "jo@acme.example" },
@@ -53,7 +53,7 @@ describe("the layout of a response", () => {
     ]);
   });
 
-  it("finds nested rows, and prints the whole document with bare --json", async () => {
+  it("finds nested rows and prints the whole document with bare --json", async () => {
     const page = { items: rows, total: 2 };
     assert.deepEqual(JSON.parse((await shown(page, { json: true }, { ...view, rows: "items" })).out), page);
     assert.deepEqual(JSON.parse((await shown(page, { json: true, fields: "id" }, { ...view, rows: "items" })).out), [
@@ -62,13 +62,13 @@ describe("the layout of a response", () => {
     ]);
   });
 
-  it("has headings in csv and tsv, and one document per line in ndjson", async () => {
+  it("includes headings in csv and tsv and prints one document per line in ndjson", async () => {
     assert.equal((await shown(rows, { format: "csv" }, view)).out, 'id,name\r\nT-1,A\tB\r\nT-22,"say ""hi"", ok"\r\n');
     assert.equal((await shown(rows, { format: "tsv", fields: "id,note" }, view)).out, "id\tnote\nT-1\t\nT-22\tx\n");
     assert.equal((await shown(rows, { format: "ndjson", fields: "id" }, view)).out, '{"id":"T-1"}\n{"id":"T-22"}\n');
   });
 
-  it("keeps csv cells that begin like formulas, and escapes them with --csv-safe", async () => {
+  it("preserves csv cells that begin like formulas unless --csv-safe escapes them", async () => {
     const formulas = ["=1+1", "+1", "-1", "@a", "\tx", "\rx", "a=1", "'x", ""].map((cell) => ({ cell }));
     const as = async (flags: object) => (await shown(formulas, { format: "csv", ...flags }, {})).out.split("\r\n");
     assert.deepEqual(await as({}), ["cell", "=1+1", "+1", "-1", "@a", "\tx", '"\rx"', "a=1", "'x", "", ""]);
@@ -78,13 +78,13 @@ describe("the layout of a response", () => {
     ]);
   });
 
-  it("has one name and value per line for an object", async () => {
+  it("prints one name and value per line for an object", async () => {
     const one = { id: 7, tags: ["a"], gone: null };
     assert.equal((await shown(one, {})).out, 'id\t7\ntags\t["a"]\ngone\t\n');
     assert.equal((await shown(one, { color: false }, {}, true)).out, 'id    7\ntags  ["a"]\ngone  \n');
   });
 
-  it("is [] for programs and a message on standard error for users if it is empty", async () => {
+  it("prints [] for programs and a message on standard error for users without rows", async () => {
     assert.deepEqual(await shown([], { json: true }, view), { out: "[]\n", err: "" });
     assert.deepEqual(await shown([], {}, { ...view, emptyMessage: "No contracts" }), {
       out: "",
@@ -117,7 +117,7 @@ describe("the layout of a response", () => {
     assert.equal(await coloured({}, {}, false), false);
   });
 
-  it("measures wide characters, and escapes line breaks in a row", () => {
+  it("measures wide characters and escapes line breaks in a row", () => {
     assert.deepEqual(
       formatTable(
         [
@@ -135,7 +135,7 @@ describe("the layout of a response", () => {
   });
 });
 
-it("keeps the field names in a pipe if the response has more than its one declared field", async (t) => {
+it("a piped response preserves the field names if it has more than its one declared field", async (t) => {
   const { svc } = await cliEmulator(t);
   const { exit, out } = await svc("oidc discovery");
   const lines = out.trimEnd().split("\n");

@@ -12,8 +12,8 @@ interface Recipients {
   readonly items: readonly { readonly recipient: { readonly user: { readonly email: string } } }[];
 }
 
-describe("a user at a terminal", () => {
-  it("is asked for missing input, with only the response on standard output", async (t) => {
+describe("user at a terminal", () => {
+  it("is prompted for missing input, with only the response on standard output", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     const made = await emulator.api("POST", "/api/v2.1/public/contracts/", {
       body: { contract_template_id: 101, contract_data: {}, counter_party_details: [] },
@@ -35,7 +35,7 @@ describe("a user at a terminal", () => {
     assert.deepEqual([exit, offered.includes("T-1  "), offered.includes("T-2  NDA  DRAFT")], [0, false, true], err);
   });
 
-  it("selects the workflow of an intake, and existing intakes", async (t) => {
+  it("selects the workflow of an intake and existing intakes", async (t) => {
     const { svc } = await cliEmulator(t);
     const ada = person(["Title", `Review it${enter}`], ["Workflow id", enter]);
     const made = await svc("intake create --json=id,title", ada);
@@ -82,7 +82,7 @@ describe("a user at a terminal", () => {
     assert.equal((body as { cluster_id: string }).cluster_id, "us-1");
   });
 
-  it("is asked for input that only this command line requires, and the command restarts", async (t) => {
+  it("is prompted for input that only this command line requires before a restart", async (t) => {
     const { svc, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "ids.txt"), "c-1\n");
     const env = { SVC_STATE_DIR: join(cwd, "state") };
@@ -100,7 +100,7 @@ describe("a user at a terminal", () => {
     assert.deepEqual(login.waiting(), []);
   });
 
-  it("types values that cannot be listed, and sees validation errors immediately", async (t) => {
+  it("enters values that cannot be listed and sees validation errors immediately", async (t) => {
     const { svc } = await cliEmulator(t);
     const ada = person(
       ["Template id", enter],
@@ -112,7 +112,7 @@ describe("a user at a terminal", () => {
     assert.deepEqual([exit, ada.waiting()], [75, []], err);
   });
 
-  it("is not asked a question without a valid answer, and sees what is missing", async (t) => {
+  it("sees the missing input instead of a question without a valid answer", async (t) => {
     const { svc, json, cwd } = await cliEmulator(t);
     const refused = async (line: string, exit: number, words: RegExp, env: Record<string, string | undefined> = {}) => {
       const nobody = person([":", ctrlC]);
@@ -149,7 +149,7 @@ describe("a user at a terminal", () => {
     assert.deepEqual([triggered.exit, again.waiting()], [0, []], triggered.err);
   });
 
-  it("fills in a template's attributes, and sees the equivalent command line", async (t) => {
+  it("fills in a template's attributes and sees the equivalent command line", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const ada = person(
       ["Contract template id", `${down}${enter}`],
@@ -188,7 +188,7 @@ describe("a user at a terminal", () => {
     );
   });
 
-  it("selects another template if the first one cannot be used", async (t) => {
+  it("selects another template if the first template cannot be used", async (t) => {
     const { svc } = await cliEmulator(t);
     const party = [
       ["Who is the counterparty?", `${down}${enter}`],
@@ -206,7 +206,7 @@ describe("a user at a terminal", () => {
     );
   });
 
-  it("is asked nothing if --data or --set contain everything", async (t) => {
+  it("receives no prompt if --data or --set contains all required input", async (t) => {
     const { svc, cwd } = await cliEmulator(t);
     const body = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
     await writeFile(join(cwd, "c.json"), JSON.stringify(body));
@@ -222,7 +222,7 @@ describe("a user at a terminal", () => {
     assert.match(await readFile(join(cwd, "profiles.json"), "utf8"), /"very-secret"/);
   });
 
-  it("declines and changes nothing: exit 1 with one line", async (t) => {
+  it("declines and changes nothing, with exit 1 and one line", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"old":{}}}');
     const ada = person(["Remove profile old", enter]);
@@ -243,7 +243,7 @@ describe("a user at a terminal", () => {
     assert.deepEqual([exit, right.waiting()], [0, []], err);
   });
 
-  it("leaves a prompt by Ctrl-C: exit 130, no stack, no message", async (t) => {
+  it("leaves a prompt by Ctrl-C with exit 130 and no output", async (t) => {
     const { svc } = await cliEmulator(t);
     const ada = person(["Cluster id", ctrlC]);
     const { exit, out, err } = await svc("router offboard", ada);
@@ -251,7 +251,7 @@ describe("a user at a terminal", () => {
     assert.equal(/error|Exit|at .*\.js/.test(stripVTControlCharacters(err)), false, err);
   });
 
-  it("leaves an empty prompt by Ctrl-D: exit 130, no message", async (t) => {
+  it("leaves an empty prompt by Ctrl-D with exit 130 and no output", async (t) => {
     const { svc } = await cliEmulator(t);
     for (const [line, question] of [
       ["router offboard", "Cluster id"],
@@ -279,14 +279,14 @@ describe("svc without a terminal", () => {
     ["with SVC_NO_INPUT", { tty: true, env: { SVC_NO_INPUT: "1" } }],
   ];
   for (const [where, options] of cases) {
-    it(`asks nothing ${where}: exit 2 names what is missing`, async () => {
+    it(`shows no prompt ${where} and reports the missing input with exit 2`, async () => {
       const { exit, out, err } = await runCli("router offboard", options);
       assert.deepEqual([exit, out], [2, ""]);
       assert.match(err, /required\n {2}See svc router offboard --help\.\n$/);
     });
   }
 
-  it("asks nothing with --no-input", async () => {
+  it("shows no prompt with --no-input", async () => {
     const { exit, err } = await runCli("contracts status --no-input", { tty: true });
     assert.deepEqual([exit, err], [2, "error: <composite-id> is required\n  See svc contracts status --help.\n"]);
   });

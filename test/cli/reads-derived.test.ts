@@ -21,22 +21,22 @@ const derivedOf = (command: Command) => {
   };
 };
 
-describe("the fields that hand-written commands read of derived ones", async () => {
+describe("derived fields of a hand-written command", async () => {
   const loaded = await Promise.all(
     writtenModules.map(async ([load, ...words]) => ({ words, commands: (await load()).commands })),
   );
   const readers = loaded.flatMap(({ commands }) => commands).filter((one) => one.readsDerived !== undefined);
 
-  it("are listed by the words of each command of its module", () =>
+  it("matches the words of each module with its commands", () =>
     assert.deepEqual(
       loaded.map(({ words }) => words),
       loaded.map(({ commands }) => commands.map((command) => command.words.join(" "))),
     ));
 
-  it("are declared by some commands", () => assert.ok(readers.length > 5, String(readers.length)));
+  it("exists in more than five commands", () => assert.ok(readers.length > 5, String(readers.length)));
 
   for (const command of readers) {
-    it(`match the derived command: ${command.words.join(" ")}`, () => {
+    it(`matches the derived command: ${command.words.join(" ")}`, () => {
       const derived = derivedOf(command);
       const { flags = [], positionals = [] } = command.readsDerived ?? {};
       const read = flags.map(({ flag, type, repeatable = false }) => ({ flag, type, repeatable }));

@@ -23,7 +23,7 @@ describe("svc router resolve", () => {
     }
   });
 
-  it("tries the public look-ups at a real router", async (t) => {
+  it("tries the public lookups with a real router", async (t) => {
     const { json, svc, emulator } = await cliEmulator(t);
     const hash = hashEmail("ada@northwind.example");
     const { clientId = "" } = emulator.clusters[1]!;
@@ -59,7 +59,7 @@ describe("svc router resolve", () => {
     assert.equal((await svc(`router resolve T-FABRIKAM --base-url ${emulator.routerUrl}`)).exit, 0);
   });
 
-  it("exits 5 without an owner", async (t) => {
+  it("exits with 5 without an owner", async (t) => {
     const { svc } = await cliEmulator(t);
     assert.equal((await svc("router resolve nobody")).exit, 5);
   });

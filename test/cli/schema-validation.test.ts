@@ -46,10 +46,10 @@ function isAccepted(text: string, { type = "text", choices }: FlagSpec | Positio
   }
 }
 
-describe("commands without schema validation", () => {
+describe("command without schema validation", () => {
   const free = specs.filter(({ needsSchema }) => needsSchema !== "all");
 
-  it("exist", () => assert.ok(free.length > 50, `${free.length} of ${specs.length}`));
+  it("includes more than 50 commands", () => assert.ok(free.length > 50, `${free.length} of ${specs.length}`));
 
   for (const spec of free) {
     it(`sends only declared input: ${spec.words.join(" ")}`, async () => {
@@ -98,8 +98,8 @@ function problemsIn(operation: Operation, args: CallArguments): readonly Argumen
   }
 }
 
-describe("the operation outline of a command", () => {
-  it("is the declaration without schemas, for every operation", () => {
+describe("operation outline of a command", () => {
+  it("equals the declaration without schemas for every operation", () => {
     for (const spec of specs) {
       const { id, service, method, path, auth, request, responses, maxDurationMs } = operationOf(spec);
       assert.deepEqual(toOperationOutline(spec), {

@@ -12,7 +12,7 @@ import { receiver } from "../support/receiver.ts";
 
 const mark = "\ufeff";
 
-describe("secrets of OAuth", () => {
+describe("OAuth secret", () => {
   const cases: [string, string, Record<string, string>][] = [
     ["oidc token --grant-type refresh_token", "refresh-token", { grant_type: "refresh_token" }],
     ["oidc token --grant-type authorization_code", "code", { grant_type: "authorization_code" }],
@@ -24,7 +24,7 @@ describe("secrets of OAuth", () => {
     ],
   ];
   for (const [line, flag, fields] of cases) {
-    it(`are read from a file or a pipe by svc ${line.split(" ", 2).join(" ")} --${flag}-file`, async (t) => {
+    it(`is read from a file or a pipe by svc ${line.split(" ", 2).join(" ")} --${flag}-file`, async (t) => {
       const service = await receiver(t);
       service.answer((_, response) => response.end("{}"));
       const cwd = await testFolder(t);
@@ -50,7 +50,7 @@ describe("secrets of OAuth", () => {
   }
 });
 
-describe("a byte order mark", () => {
+describe("byte order mark", () => {
   it("is not part of a secret, a profile or a JSON file", async (t) => {
     const service = await receiver(t);
     service.answer((_, response) => response.end("{}"));
@@ -70,7 +70,7 @@ describe("a byte order mark", () => {
 });
 
 describe("boolean variables", () => {
-  it("CI and SVC_NO_INPUT allow prompts if they are false or 0", () => {
+  it("allows prompts if CI and SVC_NO_INPUT are false or 0", () => {
     const terminal = { isTTY: true };
     const asks = (env: Host["env"]) =>
       canPrompt({ stdin: terminal, stderr: terminal, env } as unknown as Host, { noInput: false } as Globals);
@@ -82,7 +82,7 @@ describe("boolean variables", () => {
     );
   });
 
-  it("FORCE_COLOR=0 disables colors; CLICOLOR_FORCE=0 and SVC_NO_COLOR=0 change nothing", () => {
+  it("disables colors with FORCE_COLOR=0 but not with CLICOLOR_FORCE=0 or SVC_NO_COLOR=0", () => {
     const terminal = { isTTY: true } as Parameters<typeof hasColour>[0];
     const pipe = { isTTY: false } as Parameters<typeof hasColour>[0];
     const seen = [

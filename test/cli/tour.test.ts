@@ -7,7 +7,7 @@ import { runCli } from "../support/cli/run-cli.ts";
 import { runStory } from "./run/story.ts";
 
 describe("svc tour", () => {
-  it("runs the journey, shows the retries of a dead receiver, and ends with a summary", async () => {
+  it("runs the journey, shows the retries of a dead receiver and ends with a summary", async () => {
     const { exit, out, err } = await runCli("tour");
     assert.deepEqual([exit, err], [0, ""]);
     assert.match(out, /\$ svc contracts create --data contract.json/);
@@ -29,7 +29,7 @@ describe("svc tour", () => {
     assert.match(out.trimEnd().split("\n").at(-1)!, /^Tour complete: 15 commands/);
   });
 
-  it("prints the same as data", async () => {
+  it("prints the same results as data", async () => {
     const { exit, out, err } = await runCli("tour --json");
     const { ok, problem, steps, timeline } = JSON.parse(out);
     assert.deepEqual([exit, err, ok, problem], [0, "", true, null]);
@@ -44,7 +44,7 @@ describe("svc tour", () => {
     );
   });
 
-  it("is a scenario, which stops at the first failing step", async (t) => {
+  it("is a scenario that stops at the first failing step", async (t) => {
     const tour = readFileSync(join(root, "fixtures/scenarios/tour.yaml"), "utf8");
     const { exit, out } = await runStory(t, tour.replace("status: ACTIVE", "status: DELETED"));
     assert.equal(exit, 1);

@@ -11,8 +11,8 @@ import { shippedSvc } from "../support/shipped.ts";
 const instantly = { now: () => Date.now(), monotonicNow: () => Date.now(), sleep: async () => {} };
 const key = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "very-secret" };
 
-describe("a failing service", () => {
-  it("exits 75 with one message if it is unreachable", async () => {
+describe("svc with a failing service", () => {
+  it("exits with 75 and one message if the service is unreachable", async () => {
     const { exit, out, err } = await runCli("router health --base-url http://127.0.0.1:1", { wall: instantly });
     assert.deepEqual([exit, out], [75, ""]);
     assert.match(err, /^error: Failed to reach http:\/\/127.0.0.1:1: connection refused \(ECONNREFUSED\)\.\n.*\n$/);
@@ -47,7 +47,7 @@ describe("a failing service", () => {
     ],
   ];
   for (const [what, how, exit, message] of cases) {
-    it(`exits ${exit} if it ${what}`, async (t) => {
+    it(`exits with ${exit} if the service ${what}`, async (t) => {
       const service = await receiver(t);
       service.answer(how);
       const result = await runCli(["router", "health", "--base-url", service.url], { wall: instantly });
@@ -56,7 +56,7 @@ describe("a failing service", () => {
     });
   }
 
-  it("exits 75 after --timeout if it hangs", async (t) => {
+  it("exits with 75 after --timeout if the service hangs", async (t) => {
     const service = await receiver(t);
     service.answer(() => {});
     const { exit, err } = await runCli([
@@ -72,7 +72,7 @@ describe("a failing service", () => {
     assert.deepEqual([exit, err.includes("no response within")], [75, true]);
   });
 
-  it("is called again after the requested wait, with a note on standard error", async (t) => {
+  it("retries after the requested wait with a message on standard error", async (t) => {
     const service = await receiver(t);
     service.answer((_, response) => {
       const isFirst = service.received.length === 1;
@@ -83,7 +83,7 @@ describe("a failing service", () => {
     assert.match(err, /rate limited, resuming in [78]\.\d s/);
   });
 
-  it("leaves the outcome unknown if it fails during a POST, and the hint suggests no repetition", async (t) => {
+  it("reports an unknown outcome if a POST fails and suggests no repetition", async (t) => {
     const service = await receiver(t);
     service.answer(503);
     const line = ["contracts", "send", "T-1", "--json", "--base-url", service.url];
@@ -102,7 +102,7 @@ describe("a failing service", () => {
     });
   });
 
-  it("exits 130 at Ctrl-C without a stack", async (t) => {
+  it("exits with 130 at Ctrl-C without a stack", async (t) => {
     const service = await receiver(t);
     let signal: (name: "SIGINT") => void = () => {};
     service.answer(() => signal("SIGINT"));
@@ -116,7 +116,7 @@ describe("a failing service", () => {
 });
 
 describe("--verbose and --debug", () => {
-  it("name every exchange on standard error, and hide every secret", async (t) => {
+  it("prints every exchange on standard error and hides every secret", async (t) => {
     const service = await receiver(t);
     service.answer((_, response) =>
       response
@@ -139,11 +139,11 @@ describe("--verbose and --debug", () => {
   });
 });
 
-describe("a pipe", () => {
+describe("output pipe of svc", () => {
   const svc = (...argv: string[]) =>
     spawn(process.execPath, [shippedSvc(), ...argv], { stdio: ["ignore", "pipe", "pipe"] });
 
-  it("receives output of more than 64 KiB completely", async () => {
+  it("receives more than 64 KiB completely", async () => {
     const child = svc("openapi", "contracts");
     let text = "";
     for await (const chunk of child.stdout) text += chunk;
@@ -151,14 +151,14 @@ describe("a pipe", () => {
     assert.equal(JSON.parse(text).openapi, "3.1.0");
   });
 
-  it("exits 0 if it is closed, whatever the command prints", async (t) => {
+  it("causes exit 0 when closed, for any output", async (t) => {
     const cwd = await testFolder(t);
     assert.equal(await withoutReader(["emulator", "status"], cwd), 0);
     // Waits for a signal: a reader that went away is one.
     assert.equal(await withoutReader(["emulator", "start", "--ephemeral", "--port", "0"], cwd), 0);
   });
 
-  it("ends the command silently with exit 0 if it is closed early", async () => {
+  it("ends the command silently with exit 0 when closed early", async () => {
     const child = svc("openapi", "contracts");
     let err = "";
     child.stderr.on("data", (chunk) => {

@@ -52,7 +52,7 @@ const refused = (message: string) => ({
 });
 
 describe("svc files upload", () => {
-  it("requests one new URL when the first has expired", async (t) => {
+  it("requests one new URL when the first URL has expired", async (t) => {
     const { cwd, upload, stored, requests } = await storage(t, (_, count) =>
       count === 1 ? refused("Request has expired") : { status: 201 },
     );
@@ -63,7 +63,7 @@ describe("svc files upload", () => {
     assert.equal(stored()["/bucket/f-2"], "hello");
   });
 
-  it("reports a rejection by the storage without suggesting API credentials, and requests no third URL", async (t) => {
+  it("reports a rejection by the storage and requests no third URL", async (t) => {
     const { cwd, upload, requests } = await storage(t, () => refused("Request has expired"));
     await writeFile(join(cwd, "a.txt"), "hello");
     const { exit, err } = await upload(["a.txt"]);
@@ -74,7 +74,7 @@ describe("svc files upload", () => {
     );
   });
 
-  it("finds the URL of each file by name, and those of equal names by order", async (t) => {
+  it("finds the URL of each file by name, or by order for equal names", async (t) => {
     const { cwd, upload, stored } = await storage(
       t,
       () => ({ status: 204 }),
@@ -95,7 +95,7 @@ describe("svc files upload", () => {
     assert.deepEqual(stored(), { "/bucket/f-1": "first a", "/bucket/f-2": "b", "/bucket/f-3": "first a" });
   });
 
-  it("reports the file without a URL, and uploads none", async (t) => {
+  it("reports a file without a URL and uploads no files", async (t) => {
     const { cwd, upload, requests } = await storage(
       t,
       () => ({ status: 200 }),
@@ -107,7 +107,7 @@ describe("svc files upload", () => {
     assert.match(err, /^error: The service returned 1 URL for 2 files: none for a\.txt\.\n/);
   });
 
-  it("uploads an empty file, and piped input", async (t) => {
+  it("uploads an empty file and piped input", async (t) => {
     const { svc, json, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "empty.txt"), "");
     const [empty] = await json<{ file_id: string; bytes: number }[]>(["files", "upload", "empty.txt"]);
@@ -124,7 +124,7 @@ describe("svc files upload", () => {
     ["grows", (path: string) => appendFileSync(path, "more")],
     ["is written to", (path: string) => utimesSync(path, 1, 1)],
   ] as const) {
-    it(`names a file that ${how} while it is uploaded`, async (t) => {
+    it(`reports a file that ${how} during the upload`, async (t) => {
       let path = "";
       const { cwd, upload } = await storage(
         t,

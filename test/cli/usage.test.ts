@@ -156,9 +156,9 @@ const refused: [string, string, RegExp][] = [
   ],
 ];
 
-describe("an invalid command line", () => {
+describe("invalid command line", () => {
   for (const [what, argv, message] of refused) {
-    it(`exits 2 for ${what}, sends nothing and suggests a fix`, async () => {
+    it(`exits with 2 for ${what}, sends nothing and suggests a fix`, async () => {
       const cwd = await mkdtemp(join(tmpdir(), "svc-usage-"));
       await mkdir(join(cwd, "folder"));
       await writeFile(join(cwd, "bad.json"), "{");
@@ -171,7 +171,7 @@ describe("an invalid command line", () => {
     });
   }
 
-  it("names the missing half of a key", async () => {
+  it("reports the missing half of a key", async () => {
     for (const [env, lacks] of [
       [{ SVC_CLIENT_ID: "wk_1" }, ": the client secret is missing."],
       [{ SVC_CLIENT_SECRET: "s" }, ": the client id is missing."],
@@ -194,7 +194,7 @@ describe("an invalid command line", () => {
     });
   }
 
-  it("names the commands that accept a misplaced option", async () => {
+  it("reports the commands that accept a misplaced option", async () => {
     const told = async (line: string) => (await runCli(line)).err.split("\n").slice(0, 2);
     const error = "error: unknown option '--webhook-allow'";
     const hint = "  --webhook-allow is an option of svc emulator start and svc emulator exec.";
@@ -203,7 +203,7 @@ describe("an invalid command line", () => {
     assert.deepEqual((await told("emulator status --nowhere"))[1], "  See svc emulator status --help.");
   });
 
-  it("is one line of JSON on standard error with --json", async () => {
+  it("prints one line of JSON on standard error with --json", async () => {
     const { exit, out, err } = await runCli(["contracts", "status", "--json"]);
     assert.deepEqual(
       [exit, out, JSON.parse(err)],
@@ -226,7 +226,7 @@ describe("an invalid command line", () => {
     assert.equal(err.split("\n").length, 2);
   });
 
-  it("explains how to configure services if none is named", async () => {
+  it("explains how to configure services if no service is configured", async () => {
     const { exit, err } = await runCli("router health");
     assert.equal(exit, 2);
     assert.match(err, /--base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator/);
@@ -254,14 +254,14 @@ describe("an invalid command line", () => {
     });
   }
 
-  it("differs from missing credentials, which exit 4", async () => {
+  it("differs from missing credentials, which exit with 4", async () => {
     const { exit, err } = await runCli(["contracts", "status", "T-1", ...nowhere]);
     assert.equal(exit, 4);
     assert.match(err, /Set SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
   });
 });
 
-it("with an empty ID reaches no service, and suggests no list", async () => {
+it("a command with an empty ID sends no request and suggests no list", async () => {
   for (const words of [
     ["contracts", "status"],
     ["contracts", "comments", "list"],

@@ -55,8 +55,8 @@ const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 const noNohup = process.platform === "linux" ? false : "whether a signal is ignored stands in /proc";
 
-describe("a process of svc at Ctrl-C", () => {
-  it("ends while a service hangs", async (t) => {
+describe("svc process at Ctrl-C", () => {
+  it("exits while a service hangs", async (t) => {
     const service = await hanging(t);
     const run = await svcProcess(t, ["router", "health", "--base-url", service.url], { cwd: await testFolder(t) });
     await service.asked;
@@ -64,7 +64,7 @@ describe("a process of svc at Ctrl-C", () => {
     assert.equal(run.out() + run.err(), "");
   });
 
-  it("ends while it reads a body from a pipe that stays open", async (t) => {
+  it("exits during the read of a body from a pipe that stays open", async (t) => {
     const { cwd, env } = await withEmulator(t);
     const run = await svcProcess(t, ["api", "POST", "/api/contracts", "--data", "-"], { cwd, env });
     // More than a pipe holds: once it is taken, somebody reads.
@@ -72,7 +72,7 @@ describe("a process of svc at Ctrl-C", () => {
     await ends(run, { within: graceMs });
   });
 
-  it("ends while it reads a named pipe without a writer", { skip: process.platform === "win32" }, async (t) => {
+  it("exits during the read of a named pipe without a writer", { skip: process.platform === "win32" }, async (t) => {
     const { cwd, env } = await withEmulator(t);
     const pipe = join(cwd, "pipe");
     await promisify(execFile)("mkfifo", [pipe]);
@@ -83,7 +83,7 @@ describe("a process of svc at Ctrl-C", () => {
     await ends(run, { within: graceMs });
   });
 
-  it("ends at the second signal if a child of emulator exec ignores them, and kills the child", async (t) => {
+  it("exits at the second signal if the child of emulator exec ignores both signals", async (t) => {
     for (const name of signalNames) {
       const cwd = await testFolder(t);
       const run = await svcProcess(t, ["emulator", "exec", "--", process.execPath, "-e", deaf], { cwd });
@@ -96,7 +96,7 @@ describe("a process of svc at Ctrl-C", () => {
     }
   });
 
-  it("waits for the child of emulator exec, which receives the signal, and returns its exit code", async (t) => {
+  it("waits for the child of emulator exec and returns its exit code", async (t) => {
     const program =
       "for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => setTimeout(() => {" +
       "console.log('tidied after ' + name); process.exit(7) }, 1_500)); setInterval(() => {}, 1000); console.log('up')";
@@ -111,7 +111,7 @@ describe("a process of svc at Ctrl-C", () => {
     }
   });
 
-  it("survives the end of its terminal if it was started to do so", { skip: noNohup }, async (t) => {
+  it("survives the end of its terminal if it was started detached", { skip: noNohup }, async (t) => {
     const cwd = await testFolder(t);
     const run = await svcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd, within: ["nohup"] });
     await run.saw('"ready"');
@@ -119,7 +119,7 @@ describe("a process of svc at Ctrl-C", () => {
     await ends(run, { name: "SIGTERM", within: graceMs });
   });
 
-  it("ends emulator start, and closes the state cleanly", async (t) => {
+  it("ends emulator start and closes the state cleanly", async (t) => {
     for (const name of signalNames) {
       const cwd = await testFolder(t);
       const run = await svcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd });
@@ -135,7 +135,7 @@ describe("a process of svc at Ctrl-C", () => {
     }
   });
 
-  it("ends webhooks listen, and removes the webhook", async (t) => {
+  it("ends webhooks listen and removes the webhook", async (t) => {
     const { world, cwd, env } = await withEmulator(t);
     const run = await svcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
     await run.saw('"ready"');
@@ -143,7 +143,7 @@ describe("a process of svc at Ctrl-C", () => {
     assert.deepEqual((await world.ask("GET", "webhooks")).body, []);
   });
 
-  it("ends webhooks listen if the service hangs while it removes the subscription", async (t) => {
+  it("ends webhooks listen if the service hangs during the removal of the webhook", async (t) => {
     const cwd = await testFolder(t);
     const subscription = { id: 7, url: "x", only_for_activities: [], created_by_user: { id: 1 }, custom_headers: {} };
     const server = createServer((request, response) => {
@@ -167,14 +167,14 @@ describe("a process of svc at Ctrl-C", () => {
     await ends(run, { within: graceMs });
   });
 
-  it("ends while it follows the emulator's requests", async (t) => {
+  it("exits while following the emulator's requests", async (t) => {
     const { cwd, env } = await withEmulator(t);
     const run = await svcProcess(t, ["emulator", "requests", "--follow"], { cwd, env });
     await run.saw("Following");
     await ends(run);
   });
 
-  it("ends while it polls for the tokens of a device", async (t) => {
+  it("exits while polling for the tokens of a device", async (t) => {
     const { cwd, env } = await withEmulator(t);
     const run = await svcProcess(t, ["auth", "device-login", "--client-id", "demo-cli"], {
       cwd,
@@ -184,7 +184,7 @@ describe("a process of svc at Ctrl-C", () => {
     await ends(run);
   });
 
-  it("ends a job with hanging requests, and prints how to continue", async (t) => {
+  it("ends a job with hanging requests and prints how to continue", async (t) => {
     const service = await receiver(t);
     // Where it is asked which clusters there are, it answers at once; the job does not depend on it.
     const asked = new Promise<void>((resolve) =>

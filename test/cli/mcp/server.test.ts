@@ -72,7 +72,7 @@ const down = { title: "down", url: "http://localhost:9/hooks", only_for_activiti
 const writes = ["--allow-writes"];
 
 describe("svc mcp", () => {
-  it("serves the protocol's own client as a process, and ends with its standard input", async (t) => {
+  it("serves the protocol's own client as a process and ends with its standard input", async (t) => {
     const { emulator, cwd, svc } = await cliEmulator(t);
     const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof buildChildEnvironment>[1];
     const [configuration = ""] = blocks("docs/agents.md", "json");
@@ -92,7 +92,7 @@ describe("svc mcp", () => {
     assert.throws(() => process.kill(pid!, 0), { code: "ESRCH" });
   });
 
-  it("offers at most ten tools, whose schemas take at most 4 kB", async (t) => {
+  it("offers at most ten tools with schemas of at most 4 kB", async (t) => {
     for (const flags of [[], writes]) {
       const { client } = await agent(t, flags);
       const { tools } = await client.listTools();
@@ -105,7 +105,7 @@ describe("svc mcp", () => {
     }
   });
 
-  it("offers the tools that docs/agents.md lists", async (t) => {
+  it("offers the tools listed in docs/agents.md", async (t) => {
     const rows = [...readPage("docs/agents.md").matchAll(/^\| `(\w+)` \|(.*)\|(.*)\|$/gm)];
     for (const flags of [[], writes]) {
       const { tools } = await (await agent(t, flags)).client.listTools();
@@ -117,7 +117,7 @@ describe("svc mcp", () => {
     }
   });
 
-  it("reads only: every tool declares that, and changes are rejected", async (t) => {
+  it("declares every tool as read-only and rejects changes", async (t) => {
     const { client, call, json } = await agent(t);
     const { tools } = await client.listTools();
     assert.deepEqual(
@@ -136,7 +136,7 @@ describe("svc mcp", () => {
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
-  it("finds, describes and calls an operation, and returns the output of --json", async (t) => {
+  it("finds, describes and calls an operation and returns the output of --json", async (t) => {
     const { call, svc } = await agent(t, writes, { clock: { mode: "manual" } });
     const found = JSON.parse((await call("find", { query: "create a contract" })).text);
     const { commands } = JSON.parse((await runCli("help --json")).out);
@@ -164,7 +164,7 @@ describe("svc mcp", () => {
     );
   });
 
-  it("moves a contract through its lifecycle in virtual time, and explains its failed webhook", async (t) => {
+  it("moves a contract through its lifecycle in virtual time and explains its failed webhook", async (t) => {
     const { call, svc, json } = await agent(t, writes, { clock: { mode: "manual" } });
     await call("call", { operation: "webhooks.create", body: down });
     assert.deepEqual(await call("contract", { to: "SIGN" }), await printed(svc("contracts status T-1 --json")));
@@ -201,7 +201,7 @@ describe("svc mcp", () => {
     assert.deepEqual((await json<{ results: unknown[] }>("contracts list")).results, []);
   });
 
-  it("certifies a webhook receiver: names the failing checks, and not the key", async (t) => {
+  it("certifies a webhook receiver and names the failing checks but not the key", async (t) => {
     const { call } = await agent(t, writes);
     const grade = async ({ url, cwd }: SignedReceiver) => {
       const { text, isError } = await call("certify", { to: url, hmac_key_file: join(cwd, "hmac.key") });
@@ -225,7 +225,7 @@ describe("svc mcp", () => {
     assert.deepEqual([await call("contract", { id: "T-9" }), exit], [{ text: err, isError: true }, 5]);
   });
 
-  it("treats no word of an agent as an option", async (t) => {
+  it("treats no argument of an agent as an option", async (t) => {
     const { call } = await agent(t, writes);
     for (const [name, input] of [
       ["contract", { id: "--base-url=http://localhost:9" }],
@@ -269,7 +269,7 @@ describe("svc mcp", () => {
     assert.doesNotMatch(made.text, /"(?:client_secret|hmac_key)": "(?!\[redacted\])/);
   });
 
-  it("answers an unreadable message according to JSON-RPC 2.0, and continues", async (t) => {
+  it("responds to an unreadable message according to JSON-RPC 2.0 and continues", async (t) => {
     const { cwd } = await cliEmulator(t);
     const answers = async (...lines: readonly string[]) => {
       const { exit, out, err } = await runCli("mcp", { stdin: lines.join("\n"), cwd, env: { SVC_CONFIG_DIR: cwd } });

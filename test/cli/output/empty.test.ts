@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { draft } from "../../support/contracts.ts";
 
-it("a list that begins after its last row reports the total in every format", async (t) => {
+it("a list with an offset beyond its last row reports the total in every format", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t);
   for (let made = 0; made < 3; made += 1) await draft(on.api);
   const note = "Nothing from --page 99; the total is 3. For all: --all\n";
@@ -16,7 +16,7 @@ it("a list that begins after its last row reports the total in every format", as
   assert.equal((await svc("contracts list --page 99 --quiet")).err, "");
 });
 
-it("an empty list names the flags that excluded everything instead of suggesting a first object", async (t) => {
+it("an empty list names the flags that excluded all rows instead of suggesting a first object", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t);
   await draft(on.api);
   const [one, two] = [

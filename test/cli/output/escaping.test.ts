@@ -21,22 +21,22 @@ const ordinary = [
 
 const attacks: Readonly<Record<string, readonly [text: string, shown: string]>> = {
   "CSI that clears the screen": ["a\x1b[2Jb", "a\\x1b[2Jb"],
-  "OSC 8, a link elsewhere": ["\x1b]8;;http://x\x07y\x1b]8;;\x07", "\\x1b]8;;http://x\\x07y\\x1b]8;;\\x07"],
-  "OSC 52, the clipboard": ["\x1b]52;c;eA==\x1b\\", "\\x1b]52;c;eA==\\x1b\\"],
+  "OSC 8 (hyperlink)": ["\x1b]8;;http://x\x07y\x1b]8;;\x07", "\\x1b]8;;http://x\\x07y\\x1b]8;;\\x07"],
+  "OSC 52 (clipboard)": ["\x1b]52;c;eA==\x1b\\", "\\x1b]52;c;eA==\\x1b\\"],
   DCS: ["\x1bP+q544e\x1b\\", "\\x1bP+q544e\\x1b\\"],
   "C1 controls": ["\x9b31m\x90\x9d", "\\x9b31m\\x90\\x9d"],
   "line breaks of all kinds": ["a\nb\rc\u2028d\u2029e\x85f\vg\fh", "a\\nb\\rc\\u2028d\\u2029e\\x85f\\x0bg\\x0ch"],
   "tabs, backspaces, NUL and DEL": ["\t\b\0\x7f", "\\t\\x08\\x00\\x7f"],
-  "overrides and isolates of direction": [
+  "direction overrides and isolates": [
     "\u202eexe\u202c \u2066x\u2069 \u200f\u061c",
     "\\u202eexe\\u202c \\u2066x\\u2069 \\u200f\\u061c",
   ],
   "lone surrogates": ["\ud800x\udc00", "\\ud800x\\udc00"],
-  "letters that are not to be seen": [
+  "invisible characters": [
     "pay\u200bpal a\u2060b\ufeff c\u00add \u3164\u115f",
     "pay\\u200bpal a\\u2060b\\ufeff c\\xadd \\u3164\\u115f",
   ],
-  "joiners where nothing joins": ["ad\u200dmin ad\u200cmin \u200dx", "ad\\u200dmin ad\\u200cmin \\u200dx"],
+  "misplaced joiners": ["ad\u200dmin ad\u200cmin \u200dx", "ad\\u200dmin ad\\u200cmin \\u200dx"],
   "joiners and selectors in a row": [
     "👩\u200d\u200d👧 x\ufe0f\ufe0f\u{e0141}",
     "👩\u200d\\u200d👧 x\ufe0f\\ufe0f\\u{e0141}",
@@ -45,9 +45,9 @@ const attacks: Readonly<Record<string, readonly [text: string, shown: string]>> 
   annotations: ["\ufff9a\ufffab\ufffb", "\\ufff9a\\ufffab\\ufffb"],
 };
 
-describe("text for users", () => {
+describe("escaped text for users", () => {
   for (const text of ordinary) {
-    it(`keeps ${text}`, () => assert.equal(escapeControlCharacters(text), text));
+    it(`leaves ${text} unchanged`, () => assert.equal(escapeControlCharacters(text), text));
   }
 
   for (const [what, [text, shown]] of Object.entries(attacks)) {
@@ -57,12 +57,12 @@ describe("text for users", () => {
     });
   }
 
-  it("keeps line breaks and tabs only where they are intended", () =>
+  it("preserves line breaks and tabs only where intended", () =>
     assert.equal(escapeMultilineText("a\tb\n\x1b[1mc\r\n"), "a\tb\n\\x1b[1mc\\r\n"));
 });
 
 describe("escaped JSON", () => {
-  it("has the same meaning, and contains no terminal control sequences", () => {
+  it("preserves the meaning and contains no terminal control sequences", () => {
     for (const [text] of [...Object.values(attacks), ...ordinary.map((one) => [one] as const)]) {
       const document = { [text]: [text] };
       const json = escapeJson(JSON.stringify(document, null, 2));
@@ -72,7 +72,7 @@ describe("escaped JSON", () => {
   });
 });
 
-describe("commands of a GitHub Actions runner", () => {
+describe("GitHub Actions runner command in output", () => {
   for (const [line, shown] of [
     ["::stop-commands::x", "\\x3a:stop-commands::x"],
     [" \u00a0\u3000::add-mask::x", " \u00a0\u3000\\x3a:add-mask::x"],
@@ -80,13 +80,13 @@ describe("commands of a GitHub Actions runner", () => {
     ["##[error]x ##[group]", "\\x23#[error]x \\x23#[group]"],
     ["a ::b:: # c", "a ::b:: # c"],
   ] as const) {
-    it(`are escaped: ${JSON.stringify(line)}`, () => {
+    it(`is escaped: ${JSON.stringify(line)}`, () => {
       assert.equal(neutralizeCommands(line), shown);
       assert.equal(neutralizeCommands(shown), shown);
     });
   }
 
-  it("are escaped in JSON without changing its meaning", () => {
+  it("is escaped in JSON without a change of meaning", () => {
     const document = { "##[group]": "##[endgroup]###[" };
     const json = neutralizeJsonCommands(JSON.stringify(document));
     assert.equal(json.includes("##["), false);

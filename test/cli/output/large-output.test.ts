@@ -5,8 +5,8 @@ import { runCli } from "../../support/cli/run-cli.ts";
 /** What a terminal is given at once. */
 const pieceBytes = 16 * 1024;
 
-describe("a large response on a terminal", () => {
-  it("is written in pieces, so that Ctrl-C works in between", async () => {
+describe("large response on a terminal", () => {
+  it("is written in chunks so that Ctrl-C works in between", async () => {
     let turns = 0;
     let next: NodeJS.Immediate;
     const turn = () => {

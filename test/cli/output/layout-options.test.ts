@@ -7,7 +7,7 @@ import { commandLines, wordsOf } from "../../support/cli/command-lines.ts";
 import { linesThatSend, runPrepared, sendsNothing } from "../../support/cli/prepared-lines.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-describe("request options", () => {
+describe("request option", () => {
   /** They send requests in some cases, or start what does. */
   const sometimes = [
     ...["tour", "run", "dev", "mcp", "emulator start", "emulator exec", "verify proxy", "verify replay"],
@@ -17,7 +17,7 @@ describe("request options", () => {
   const local = Object.keys(sendsNothing).filter((words) => ![...sometimes, ...others].includes(words));
 
   for (const words of local) {
-    it(`are rejected by svc ${words}, which sends no requests`, async () => {
+    it(`is rejected by svc ${words}, which sends no requests`, async () => {
       const line = (await commandLines()).find(({ command }) => wordsOf(command) === words)!;
       for (const flags of ["--timeout 3s", "--retries 1", "--max-wait 1s", "--max-answer 1MB"]) {
         const { exit, out, err } = await runCli([...line.argv, ...flags.split(" ")]);
@@ -29,7 +29,7 @@ describe("request options", () => {
 });
 
 describe("layout options", () => {
-  it("--fields is supported or rejected by every command that calls a service", async (t) => {
+  it("supports or rejects --fields in every command that requests a service", async (t) => {
     const server = createServer((request, response) => {
       const isStream = request.headers.accept === "text/event-stream";
       const type = isStream ? "text/event-stream" : "application/json";
@@ -70,7 +70,7 @@ describe("layout options", () => {
     "openapi contracts --wide",
     "webhooks delete 1 --wide",
   ]) {
-    it(`rejects svc ${line} before anything is done`, async () => {
+    it(`rejects svc ${line} before any action`, async () => {
       const { exit, out, err } = await runCli(`${line} --base-url http://127.0.0.1:1`);
       assert.deepEqual([exit, out], [2, ""]);
       assert.match(err, /--(fields|format|wide) cannot be used with svc /);
@@ -78,7 +78,7 @@ describe("layout options", () => {
   }
 
   for (const flags of [["--json="], ["--fields", ""], ["--fields", " , "]]) {
-    it(`rejects ${JSON.stringify(flags)}, which names no field`, async () => {
+    it(`rejects ${JSON.stringify(flags)} without a field name`, async () => {
       const { exit, out, err } = await runCli(["router", "health", "--base-url", "http://127.0.0.1:1", ...flags]);
       assert.deepEqual([exit, out], [2, ""]);
       assert.match(err, /^(error: |.*"message":")--fields must be at least one field, got /);

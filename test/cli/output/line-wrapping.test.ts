@@ -6,9 +6,9 @@ import { draft } from "../../support/contracts.ts";
 
 const widths = [20, 40, 80];
 
-describe("a message in a narrow window", () => {
+describe("message in a narrow window", () => {
   for (const columns of widths) {
-    it(`wraps between words: ${columns} columns`, async () => {
+    it(`wraps between words at ${columns} columns`, async () => {
       const { exit, err } = await runCli("contracts list", { tty: true, columns });
       assert.equal(exit, 2);
       const words = await runCli("contracts list", { tty: true, columns: 1_000 });
@@ -18,7 +18,7 @@ describe("a message in a narrow window", () => {
     });
   }
 
-  it("keeps a command pasteable", async (t) => {
+  it("leaves a command pasteable", async (t) => {
     const { svc } = await cliEmulator(t);
     const { err } = await svc("contracts status T-404", { tty: true, columns: 20 });
     assert.equal(

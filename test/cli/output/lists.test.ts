@@ -4,7 +4,7 @@ import { deriveSpecs } from "../../../src/derive/specs.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { draft } from "../../support/contracts.ts";
 
-it("a list in a pipe reports its omitted rows; --all lists every row, --limit the given number", async (t) => {
+it("a piped list reports omitted rows unless --all or --limit is given", async (t) => {
   const { svc, json, emulator: on } = await cliEmulator(t);
   for (let made = 0; made < 13; made += 1) await draft(on.api);
 
@@ -45,7 +45,7 @@ it("every command of a paged operation accepts --all", () => {
   assert.ok(paged.length > 5);
 });
 
-it("deliveries, listed newest first, follow the same rules", async (t) => {
+it("the list of deliveries, newest first, supports --all and --limit", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t, { clock: { mode: "manual" } });
   const url = "http://127.0.0.1:9/hooks";
   await svc(`webhooks create --title t --url ${url} --only-for-activities CONTRACT_CREATED`);
@@ -58,13 +58,13 @@ it("deliveries, listed newest first, follow the same rules", async (t) => {
   }
 });
 
-it("a response gets a final line break only on a terminal", async (t) => {
+it("a response receives a final line break only on a terminal", async (t) => {
   const { svc } = await cliEmulator(t);
   assert.equal((await svc("api GET /", { tty: true })).out, '{"database":true}\n');
   assert.equal((await svc("api GET /")).out, '{"database":true}');
 });
 
-it("binary output is rejected on a terminal before anything is sent", async (t) => {
+it("svc rejects binary output on a terminal before anything is sent", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t);
   await draft(on.api);
   const id = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
@@ -76,19 +76,19 @@ it("binary output is rejected on a terminal before anything is sent", async (t) 
   assert.match((await svc("contracts download T-1 --output -", { tty: true })).out, /^%PDF/);
 });
 
-it("a redirect is reported and not followed", async (t) => {
+it("svc reports a redirect and does not follow it", async (t) => {
   const { svc } = await cliEmulator(t);
   const { exit, out, err } = await svc("api GET /api/v2.1/public/contracts/T-1/status/");
   assert.deepEqual([exit, out, err], [0, "", "302, to /api/v2.1/public/contracts/T-1/status\n"]);
 });
 
-it("advancing time past no entries is reported", async (t) => {
+it("svc emulator clock advance reports an advance past no entries", async (t) => {
   const { svc } = await cliEmulator(t, { clock: { mode: "manual" } });
   const { out, err } = await svc("emulator clock advance --by 1h");
   assert.deepEqual([out, err], ["", "Nothing was due. To show the time: svc emulator clock\n"]);
 });
 
-it("csv in a pipe keeps values unchanged, including control characters, and an empty list gets a hint", async (t) => {
+it("csv in a pipe leaves values unchanged, and an empty list prints a hint", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t);
   const none = await svc("contracts list");
   assert.deepEqual([none.out, none.err], ["", "Nothing found; to create one: svc contracts create\n"]);
@@ -99,7 +99,7 @@ it("csv in a pipe keeps values unchanged, including control characters, and an e
   assert.equal(shown.out.includes("\u001b[31m"), false);
 });
 
-it("a filter accepts an operator in its name, as its help says", async (t) => {
+it("a filter accepts an operator in its name, as documented in its help", async (t) => {
   const { svc, emulator: on } = await cliEmulator(t);
   for (let made = 0; made < 3; made += 1) await draft(on.api);
   const ids = async (...flags: string[]) => {

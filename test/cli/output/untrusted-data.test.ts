@@ -5,8 +5,8 @@ import { runCli } from "../../support/cli/run-cli.ts";
 
 const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret-of-tests" };
 
-describe("output of service data", () => {
-  it("quotes the data as one word in suggested commands", async (t) => {
+describe("service data in output", () => {
+  it("is quoted as one word in suggested commands", async (t) => {
     const { url } = (await foolingService(t)).endpoint({ status: 201, body: { id: "T-1; touch pwned $(id) 'x" } });
     const argv = ["contracts", "create", "--data", "-", "--base-url", url];
     const body = { contract_template_id: 1, contract_data: {}, counter_party_details: [] };
@@ -15,7 +15,7 @@ describe("output of service data", () => {
     assert.match(err, /Next: svc contracts send 'T-1; touch pwned \$\(id\) '\\''x' --base-url http:\S+\n$/);
   });
 
-  it("supports more rows than a call can have arguments, on a terminal", async (t) => {
+  it("may have more rows on a terminal than a function call supports arguments", async (t) => {
     const items = Array.from({ length: 150_000 }, (_, id) => ({ id, name: "NDA" }));
     const { url } = (await foolingService(t)).endpoint({ status: 200, body: { items } });
     const { exit, out, err } = await runCli(`contracts templates list --no-input --base-url ${url}`, {

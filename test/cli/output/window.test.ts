@@ -21,8 +21,8 @@ async function stage(t: Parameters<typeof cliEmulator>[0]) {
   return { ...world, show };
 }
 
-describe("a window of unknown width", () => {
-  it("has the width of COLUMNS, on a terminal and in a pipe, unless the terminal reports its width", async (t) => {
+describe("window of unknown width", () => {
+  it("adopts the width of COLUMNS unless the terminal reports its width", async (t) => {
     const { show, svc } = await stage(t);
     const known = await show(64);
     assert.deepEqual(await show(0, "", { COLUMNS: "64" }), known);
@@ -35,8 +35,8 @@ describe("a window of unknown width", () => {
   });
 });
 
-describe("a table on a terminal", () => {
-  it("shows the essential columns first, and gives free space to cut ones", async (t) => {
+describe("table on a terminal", () => {
+  it("shows the essential columns first and gives free space to truncated columns", async (t) => {
     const { svc } = await cliEmulator(t, { clock: { mode: "manual", start: "2031-01-02T03:04:05.678Z" } });
     const webhook = [
       "webhooks",
@@ -123,7 +123,7 @@ describe("a table on a terminal", () => {
     );
   });
 
-  it("fits the window: cut by priority, wide characters as two columns, numbers right-aligned, omissions reported", async (t) => {
+  it("fits the window by priority, aligns numbers right and reports omissions", async (t) => {
     const { show } = await stage(t);
     const at = Object.fromEntries(
       await Promise.all([120, 80, 60].map(async (columns) => [columns, await show(columns)] as const)),
@@ -159,7 +159,7 @@ describe("a table on a terminal", () => {
     );
   });
 
-  it("is complete with --wide and in a pipe, and keeps every requested column", async (t) => {
+  it("is complete with --wide and in a pipe, with every requested column", async (t) => {
     const { show, svc } = await stage(t);
     assert.equal((await show(60, "--wide")).out.includes("contracts/events/of/every/kind"), true);
     assert.equal((await svc("emulator webhooks")).out.includes("…"), false);
@@ -168,7 +168,7 @@ describe("a table on a terminal", () => {
     for (const line of out.split("\n")) assert.equal(width(line) <= 24, true, line);
   });
 
-  it("colors states, and nothing else", async (t) => {
+  it("colors only states", async (t) => {
     const { show } = await stage(t);
     const { out } = await show(80, "", { NO_COLOR: "", FORCE_COLOR: "1" });
     assert.equal(out.includes("\u001b[32mACTIVE\u001b[39m"), true);
@@ -176,7 +176,7 @@ describe("a table on a terminal", () => {
   });
 });
 
-it("cuts a string between characters, never within one", () => {
+it("truncateText cuts a string between characters", () => {
   assert.deepEqual(
     ["abcdef", "契約契約", "e\u0301e\u0301e\u0301e\u0301", "👩‍👩‍👧‍👦👩‍👩‍👧‍👦x", "abc"].map((text) =>
       truncateText(text, 3),

@@ -96,7 +96,7 @@ const wrong: readonly (readonly [story: string, sentence: string])[] = [
 ];
 
 describe("svc run with invalid files", () => {
-  it("reports an error in one sentence with its position and the nearest word", async (t) => {
+  it("reports an error in one sentence with its position and the closest word", async (t) => {
     const cwd = await testFolder(t);
     const shown: (readonly [string, string])[] = [];
     for (const [story] of wrong) {
@@ -110,7 +110,7 @@ describe("svc run with invalid files", () => {
     );
   });
 
-  it("runs nothing if one of several files is invalid, and names each", async (t) => {
+  it("runs no scenario if one of several files is invalid and names each invalid file", async (t) => {
     const { exit, out, err } = await runStory(t, "steps: [{ advance: PT1H }]", ["other.yaml", "third.yaml"], {
       "other.yaml": "steps: []",
       "third.yaml": "steps: 5",
@@ -142,7 +142,7 @@ describe("svc run with invalid files", () => {
   });
 
   // SEED=7 npm test -- cli/run/errors breaks others.
-  it("names the line in 200 randomly damaged files", async (t) => {
+  it("reports the line in 200 randomly damaged files", async (t) => {
     const cwd = await testFolder(t);
     const random = seeded(Number(process.env.SEED ?? 43));
     const odd: string[] = [];

@@ -29,7 +29,7 @@ function caller({ emulator }: CliEmulator, url = emulator.clusters[0]!.url) {
 const read = ({ cwd }: CliEmulator, name: string): Promise<string> => readFile(join(cwd, name), "utf8");
 
 describe("svc run --record", () => {
-  it("shortens 200 requests to those that cause the last rejection, and the story fails the same way", async (t) => {
+  it("reduces 200 requests to a story that fails with the same rejection", async (t) => {
     const stage = await cliEmulator(t, { clock: { mode: "manual" } });
     const { send, act } = caller(stage);
     await send("POST", "webhooks/", {
@@ -92,7 +92,7 @@ steps:
     assert.match(again.out, /ok +\d {2}as jo@acme\.example sign T-1 {2}400 \(already-signed\)/);
   });
 
-  it("asks before it replaces a file", async (t) => {
+  it("prompts before the replacement of a file", async (t) => {
     const stage = await cliEmulator(t, { clock: { mode: "manual" } });
     await caller(stage).send("POST", "contracts/", contract);
     await writeFile(join(stage.cwd, "story.yaml"), "steps: [{ advance: PT1H }]\n");
@@ -119,7 +119,7 @@ steps:
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
   });
 
-  it("opens a receiver for a created webhook, and repeats the elapsed time", async (t) => {
+  it("opens a receiver for a created webhook and repeats the elapsed time", async (t) => {
     const stage = await cliEmulator(t, { clock: { mode: "manual" } });
     const { send } = caller(stage, stage.emulator.routerUrl);
     const app = await receiver(t);
@@ -161,7 +161,7 @@ steps:
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
   });
 
-  it("reports that there is nothing to record, and valid subjects of a story", async (t) => {
+  it("reports an empty recording and the valid subjects of a story", async (t) => {
     const stage = await cliEmulator(t);
     const none = await stage.svc("run --record story.yaml");
     const other = await stage.svc("run --record story.yaml --about request:99");

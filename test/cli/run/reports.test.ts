@@ -23,7 +23,7 @@ const jenkins = new Set([
   ...["failure", "error", "skipped"].flatMap((element) => [`${element} type`, `${element} message`]),
 ]);
 
-describe("svc run reports", () => {
+describe("reports of svc run", () => {
   it("writes JUnit XML with the error message and the trace", async (t) => {
     const { exit, read } = await runStory(t, failing, ["--report", "junit.xml"]);
     const xml = (await read("junit.xml")).replaceAll(/time="\d+\.\d+"/g, 'time="0.1"');
@@ -69,7 +69,7 @@ describe("svc run reports", () => {
     assert.deepEqual(page.match(/(?:src|href|url)\s*[=(]|<script|https?:\/\/(?!127\.0\.0\.1)/g), null);
   });
 
-  it("annotates the line of a failure for GitHub, and that of an invalid file", async (t) => {
+  it("annotates the line of a failure and of an invalid file for GitHub", async (t) => {
     const env = { GITHUB_ACTIONS: "true" };
     const failed = await runStory(t, failing, [], {}, { env });
     const wrong = await runStory(t, "steps: []", [], {}, { env });
@@ -82,7 +82,7 @@ describe("svc run reports", () => {
     assert.equal(without.err, "");
   });
 
-  it("prints the same as data: a document, or a line for each scenario", async (t) => {
+  it("prints the same results as one document or as one line per scenario", async (t) => {
     const { exit, out } = await runStory(t, failing, ["--json"]);
     const { ok, scenarios } = JSON.parse(out);
     const [{ steps, trace, ...rest }] = scenarios;
@@ -120,7 +120,7 @@ steps:
     );
   });
 
-  it("runs files in several processes, and reports in their order", async (t) => {
+  it("runs files in several processes and reports in the given order", async (t) => {
     const cwd = await testFolder(t);
     const names = Array.from({ length: 5 }, (_, i) => `story${String(i).padStart(2, "0")}.yaml`);
     for (const [i, name] of names.entries()) {
@@ -134,7 +134,7 @@ steps:
     assert.equal((await readFile(join(cwd, "junit.xml"), "utf8")).match(/<failure /g)?.length, 1);
   });
 
-  it("replaces only reports", async (t) => {
+  it("replaces only existing reports", async (t) => {
     for (const flag of ["--report", "--html"]) {
       const story = "steps: [{ advance: PT1H }]\n";
       const { exit, err, read } = await runStory(t, story, [flag, "other.yaml"], { "other.yaml": story });
@@ -143,7 +143,7 @@ steps:
     }
   });
 
-  it("names the key that a program needs if it rejects all webhooks", async (t) => {
+  it("names the key that a program needs if the program rejects all webhooks", async (t) => {
     const app = await receiver(t);
     app.answer(401);
     const story = `
@@ -166,7 +166,7 @@ steps:
     assert.match(failed.out, /^story\.yaml {2}A <signed> contract\n {2}ok/);
   });
 
-  it("publishes a JSON Schema that has every kind of step", async () => {
+  it("publishes a JSON Schema with every kind of step", async () => {
     const { exit, out } = await runCli("run --schema");
     const { title, properties, required, $defs } = JSON.parse(out);
     const steps = JSON.stringify($defs ?? properties.steps);
@@ -182,7 +182,7 @@ steps:
 });
 
 describe("svc run --update", () => {
-  it("writes observations into the expectations, and keeps comments", async (t) => {
+  it("writes observations into the expectations and preserves comments", async (t) => {
     const story = `# About signing.
 steps:
   - call: contracts.create # first
@@ -223,7 +223,7 @@ steps:
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
   });
 
-  it("keeps a reference that equals the observed value", async (t) => {
+  it("preserves a reference that equals the observed value", async (t) => {
     const steps = (deliveries: string) => `steps:
   - receiver: app
     subscribe: [CONTRACT_CREATED]
@@ -241,7 +241,7 @@ steps:
     );
   });
 
-  it("does not change a file that already matches", async (t) => {
+  it("leaves a matching file unchanged", async (t) => {
     const story = "steps:   [ {advance: PT1H} ]\n";
     const { exit, err, read } = await runStory(t, story, ["--update"]);
     assert.deepEqual([exit, err, await read("story.yaml")], [0, "", story]);

@@ -7,7 +7,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
 import { contract, runStory } from "./story.ts";
 
-describe("the steps of svc run", () => {
+describe("steps of svc run", () => {
   it("runs ten shipped journeys of at most 20 lines", async () => {
     const folder = join(root, "fixtures/scenarios");
     const files = readdirSync(folder);
@@ -101,7 +101,7 @@ steps:
     assert.match(trace.join(), /contracts\.send POST .*\n.*CONTRACT_SIGNATURE_REQUESTED T-1/s);
   });
 
-  it("fails a step with a rejected call, or with a command that exits with a code other than 0", async (t) => {
+  it("fails a step with a rejected request or with a nonzero exit code", async (t) => {
     const { exit, out } = await runStory(t, "steps: [{ call: contracts.status, params: { composite_id: T-9 } }]");
     const other = await runStory(t, "steps: [{ svc: contracts status T-9 }]");
     assert.deepEqual([exit, other.exit], [1, 1]);
@@ -163,7 +163,7 @@ steps:
     assert.deepEqual([exit, app.received.length > 0], [0, true], out);
   });
 
-  it("starts with another seed, at another time, with files next to it", async (t) => {
+  it("starts with another seed, at another time, with adjacent files", async (t) => {
     const story = `
 seed: seed.json
 start: 2033-05-05T00:00:00Z

@@ -73,7 +73,7 @@ describe("svc run with untrusted files", () => {
     assert.deepEqual(await readdir(cwd), ["story.yaml"]);
   });
 
-  it("rejects them in loops and as lists of words", async (t) => {
+  it("rejects unsafe command lines in loops and as lists of words", async (t) => {
     const story = `
 steps:
   - for each: { page: [1] }
@@ -161,8 +161,8 @@ steps:
   });
 });
 
-describe("references in command lines of svc run", () => {
-  it("keep each value unchanged in its word", async (t) => {
+describe("reference in a command line of svc run", () => {
+  it("leaves each value unchanged in its word", async (t) => {
     const titles = ["x --base-url http://127.0.0.1:9", "a'b", 'say "hi', "C:\\temp", "$$Jo"];
     const story = `
 steps:
@@ -183,7 +183,7 @@ steps:
     );
   });
 
-  it("are never parsed as options", async (t) => {
+  it("is never parsed as an option", async (t) => {
     const story = `
 steps:
   - for each: { name: [--json] }
@@ -195,8 +195,8 @@ steps:
   });
 });
 
-describe("literal dollars in svc run", () => {
-  it("are escaped so that the next run matches, and a byte order mark is kept", async (t) => {
+describe("literal dollar sign in svc run", () => {
+  it("is escaped so that the next run matches, with an unchanged byte order mark", async (t) => {
     const body = contract.replace("first_name: Jo", () => "first_name: $$Jo");
     const story = `\ufeffsteps:
   - { call: contracts.create, body: ${body}, save: { made: id } }

@@ -26,27 +26,27 @@ describe("svc complete", () => {
   const cases: [string, string[], string[]][] = [
     ["groups", ["cont"], ["contracts", ":4"]],
     ["commands", ["contracts", "stat"], ["status", ":4"]],
-    ["commands below commands", ["emulator", "clock", "a"], ["advance", ":4"]],
-    ["after global flags and their values", ["--format", "json", "contracts", "stat"], ["status", ":4"]],
+    ["nested commands", ["emulator", "clock", "a"], ["advance", ":4"]],
+    ["commands after global flags and their values", ["--format", "json", "contracts", "stat"], ["status", ":4"]],
     ["flags", ["contracts", "send", "T-1", "--wait-"], ["--wait-timeout", ":4"]],
     ["values of flags", ["contracts", "send", "T-1", "--wait", "ex"], ["executed", ":4"]],
-    ["statuses in the case that is typed", ["emulator", "wait-for", "--status", "ex"], ["executed", ":4"]],
+    ["statuses in the typed case", ["emulator", "wait-for", "--status", "ex"], ["executed", ":4"]],
     ["statuses", ["emulator", "wait-for", "--status", "EX"], ["EXECUTED", ":4"]],
     ["activities", ["webhooks", "trigger", "CONTRACT_SIGNE"], ["CONTRACT_SIGNED", ":4"]],
     ["values after an equals sign", ["contracts", "send", "--wait=ex"], ["executed", ":4"]],
     ["values of positionals", ["completion", "z"], ["zsh", ":4"]],
-    ["fields of answers", ["contracts", "status", "--json=contract_n"], ["contract_name", ":6"]],
+    ["fields of responses", ["contracts", "status", "--json=contract_n"], ["contract_name", ":6"]],
     ["further fields", ["contracts", "status", "--fields", "contract_name,"], ["contract_name,contract_status", ":6"]],
-    ["files where a file is meant", ["contracts", "create", "--data", ""], [":0"]],
+    ["files for a file argument", ["contracts", "create", "--data", ""], [":0"]],
     ["files after --", ["emulator", "exec", "--", "np"], [":0"]],
-    ["nothing where anything may stand", ["contracts", "status", ""], [":4"]],
-    ["nothing below what does not exist", ["nonsense", ""], [":4"]],
+    ["nothing for free text", ["contracts", "status", ""], [":4"]],
+    ["nothing for an unknown command", ["nonsense", ""], [":4"]],
   ];
   for (const [what, words, expected] of cases) {
     it(`completes ${what}`, async () => assert.deepEqual(await answer(words), expected));
   }
 
-  it("completes profiles, or nothing if their file is damaged", async (t) => {
+  it("completes profiles or nothing if the profile file is damaged", async (t) => {
     const folder = await testFolder(t);
     await writeFile(join(folder, "profiles.json"), '{"profiles":{"staging":{},"prod":{}}}');
     assert.deepEqual(await answer(["config", "use", "st"], { SVC_CONFIG_DIR: folder }), ["staging", ":4"]);
@@ -94,8 +94,8 @@ const missing = (...programs: string[]) => {
   return absent.length > 0 ? `${absent.join(" and ")} not installed` : false;
 };
 
-describe("Tab", () => {
-  it("completes in bash, even if loaded twice, and runs no typed text", {
+describe("completion with Tab", () => {
+  it("works in bash, even if loaded twice, and runs no typed text", {
     skip: missing("bash", "tmux"),
   }, async (t) => {
     const folder = await machine(t, "bash");
@@ -114,7 +114,7 @@ describe("Tab", () => {
     assert.equal(/\bran\b/.test(screen), false, screen);
   });
 
-  it("completes in bash after words with a colon, an equals sign or an at sign", {
+  it("works in bash after words with a colon, an equals sign or an at sign", {
     skip: missing("bash", "tmux"),
   }, async (t) => {
     const folder = await machine(t, "bash");
@@ -131,7 +131,7 @@ describe("Tab", () => {
     await until("--fields=contract_name,contract_status");
   });
 
-  it("completes in zsh, and runs no typed text", { skip: missing("zsh", "tmux") }, async (t) => {
+  it("works in zsh and runs no typed text", { skip: missing("zsh", "tmux") }, async (t) => {
     const folder = await machine(t, "zsh");
     const { keys, until } = await terminal(t, ["zsh", "-f"], { folder });
     // Tab as zsh binds it expands $(…) by itself, before it asks any completion.
@@ -154,12 +154,12 @@ describe("Tab", () => {
     assert.equal(/\bran\b/.test(screen), false, screen);
   });
 
-  it("runs nothing in PowerShell after a typographic quote", () => {
+  it("runs no typed text in PowerShell after a typographic quote", () => {
     assert.match(createCompletionScript("powershell"), /"'" \+ \[.*\]::EscapeSingleQuotedStringContent\(\$_\) \+ "'"/);
   });
 
   for (const shell of ["bash", "zsh"] as const) {
-    it(`completes the function for svc in projects, in ${shell}`, {
+    it(`works for the svc function in projects in ${shell}`, {
       skip: missing(shell, "tmux"),
     }, async (t) => {
       const folder = await project(t, shell);
@@ -173,7 +173,7 @@ describe("Tab", () => {
     });
   }
 
-  it("completes the function for svc in projects, in fish", { skip: missing("fish") }, async (t) => {
+  it("works for the svc function in projects in fish", { skip: missing("fish") }, async (t) => {
     const folder = await project(t, "fish");
     const line = "function svc; npx svc $argv; end; source script; complete -C 'svc contracts stat'";
     const { stdout } = await run("fish", ["--no-config", "-c", line], {
@@ -183,7 +183,7 @@ describe("Tab", () => {
     assert.equal(stdout, "status\tShow a contract's status\n");
   });
 
-  it("completes in fish", { skip: missing("fish") }, async (t) => {
+  it("works in fish", { skip: missing("fish") }, async (t) => {
     const folder = await machine(t, "fish");
     const ask = async (line: string) => {
       const { stdout } = await run("fish", ["--no-config", "-c", `source script; complete -C '${line}'`], {

@@ -27,7 +27,7 @@ async function session(
 
 describe("svc dev at a terminal", { skip }, () => {
   for (const columns of [40, 80, 200]) {
-    it(`creates, signs, resends, fails, advances and diagnoses with keys, ${columns} columns wide`, async (t) => {
+    it(`creates, signs, resends, fails, advances and diagnoses by keys in ${columns} columns`, async (t) => {
       const { keys, until, written, folder } = await session(t, columns);
       await keys("c");
       await until("Created T-1.");
@@ -86,7 +86,7 @@ describe("svc dev at a terminal", { skip }, () => {
     await until("exit=0");
   });
 
-  it("ends with its terminal, and removes its webhook", async (t) => {
+  it("ends with its terminal and removes its webhook", async (t) => {
     const { close, folder } = await session(t, 80);
     await close();
     await untilGone(join(folder, ".svc/emulator.json.run"));
@@ -94,7 +94,7 @@ describe("svc dev at a terminal", { skip }, () => {
     assert.deepEqual((await ask("GET", "webhooks")).body, []);
   });
 
-  it("exits 130 at Ctrl-C, and restores the terminal", async (t) => {
+  it("exits with 130 at Ctrl-C and restores the terminal", async (t) => {
     const { keys, until, cursor, folder } = await session(t, 80);
     await keys("C-c");
     const end = await until("done");

@@ -78,14 +78,14 @@ const everything = (count: number) => ({
 /** The attack as a person sees it. */
 const seen = /pwn\\n::stop-commands::/;
 
-describe("untrusted strings at a terminal", { skip }, () => {
-  it("are harmless as templates to select", async (t) => {
+describe("untrusted string at a terminal", { skip }, () => {
+  it("is harmless as a template to select", async (t) => {
     const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(3) });
     const steps: Step[] = [["2  2 pwn", "Down", "Enter"]];
     assert.match(await visited(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
   });
 
-  it("are harmless as templates to search", async (t) => {
+  it("is harmless as a template to search", async (t) => {
     const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(18) });
     const steps: Step[] = [
       ["Template id", "17 pwn"],
@@ -94,13 +94,13 @@ describe("untrusted strings at a terminal", { skip }, () => {
     assert.match(await visited(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
   });
 
-  it("are harmless as contracts", async (t) => {
+  it("is harmless as a contract", async (t) => {
     const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(1) });
     const steps: Step[] = [["T-1  pwn", "Enter"]];
     assert.match(await visited(t, ["contracts", "status", "--base-url", url], { steps, exit: 0 }), seen);
   });
 
-  it("are harmless as clusters", async (t) => {
+  it("is harmless as a cluster", async (t) => {
     const body = [{ cluster_id: attack, cluster_label: attack }];
     const { url } = (await foolingService(t)).endpoint({ status: 200, body });
     const steps: Step[] = [["Cluster id", "Enter"]];
@@ -109,12 +109,12 @@ describe("untrusted strings at a terminal", { skip }, () => {
     assert.match(await visited(t, argv, { steps, exit: 1 }), seen);
   });
 
-  it("are harmless as profiles", async (t) => {
+  it("is harmless as a profile", async (t) => {
     const files = { "profiles.json": JSON.stringify({ profiles: { [attack]: {} } }) };
     assert.match(await visited(t, ["config", "use"], { files, steps: [["pwn", "Enter"]], exit: 0 }), seen);
   });
 
-  it("are harmless as questions of a template", async (t) => {
+  it("is harmless as a question of a template", async (t) => {
     const { url } = (await foolingService(t)).endpoint({ status: 200, body: everything(1) });
     const steps: Step[] = [
       ["Contract template id", "Enter"],
@@ -131,12 +131,12 @@ describe("untrusted strings at a terminal", { skip }, () => {
     assert.match(written, /To run this without prompts/);
   });
 
-  it("are harmless in the findings of doctor", async (t) => {
+  it("is harmless in the findings of doctor", async (t) => {
     const { url } = (await foolingService(t)).endpoint({ status: 422, body: { detail: attack } });
     assert.match(await visited(t, ["doctor", "--base-url", url], { exit: 1 }), seen);
   });
 
-  it("are harmless in deliveries, and in responses of the forwarding target", async (t) => {
+  it("is harmless in deliveries and in responses of the forwarding target", async (t) => {
     const program = await receiver(t);
     program.answer((_, response) => response.writeHead(500, "pwn ::stop-commands::").end(attackSent));
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
@@ -155,7 +155,7 @@ describe("untrusted strings at a terminal", { skip }, () => {
     assert.match(written, seen);
   });
 
-  it("are harmless as file names and as responses of receivers", async (t) => {
+  it("is harmless as a file name and as a response of a receiver", async (t) => {
     const program = await receiver(t);
     program.answer((_, response) => response.writeHead(500).end(attackSent));
     const name = "pwn\n::stop-commands::\x1b[2J\u202e.json";
@@ -164,7 +164,7 @@ describe("untrusted strings at a terminal", { skip }, () => {
     assert.match(await visited(t, argv, { env, files: { [name]: "{}" }, exit: 1 }), seen);
   });
 
-  it("are harmless in a seed, and quoted in commands to copy", async (t) => {
+  it("is harmless in a seed and quoted in commands to copy", async (t) => {
     const demo = JSON.parse(await readFile(join(root, "fixtures/seeds/demo.json"), "utf8"));
     const [cluster, ...clusters] = demo.clusters;
     const [first, ...workspaces] = demo.workspaces;
@@ -181,7 +181,7 @@ describe("untrusted strings at a terminal", { skip }, () => {
     assert.ok(written.includes("export SVC_CLIENT_SECRET='$(touch pwned)'\r\n"), written);
   });
 
-  it("do not appear in the tour, which controls only its own lines", async (t) => {
+  it("is absent from the tour, which controls only its own lines", async (t) => {
     assert.match(await visited(t, ["tour"], { exit: 0 }), /Tour complete/);
   });
 });

@@ -45,10 +45,10 @@ const nowhere = "http://127.0.0.1:1";
 describe("Ctrl-C at a terminal", { skip }, () => {
   const questions: readonly [string, string, (t: TestContext) => Promise<string> | string, string][] = [
     ["a list", "contracts templates show", (t) => templates(t, 2), "Template 1"],
-    ["a list that is searched", "contracts templates show", (t) => templates(t, 20), "Template 1"],
+    ["a searchable list", "contracts templates show", (t) => templates(t, 20), "Template 1"],
     ["a line of text", "contracts templates show --retries 0", () => nowhere, "Template id"],
     ["a secret", "config set client_secret", () => nowhere, "client_secret"],
-    ["a yes", "config remove old", () => nowhere, "(y/N)"],
+    ["a confirmation", "config remove old", () => nowhere, "(y/N)"],
     ["a name", 'router offboard eu-1 --set client_ids=["c"]', () => nowhere, "Type eu-1"],
   ];
   for (const [what, line, service, shown] of questions) {
@@ -60,7 +60,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
     });
   }
 
-  it("leaves a prompt for several options, after others were answered", async (t) => {
+  it("leaves a prompt for several options after earlier prompts", async (t) => {
     const terminal = await at(t, ["contracts", "create"], await templates(t, 1));
     await terminal.until("Template 0");
     await terminal.keys("Enter");
@@ -104,7 +104,7 @@ const withKeys = `
 /** One that does not. */
 const without = `setInterval(() => {}, 1000); console.log("editing");`;
 
-describe("Ctrl-C while an editor has the terminal", { skip }, () => {
+describe("Ctrl-C in an editor", { skip }, () => {
   async function editing(t: TestContext, program: string) {
     const world = await emulator(t);
     const receiving = await receiver(t);
@@ -122,7 +122,7 @@ describe("Ctrl-C while an editor has the terminal", { skip }, () => {
     return { terminal, sent: () => receiving.received.map(({ body }) => body.toString()) };
   }
 
-  it("is a key of the editor, and the saved content is sent", async (t) => {
+  it("reaches only the editor, whose saved content is sent", async (t) => {
     const { terminal, sent } = await editing(t, withKeys);
     for (const times of [1, 2, 3]) {
       await terminal.keys("C-c");
@@ -133,7 +133,7 @@ describe("Ctrl-C while an editor has the terminal", { skip }, () => {
     assert.deepEqual(sent(), ['{"by":"hand"}']);
   });
 
-  it("ends svc if it ends the editor, and nothing is sent", async (t) => {
+  it("ends svc together with the editor and sends nothing", async (t) => {
     const { terminal, sent } = await editing(t, without);
     await terminal.keys("C-c");
     await isBack(terminal);

@@ -21,7 +21,7 @@ async function atShell(t: TestContext, size: { columns?: number } = {}) {
 }
 
 describe("svc at a terminal", { skip }, () => {
-  it("prompts, accepts arrow keys, and keeps the piped response clean", async (t) => {
+  it("prompts, accepts arrow keys and prints only the response to the pipe", async (t) => {
     const { keys, until, cursor } = await atShell(t);
     await keys("svc contracts templates show --json > out.json; echo exit=$?", "Enter");
     await until("Mutual NDA");
@@ -44,7 +44,7 @@ describe("svc at a terminal", { skip }, () => {
     await until(/^Review it$/m);
   });
 
-  it("restores the terminal after Ctrl-C at a prompt: exit 130, no stack", async (t) => {
+  it("restores the terminal after Ctrl-C at a prompt and exits with 130", async (t) => {
     const { keys, until, cursor } = await atShell(t);
     await keys("svc contracts templates show; echo exit=$?", "Enter");
     await until("Mutual NDA");
@@ -56,7 +56,7 @@ describe("svc at a terminal", { skip }, () => {
     await until(/^typed$/m);
   });
 
-  it("leaves a prompt at Ctrl-D as at Ctrl-C, and stops the emulator that it started", async (t) => {
+  it("leaves a prompt at Ctrl-D and stops the emulator that it started", async (t) => {
     const { keys, until, cursor } = await atShell(t);
     const aside = "SVC_ROUTER_URL= SVC_CONTRACTS_URL=";
     await keys(`${aside} svc contracts templates show --emulator; echo exit=$?`, "Enter");
@@ -90,7 +90,7 @@ describe("svc at a terminal", { skip }, () => {
     await until("name              Service Agreement");
   });
 
-  it("shows a spinner while a service is slow, and clears it after Ctrl-C", async (t) => {
+  it("shows a spinner while a service is slow and clears the spinner after Ctrl-C", async (t) => {
     const slow = await receiver(t);
     slow.answer(() => {});
     const { keys, until, cursor } = await atShell(t);
@@ -103,7 +103,7 @@ describe("svc at a terminal", { skip }, () => {
     assert.equal(await cursor(), true);
   });
 
-  it("clears the spinner before it prints the response", async (t) => {
+  it("clears the spinner before the response is printed", async (t) => {
     const slow = await receiver(t);
     let answer = () => {};
     slow.answer((_, response) => {
@@ -118,7 +118,7 @@ describe("svc at a terminal", { skip }, () => {
     assert.equal(screen.includes("Check the health"), false, screen);
   });
 
-  it("shows the awaited event and the elapsed time in wait-for, and nothing in a pipe or with --quiet", async (t) => {
+  it("shows the awaited event and the elapsed time in wait-for only at a terminal", async (t) => {
     const { keys, until } = await atShell(t);
     const line = "svc emulator wait-for --activity CONTRACT_SIGNED";
     await keys(`clear; ${line} --wait-timeout 5m; echo exit=$?`, "Enter");
@@ -143,7 +143,7 @@ describe("svc at a terminal", { skip }, () => {
     await until("exit=0");
   });
 
-  it("waits without a spinner in a window of 0 columns, in which one would never end", async (t) => {
+  it("waits without an endless spinner in a window of 0 columns", async (t) => {
     const slow = await receiver(t);
     // Longer than it takes until something turns.
     slow.answer((_, response) => void setTimeout(() => response.writeHead(200).end('{"database":true}'), 1_000));

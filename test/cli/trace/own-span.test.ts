@@ -8,7 +8,7 @@ import { caller, traceparent } from "../../support/traced.ts";
 const attributesOf = ({ attributes }: SentSpan) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
-describe("the span of a command", () => {
+describe("span of a command", () => {
   it("is the root of a trace if variables name a collector", async (t) => {
     const sink = await collector(t);
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
@@ -43,7 +43,7 @@ describe("the span of a command", () => {
     assert.deepEqual([request?.traceId, request?.parentSpanId], [command?.traceId, command?.spanId]);
   });
 
-  it("is a child of the span in TRACEPARENT, and is propagated to child processes", async (t) => {
+  it("is a child of the span in TRACEPARENT and is propagated to child processes", async (t) => {
     const sink = await collector(t);
     const { svc } = await cliEmulator(t);
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, TRACEPARENT: traceparent, PATH: process.env.PATH };
@@ -55,7 +55,7 @@ describe("the span of a command", () => {
     assert.equal(out.trim(), `00-${caller.trace}-${span.spanId}-01`);
   });
 
-  it("is not sent without the variables, and adds no headers", async (t) => {
+  it("is not sent without the variables and adds no headers", async (t) => {
     const service = await receiver(t);
     const { svc } = await cliEmulator(t);
     const env = { SVC_ROUTER_URL: service.url, TRACEPARENT: traceparent };
@@ -68,7 +68,7 @@ describe("the span of a command", () => {
     assert.match(String(service.received[1]?.headers.traceparent), new RegExp(`^00-${caller.trace}-`));
   });
 
-  it("propagates the state of other tracing systems, and replaces the parent span", async (t) => {
+  it("propagates the state of other tracing systems and replaces the parent span", async (t) => {
     const service = await receiver(t);
     const { svc } = await cliEmulator(t);
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
@@ -97,7 +97,7 @@ describe("the span of a command", () => {
     assert.equal(await started({ TRACESTATE: tracestate }), "none");
   });
 
-  it("does not affect a command whose collector is unreachable or never responds", async (t) => {
+  it("has no effect on a command with an unreachable or silent collector", async (t) => {
     const silent = await receiver(t);
     silent.answer(() => {});
     const { svc } = await cliEmulator(t);

@@ -18,13 +18,13 @@ function printed(wallAt: string): string {
     .join("");
 }
 
-describe("a line of a trace", () => {
-  it("has the wall-clock time if it differs by a second or more", () => {
+describe("trace line", () => {
+  it("includes the wall-clock time if it differs by a second or more", () => {
     assert.equal(printed("2026-11-23T10:00:00.000Z").endsWith("  [wall 2026-11-23T10:00:00.000Z]"), true);
     assert.equal(printed("2031-01-02T03:04:06.000Z").includes("wall"), true);
   });
 
-  it("has that time once for consecutive lines with the same time", () => {
+  it("includes the wall-clock time once for consecutive lines with the same time", () => {
     const wall_at = "2026-11-23T10:00:00.000Z";
     const later = "2026-11-23T10:00:07.000Z";
     const below = (id: string, wall: string) => ({ ...node, id, parent: "request:1", wall_at: wall });
@@ -44,7 +44,7 @@ describe("a line of a trace", () => {
     );
   });
 
-  it("omits it if a real clock recorded the event slightly later", () => {
+  it("omits the wall-clock time if a real clock recorded the event slightly later", () => {
     assert.equal(printed("2031-01-02T03:04:05.999Z").includes("wall"), false);
     assert.equal(printed("2031-01-02T03:04:04.997Z").includes("wall"), false);
   });

@@ -25,7 +25,7 @@ const positionalsOf = ({ positionals }: CommandDeclaration): string[] =>
 
 const run = (argv: readonly string[]) => runCli([...argv, ...nowhere, ...noRetries(argv)], { env: credentials });
 
-describe("every command with an invalid command line", () => {
+describe("command with an invalid command line", () => {
   it("rejects an unknown flag with exit 2, as text and as JSON", async () => {
     const expected = { exit: 2, message: /no-such-flag/ };
     const wrong = await astray(
@@ -38,7 +38,7 @@ describe("every command with an invalid command line", () => {
     assert.deepEqual(wrong, {});
   });
 
-  it("names missing input with exit 2, as text and as JSON", async () => {
+  it("reports missing input with exit 2, as text and as JSON", async () => {
     const needy = everywhere.filter(
       ({ positionals, flags }) =>
         [...positionals.filter(({ optional }) => !optional), ...flags.filter(({ required }) => required)].length > 0,
@@ -54,7 +54,7 @@ describe("every command with an invalid command line", () => {
     assert.deepEqual(wrong, {});
   });
 
-  it("rejects an additional word with exit 2", async () => {
+  it("rejects an extra argument with exit 2", async () => {
     const fixed = everywhere.filter(({ positionals }) => !positionals.some(({ variadic }) => variadic));
     const wrong = await astray(fixed, wordsOf, async (command) =>
       wrongText(await run([...command.words, ...positionalsOf(command), "one-too-many"]), {
@@ -66,7 +66,7 @@ describe("every command with an invalid command line", () => {
     assert.deepEqual(wrong, {});
   });
 
-  it("rejects an invalid value of a flag with exit 2, and names the flag", async () => {
+  it("rejects an invalid value of a flag with exit 2 and names the flag", async () => {
     const cases = everywhere.flatMap((command) =>
       command.flags
         .filter(({ choices, type }) => choices || type === "integer" || type === "number")
@@ -86,7 +86,7 @@ describe("every command with an invalid command line", () => {
     assert.deepEqual(wrong, {});
   });
 
-  it("rejects an invalid value of a global flag with exit 2, and names the flag", async () => {
+  it("rejects an invalid value of a global flag with exit 2 and names the flag", async () => {
     const free = new Set(["fields", "profile"]);
     const cases = globalFlags.filter(({ type, flag }) => type !== "switch" && type !== "boolean" && !free.has(flag));
     const wrong = await astray(
@@ -101,7 +101,7 @@ describe("every command with an invalid command line", () => {
     assert.deepEqual(wrong, {});
   });
 
-  it("prints a help page with an example and exits 0", async () => {
+  it("prints a help page with an example and exits with 0", async () => {
     const wrong = await astray(everywhere, wordsOf, async ({ words, positionals, summary }) => {
       const { exit, out, err } = await runCli([...words, "--help"]);
       const usage = `Usage: svc ${words.join(" ")}`;

@@ -5,9 +5,9 @@ import { receiver } from "../../support/receiver.ts";
 
 const secret = "creator-northwind";
 
-describe("a secret in the path of a request", () => {
+describe("secret in a request path", () => {
   for (const flags of ["--verbose", "--debug", "--json", "--json --debug"]) {
-    it(`never appears on standard error, even if the service echoes it, with ${flags}`, async (t) => {
+    it(`is hidden on standard error with ${flags}, even if the service echoes the secret`, async (t) => {
       const service = await receiver(t);
       service.answer(({ url }, response) => {
         const detail = `No invite ${secret} at ${url}`;

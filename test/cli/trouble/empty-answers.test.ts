@@ -31,12 +31,12 @@ async function stage(t: TestContext, answer: (response: ServerResponse) => void)
 
 const hint = "  Check that the base URL is that of the service, and not that of a web page or a proxy.\n";
 
-describe("an empty response to a read", () => {
+describe("empty response to a read", () => {
   for (const [what, answer] of [
     ["no bytes", (response: ServerResponse) => response.writeHead(200).end()],
     ["blanks", (response: ServerResponse) => response.writeHead(200).end(" \n")],
   ] as const) {
-    it(`is a failure: ${what}`, async (t) => {
+    it(`fails the command: ${what}`, async (t) => {
       const { svc } = await stage(t, answer);
       for (const argv of [
         "contracts status T-1 --quiet",
@@ -51,7 +51,7 @@ describe("an empty response to a read", () => {
   }
 });
 
-it("an empty response to a write does not claim a response body", async (t) => {
+it("an empty response to a write is reported without a response body", async (t) => {
   const { svc } = await stage(t, (response) => response.writeHead(200).end());
   const { exit, out, err } = await svc("contracts download-link T-1");
   assert.deepEqual(
@@ -60,10 +60,10 @@ it("an empty response to a write does not claim a response body", async (t) => {
   );
 });
 
-describe("an incomplete download", () => {
+describe("incomplete download", () => {
   const answers: [what: string, answer: (response: ServerResponse) => void, message: string][] = [
     [
-      "a part of it",
+      "part of the document",
       (response) => response.writeHead(206, { "content-range": "bytes 0-3/900" }).end("part"),
       "The service answered 206 with a part of the document.",
     ],
@@ -74,7 +74,7 @@ describe("an incomplete download", () => {
     ],
   ];
   for (const [what, answer, message] of answers) {
-    it(`keeps the previous file: ${what}`, async (t) => {
+    it(`preserves the previous file: ${what}`, async (t) => {
       const { svc, kept } = await stage(t, answer);
       assert.deepEqual(await svc(`files download ${fileId} -o good.pdf --quiet`), {
         exit: 1,
@@ -85,7 +85,7 @@ describe("an incomplete download", () => {
     });
   }
 
-  it("keeps the previous file if the response breaks off, even without a length", async (t) => {
+  it("preserves the previous file if the response breaks off, even without a length", async (t) => {
     for (const headers of [{}, { "content-length": "900" }]) {
       const { svc, kept } = await stage(t, (response) => {
         response.writeHead(200, headers).write("part", () => response.destroy());
@@ -96,13 +96,13 @@ describe("an incomplete download", () => {
     }
   });
 
-  it("keeps the previous file if a generated document is empty", async (t) => {
+  it("preserves the previous file if a generated document is empty", async (t) => {
     const { svc, kept } = await stage(t, (response) => response.writeHead(200).end());
     const { exit, err } = await svc("contracts download T-1 -o good.pdf --quiet");
     assert.deepEqual([exit, await kept()], [1, "good"], err);
   });
 
-  it("is stored if the file itself is empty", async (t) => {
+  it("stores an empty file if the file itself is empty", async (t) => {
     const { svc, kept } = await stage(t, (response) => response.writeHead(200, { "content-length": 0 }).end());
     assert.deepEqual([(await svc(`files download ${fileId} -o good.pdf --quiet`)).exit, await kept()], [0, ""]);
   });

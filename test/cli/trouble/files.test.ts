@@ -138,23 +138,23 @@ const mayBeEmpty = ({ command, place, spec }: FileInput): boolean =>
     `${wordsOf(command)} ${place}`,
   );
 
-describe("every input file of a command line", () => {
-  it("is covered by this test", () => assert.ok(read.length > 120, String(read.length)));
+describe("input file of a command line", () => {
+  it("is tested in more than 120 positions", () => assert.ok(read.length > 120, String(read.length)));
 
   const cases: [string, string, RegExp, (one: FileInput) => boolean][] = [
-    ["is not there", "none.json", /no such file|cannot read/, () => true],
+    ["is missing", "none.json", /no such file|cannot read/, () => true],
     ["is a folder", "folder", /is a folder, not a file/, (one) => !mayBeFolder(one)],
     ["cannot be read", "loop.json", /cannot read|ELOOP/, () => true],
     ["is empty", "empty.json", /is empty|has no rows|must be a file written by --plan-out/, (one) => !mayBeEmpty(one)],
     [
-      "is a file where a folder is meant",
+      "is a file instead of a folder",
       "empty.json",
       /cannot read .*: it is not a folder/,
       ({ spec }) => isFlag(spec) && spec.placeholder === "DIR",
     ],
   ];
   for (const [what, file, message, concerns] of cases) {
-    it(`that ${what} is rejected with exit 2 and its name, and nothing is changed`, async (t) => {
+    it(`is rejected with exit 2 and its name if it ${what}`, async (t) => {
       const wrong = await astray(read.filter(concerns), nameOf, (one) => look(t, one, file, message));
       assert.deepEqual(wrong, {});
     });
@@ -170,16 +170,16 @@ describe("every input file of a command line", () => {
   });
 });
 
-describe("every output file of a command line", () => {
+describe("output file of a command line", () => {
   const cases: [string, string, RegExp][] = [
     ["is a folder", "folder", /is a folder, not a file/],
-    ["lies in no folder", "none/file.json", /cannot write .*it does not exist/],
-    ["lies in a file", "rows.txt/file.json", /cannot write .*a part of its path is not a folder/],
+    ["is in a missing folder", "none/file.json", /cannot write .*it does not exist/],
+    ["is below a file", "rows.txt/file.json", /cannot write .*a part of its path is not a folder/],
   ];
   for (const [what, file, message] of cases) {
-    it(`that ${what} is rejected with exit 2 before anything is sent`, async (t) => {
+    it(`is rejected with exit 2 before anything is sent if it ${what}`, async (t) => {
       // A folder to save in is made where there is none.
-      const concerned = written.filter(({ place }) => place !== "--save" || what === "lies in a file");
+      const concerned = written.filter(({ place }) => place !== "--save" || what === "is below a file");
       const wrong = await astray(concerned, nameOf, (one) => look(t, one, file, message));
       assert.deepEqual(wrong, {});
     });

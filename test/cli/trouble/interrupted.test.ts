@@ -35,8 +35,8 @@ function wrongWith(one: PreparedLine, given: RunResult): string | undefined {
   return err === "" || tellsWhatIsDone(one, result) ? undefined : printedBy(result);
 }
 
-describe("every command that calls a service", () => {
-  it("exits 130 at Ctrl-C while it waits for a response, silently and without leftovers", async (t) => {
+describe("command that requests a service", () => {
+  it("exits with 130 at Ctrl-C during a request, silently and without leftover files", async (t) => {
     const server = await hostile(t);
     const wrong = await astray(
       lines,

@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { nda } from "../../support/cli/nda.ts";
 
-it("a missing object leads to the list of existing ones", async (t) => {
+it("svc suggests the list command for a missing object", async (t) => {
   const { svc } = await cliEmulator(t);
   for (const [line, list] of [
     ["contracts status T-99", "contracts list"],
@@ -21,7 +21,7 @@ it("a missing object leads to the list of existing ones", async (t) => {
   }
 });
 
-it("a rejection for a contract's status, or for an ID in a body, suggests a command", async (t) => {
+it("svc suggests a command for a rejected contract status and for an ID in a body", async (t) => {
   const { svc, json } = await cliEmulator(t);
   await json("contracts create --data -", { stdin: nda });
   for (const [line, next] of [
@@ -37,7 +37,7 @@ it("a rejection for a contract's status, or for an ID in a body, suggests a comm
   }
 });
 
-it("a failure of the service names the object, and the expected status", async (t) => {
+it("a service error names the object and the expected status", async (t) => {
   const { svc, json } = await cliEmulator(t);
   await json("contracts create --data -", { stdin: nda });
   const hash = "a".repeat(64);
@@ -60,7 +60,7 @@ it("a failure of the service names the object, and the expected status", async (
   assert.deepEqual(messages, expected);
 });
 
-it("a number instead of a composite ID leads to the composite ID", async (t) => {
+it("svc suggests the composite ID for a plain contract number", async (t) => {
   const { svc } = await cliEmulator(t);
   const refused = (id: string) => `error: Contract ${id} not found (HTTP 404)`;
   const hint = "  Use the composite ID of the contract. Did you mean T-2?";
@@ -78,7 +78,7 @@ it("a number instead of a composite ID leads to the composite ID", async (t) => 
   }
 });
 
-it("a missing object exits 5 in every command", async (t) => {
+it("every command exits with 5 for a missing object", async (t) => {
   const { svc } = await cliEmulator(t);
   const lines = [
     "contracts status T-9",
@@ -95,7 +95,7 @@ it("a missing object exits 5 in every command", async (t) => {
   assert.deepEqual(codes, Object.fromEntries(lines.map((line) => [line, 5])));
 });
 
-it("a missing intake is rejected by 403 with possible reasons and the list of intakes", async (t) => {
+it("a 403 for a missing intake lists possible reasons and suggests the list of intakes", async (t) => {
   const { svc } = await cliEmulator(t);
   for (const line of ["intake show 1", "intake update 1 --title New", "intake delete 1 --yes"]) {
     const { exit, err } = await svc(line);

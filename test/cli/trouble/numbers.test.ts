@@ -7,7 +7,7 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { safeService } from "../../support/cli/safe-service.ts";
 
-describe("numbers out of range", () => {
+describe("number out of range", () => {
   const cases: Readonly<Record<string, RegExp>> = {
     "emulator start --port 70000": /^error: --port must be a number from 0 to 65535, got "70000"/,
     "emulator start --port -1": /must be a number from 0 to 65535, got/,
@@ -26,7 +26,7 @@ describe("numbers out of range", () => {
     "contracts list --base-url http://localhost:70000": /^error: --base-url must be a URL/,
   };
   for (const [line, message] of Object.entries(cases)) {
-    it(`are rejected with the valid range: svc ${line}`, async (t) => {
+    it(`is rejected with the valid range: svc ${line}`, async (t) => {
       const { exit, err } = await runCli(line, { cwd: await testFolder(t) });
       assert.equal(exit, 2, err);
       assert.match(err, message);
@@ -34,7 +34,7 @@ describe("numbers out of range", () => {
   }
 });
 
-describe("a folder instead of a file", () => {
+describe("folder instead of a file", () => {
   for (const line of [
     "emulator start --file .",
     "emulator exec --file . -- true",
@@ -68,7 +68,7 @@ async function strangePort(t: TestContext, words: string | undefined): Promise<s
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
-describe("a port of another protocol", () => {
+describe("port of another protocol", () => {
   const speakers: Readonly<Record<string, string | undefined>> = {
     SSH: "SSH-2.0-OpenSSH_9.6\r\n",
     SMTP: "220 mail.example ESMTP\r\n",
@@ -91,7 +91,7 @@ describe("a port of another protocol", () => {
   }
 });
 
-it("a TLS mismatch is explained for https without TLS and http with TLS", async (t) => {
+it("svc explains a TLS mismatch for https without TLS and http with TLS", async (t) => {
   const plain = await strangePort(t, "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
   const url = plain.replace("http:", "https:");
   const { exit, err } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);

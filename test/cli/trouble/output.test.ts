@@ -44,10 +44,10 @@ async function onBrokenOutput(
   return { exit, text };
 }
 
-describe("a standard output that accepts nothing", () => {
+describe("broken standard output", () => {
   const printing = ["openapi router", "emulator seed-schema", "completion bash", "config list", "webhooks trigger"];
   for (const argv of printing) {
-    it(`fails svc ${argv}, because its output is lost`, async () => {
+    it(`fails svc ${argv}, because the output is lost`, async () => {
       const { exit, text } = await onBrokenOutput(argv.split(" "), "ENOSPC");
       assert.deepEqual([exit, text.split("\n")[0]], [1, "error: Failed to write to standard output: ENOSPC."]);
     });
@@ -59,9 +59,9 @@ describe("a standard output that accepts nothing", () => {
   });
 });
 
-describe("a standard error that accepts nothing", () => {
+describe("broken standard error", () => {
   for (const code of ["EPIPE", "ENOSPC"]) {
-    it(`does not stop the work (${code})`, async (t) => {
+    it(`leaves the command running (${code})`, async (t) => {
       const service = await receiver(t);
       service.answer((_, response) => response.end('{"database":true}'));
       const argv = ["router", "health", "--base-url", service.url, "--verbose"];
@@ -70,13 +70,13 @@ describe("a standard error that accepts nothing", () => {
   }
 });
 
-describe("a reader that closes the pipe", () => {
+describe("closed output pipe", () => {
   for (const argv of [
     "webhooks listen --json --quiet",
     "webhooks deliveries --follow --json --quiet",
     "emulator requests --follow --json --quiet",
   ]) {
-    it(`ends svc ${argv} with exit 0 and without leftovers`, async (t) => {
+    it(`ends svc ${argv} with exit 0 and without leftover files`, async (t) => {
       const { svc, json, emulator } = await cliEmulator(t);
       const env = {
         ...buildChildEnvironment(emulator, { env: {} } as unknown as Host),
@@ -89,8 +89,8 @@ describe("a reader that closes the pipe", () => {
   }
 });
 
-describe("an output file", () => {
-  it("stays unchanged if the response breaks off, and no temporary file remains", async (t) => {
+describe("output file", () => {
+  it("stays unchanged without a temporary file if the response breaks off", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "a.pdf"), "before");
     const { url } = (await hostile(t)).endpoint({ trouble: "cuts its answer off" });

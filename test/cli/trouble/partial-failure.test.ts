@@ -29,7 +29,7 @@ async function stage(t: TestContext) {
   return { svc, json, emulator, breaking };
 }
 
-describe("a command with several requests when the service fails in between", () => {
+describe("command with several requests and a failing service", () => {
   it("reports the uploaded files", async (t) => {
     const { breaking } = await stage(t);
     const told = await breaking(2, ["files", "upload", "a.txt", "b.txt"]);
@@ -54,7 +54,7 @@ describe("a command with several requests when the service fails in between", ()
     assert.notEqual((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
   });
 
-  it("continues waiting when it is run again for a sent contract", async (t) => {
+  it("continues the wait when run again for a sent contract", async (t) => {
     const { svc } = await stage(t);
     const late = await svc("contracts send T-1 --wait executed --wait-timeout 1s --json --quiet");
     const { code, retryable } = JSON.parse(late.err).error;
@@ -70,7 +70,7 @@ describe("a command with several requests when the service fails in between", ()
     assert.deepEqual([alone.exit, /Cannot send T-1: status is EXECUTED, expected DRAFT/.test(alone.err)], [1, true]);
   });
 
-  it("reports that webhooks were triggered before their responses were read", async (t) => {
+  it("reports triggered webhooks if their responses cannot be read", async (t) => {
     const { breaking, svc } = await stage(t);
     const app = await receiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);

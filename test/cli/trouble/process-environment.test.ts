@@ -44,7 +44,7 @@ const unlessOther = { skip: isRoot ? false : "only root may run a program as ano
 const unknownUser = ["setpriv", "--reuid=54321", "--clear-groups"];
 
 describe("svc in a removed working folder", () => {
-  it("prints help, calls a named service, and reports an error if it needs the folder", async (t) => {
+  it("prints help, sends requests and reports an error if it needs the folder", async (t) => {
     const cwd = await testFolder(t);
     const gone = { cwd, within: inRemovedFolder, env: { SVC_CONFIG_DIR: cwd } };
     const help = await svc("router health --help", gone);
@@ -67,7 +67,7 @@ describe("svc in a removed working folder", () => {
 });
 
 describe("svc without a home folder", () => {
-  it("uses the user database for an empty HOME, not the working folder", async (t) => {
+  it("uses the user database instead of the working folder for an empty HOME", async (t) => {
     const cwd = await testFolder(t);
     const { out } = await svc("doctor --json", { cwd, env: { HOME: "" } });
     const files = JSON.parse(out).find(({ check }: { check: string }) => check === "files");
@@ -75,7 +75,7 @@ describe("svc without a home folder", () => {
     assert.deepEqual(await readdir(cwd), []);
   });
 
-  it("calls services for an unknown user, and reports why it stores nothing", unlessOther, async (t) => {
+  it("sends requests for an unknown user and reports why it stores no data", unlessOther, async (t) => {
     const cwd = await testFolder(t);
     const unknown = { cwd, within: unknownUser };
     const { routerUrl } = await emulator(t);
@@ -94,8 +94,8 @@ describe("svc without a home folder", () => {
   });
 });
 
-describe("the process of svc", () => {
-  it("prints an exception from outside of a command, and fails", async (t) => {
+describe("svc process", () => {
+  it("prints an exception from outside of a command and fails", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "throws.cjs"), 'setImmediate(() => { throw new Error("outside"); });');
     const { exit, err } = await svc("config list", { cwd, node: ["--require", join(cwd, "throws.cjs")] });

@@ -70,7 +70,7 @@ function wrongWith(result: RunResult): string | undefined {
     : wrongJson(result, { exit: result.exit, message: /./, streams: true });
 }
 
-describe("a response of the right media type and the wrong shape", () => {
+describe("response with the right media type and the wrong shape", () => {
   for (const [name, body] of Object.entries(bodies)) {
     it(`causes no unexpected error in any command: ${name}`, async (t) => {
       const at = await service(t, body);

@@ -90,8 +90,8 @@ async function look(t: TestContext, one: PreparedLine, trouble: AnyTrouble, serv
   return wrongWith(one, result, trouble) ?? (await strangers(cwd, files, mayLeave(nameOf(one))));
 }
 
-describe("every command that calls a service", () => {
-  it("is classified: it sends a request here, or is known not to", async (t) => {
+describe("command that requests a service", () => {
+  it("sends a request in this test or is listed as sending none", async (t) => {
     const server = await hostile(t);
     const wrong = await astray(
       lines,
@@ -113,7 +113,7 @@ describe("every command that calls a service", () => {
   });
 
   for (const trouble of ["is not there", ...troubles] as const) {
-    it(`exits ${outcomes[trouble].exit} when the service ${trouble}, reports that once, and leaves nothing behind`, async (t) => {
+    it(`exits with ${outcomes[trouble].exit} and one message when the service ${trouble}`, async (t) => {
       const server = await hostile(t);
       const wrong = await astray(
         // That nothing listens is what each example is tried with; the rest is seen by one code for all derived commands.

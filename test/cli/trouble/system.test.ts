@@ -68,8 +68,8 @@ async function walled(t: TestContext): Promise<string> {
   return folder;
 }
 
-describe("system errors are reported in a sentence with a hint", () => {
-  it("when a state is not writable", unlessNobody, async (t) => {
+describe("system error message with a hint", () => {
+  it("explains a state that is not writable", unlessNobody, async (t) => {
     const folder = await walled(t);
     const { exit, err } = run(svcAsNobody(), ["emulator", "start", "--port", "0", "--file", "wall/state.json"], folder);
     assert.equal(exit, 1, err);
@@ -77,34 +77,30 @@ describe("system errors are reported in a sentence with a hint", () => {
     assert.match(err, /Grant this user read and write access, choose another file with --file, or use --ephemeral\./);
   });
 
-  it(
-    "when an emulator for one command, or one in the background, cannot create its folder",
-    unlessNobody,
-    async (t) => {
-      const folder = await walled(t);
-      const wall = join(folder, "wall");
-      const here = run(svcAsNobody(), ["contracts", "templates", "list", "--emulator"], wall, { SVC_BASE_URL: "" });
-      const state = join(wall, ".svc/emulator.json");
-      assert.deepEqual(
-        [here.exit, here.err.split(": ").slice(0, 3)],
+  it("explains an emulator that cannot create its folder", unlessNobody, async (t) => {
+    const folder = await walled(t);
+    const wall = join(folder, "wall");
+    const here = run(svcAsNobody(), ["contracts", "templates", "list", "--emulator"], wall, { SVC_BASE_URL: "" });
+    const state = join(wall, ".svc/emulator.json");
+    assert.deepEqual(
+      [here.exit, here.err.split(": ").slice(0, 3)],
+      [
+        1,
         [
-          1,
-          [
-            "error",
-            `The state ${state} cannot be opened`,
-            `permission is denied (EACCES at ${join(wall, ".svc")}). Grant this user read and write access, choose another file with --file, or use --ephemeral.\n`,
-          ],
+          "error",
+          `The state ${state} cannot be opened`,
+          `permission is denied (EACCES at ${join(wall, ".svc")}). Grant this user read and write access, choose another file with --file, or use --ephemeral.\n`,
         ],
-      );
-      const detached = run(svcAsNobody(), ["emulator", "start", "--detach", "--port", "0"], wall);
-      assert.deepEqual(detached, {
-        exit: 1,
-        err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n`,
-      });
-    },
-  );
+      ],
+    );
+    const detached = run(svcAsNobody(), ["emulator", "start", "--detach", "--port", "0"], wall);
+    assert.deepEqual(detached, {
+      exit: 1,
+      err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n`,
+    });
+  });
 
-  it("when an emulator cannot listen", unlessGuarded, async (t) => {
+  it("explains an emulator that cannot listen", unlessGuarded, async (t) => {
     const folder = await walled(t);
     const start = ["emulator", "start", "--ephemeral", "--port"];
     assert.deepEqual(run(svcAsNobody(), [...start, "1"], folder), {
@@ -117,7 +113,7 @@ describe("system errors are reported in a sentence with a hint", () => {
     });
   });
 
-  it("when an emulator should listen at an invalid or remote address", async (t) => {
+  it("explains an invalid or remote address to listen at", async (t) => {
     const cwd = await testFolder(t);
     for (const host of ["300.1.1.1", "192.0.2.1"]) {
       const { exit, err } = await runCli(["emulator", "start", "--ephemeral", "--port", "0", "--host", host], { cwd });
@@ -129,7 +125,7 @@ describe("system errors are reported in a sentence with a hint", () => {
     }
   });
 
-  it("when the configuration is not writable", unlessNobody, async (t) => {
+  it("explains a configuration that is not writable", unlessNobody, async (t) => {
     const folder = await walled(t);
     await mkdir(join(folder, "config"), { mode: 0o555 });
     const { exit, err } = run(svcAsNobody(), ["config", "set", "client_id", "x"], folder);
@@ -140,7 +136,7 @@ describe("system errors are reported in a sentence with a hint", () => {
     );
   });
 
-  it("when a response or deliveries are not writable", unlessNobody, async (t) => {
+  it("explains a response or deliveries that cannot be written", unlessNobody, async (t) => {
     const folder = await walled(t);
     const output = run(svcAsNobody(), ["files", "download", "x", "--output", "wall/x.pdf"], folder);
     assert.deepEqual(
@@ -154,7 +150,7 @@ describe("system errors are reported in a sentence with a hint", () => {
     );
   });
 
-  it("when the disk is full", unlessFull, async (t) => {
+  it("explains a full disk", unlessFull, async (t) => {
     const { api, clusters } = await emulator(t);
     const { id } = await draft(api);
     const { url, clientId, clientSecret } = clusters[0]!;
@@ -164,7 +160,7 @@ describe("system errors are reported in a sentence with a hint", () => {
     assert.match(err, /^error: Failed to write \/dev\/full: no space is left on the disk \(ENOSPC\)\./);
   });
 
-  it("when too many files are open", unlessLimits, async (t) => {
+  it("explains too many open files", unlessLimits, async (t) => {
     const folder = await testFolder(t);
     await mkdir(join(folder, "config"));
     const { exit, err } = run(

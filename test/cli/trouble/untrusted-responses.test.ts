@@ -104,9 +104,9 @@ async function look(
   return { wrong, reached };
 }
 
-describe("untrusted responses of a service", () => {
+describe("untrusted response of a service", () => {
   for (const [where, at] of Object.entries(surroundings)) {
-    it(`affect no terminal or runner: responses ${where}`, async (t) => {
+    it(`has no effect on a terminal or runner ${where}`, async (t) => {
       const { wrong, reached } = await look(
         t,
         at,
@@ -117,7 +117,7 @@ describe("untrusted responses of a service", () => {
       assert.ok(reached > 50, `only ${reached} command lines printed it`);
     });
 
-    it(`affect no terminal or runner: rejections ${where}`, async (t) => {
+    it(`has no effect on a terminal or runner as a rejection ${where}`, async (t) => {
       const all = Object.values(refusals);
       let next = 0;
       const { wrong, reached } = await look(t, at, () => ({ status: 422, body: all[next++ % all.length] }));

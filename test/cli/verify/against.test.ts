@@ -53,7 +53,7 @@ async function recordedService(
   };
 }
 
-describe("svc verify replay --against a profile", () => {
+describe("svc verify replay --against with a profile", () => {
   it("finds no drift in the recorded service, although the recording has changed it", async (t) => {
     const { emulator: recorded, replay } = await recordedService(t);
     const { exit, drift, compared, differences } = await replay(recorded);
@@ -61,7 +61,7 @@ describe("svc verify replay --against a profile", () => {
     assert.ok(compared > 40, `${compared}`);
   });
 
-  it("finds no drift in a service with other keys, people and contracts", async (t) => {
+  it("finds no drift in a service with other keys, users and contracts", async (t) => {
     const { replay } = await recordedService(t);
     const other = await emulator(t, { clock: { mode: "manual", start: "2031-03-04T05:06:07Z" } });
     await useService(other, 9);
@@ -70,7 +70,7 @@ describe("svc verify replay --against a profile", () => {
     assert.ok(compared > 40, `${compared}`);
   });
 
-  it("lists what is not compared, with the reasons", async (t) => {
+  it("lists the skipped comparisons with reasons", async (t) => {
     const { replay } = await recordedService(t);
     const { incomparable } = await replay(await emulator(t));
     assert.deepEqual(incomparable.map(({ reason }) => reason).sort(), [
@@ -103,7 +103,7 @@ describe("svc verify replay --against a profile", () => {
     assert.equal(exit, 3);
   });
 
-  it("finds no drift if the credentials are rejected, and reports that", async (t) => {
+  it("finds no drift if the credentials are rejected and reports the rejection", async (t) => {
     const { replay, emulator: recorded } = await recordedService(t);
     const [first] = recorded.clusters;
     const stranger = { ...recorded, clusters: [{ ...first!, clientSecret: "wrong", clusterKey: "wrong" }] };
@@ -112,7 +112,7 @@ describe("svc verify replay --against a profile", () => {
     assert.ok(incomparable.some(({ reason }) => reason === "the credentials of the profile are rejected (401)"));
   });
 
-  it("reports that the service does not respond", async (t) => {
+  it("reports a service that does not respond", async (t) => {
     const { cwd, svc } = await recordedService(t);
     const profile = { router_url: "http://127.0.0.1:9", contracts_url: "http://127.0.0.1:9" };
     await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { other: profile } }), { mode: 0o600 });
@@ -123,7 +123,7 @@ describe("svc verify replay --against a profile", () => {
     );
   });
 
-  it("accepts no difference, because accepted.json is about the emulator", async (t) => {
+  it("applies no accepted differences, because accepted.json concerns the emulator", async (t) => {
     const { svc } = await recordedService(t);
     const { exit, err } = await svc("verify replay corpus --against other --accept a --reason b");
     assert.deepEqual(

@@ -12,7 +12,7 @@ import { useService } from "../../support/verify/recorded.ts";
 const operationsIn = async (folder: string) => (await readCorpus(folder)).exchanges.map(({ operation }) => operation);
 
 describe("svc verify record", () => {
-  it("only reads, and a replay confirms the emulator", async (t) => {
+  it("reads without changes and a replay confirms the emulator", async (t) => {
     const { cwd, svc } = await cliEmulator(t);
     const { exit, err } = await svc("verify record --out corpus --rate 1000");
     assert.equal(exit, 0, err);
@@ -25,7 +25,7 @@ describe("svc verify record", () => {
     assert.equal(replay.exit, 0, replay.out);
   });
 
-  it("does not treat existing objects of a service as drift", async (t) => {
+  it("reports no drift for existing objects of a service", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
     await useService(emulator, 12);
     const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
@@ -38,7 +38,7 @@ describe("svc verify record", () => {
     assert.match(replay.out, /^ {2}1 not or not fully compared: intake_id 12 was there before the recording$/m);
   });
 
-  it("announces its actions, and starts only after confirmation", async (t) => {
+  it("announces its actions and starts only after confirmation", async (t) => {
     const { svc } = await cliEmulator(t);
     const plan = await svc("verify record --out corpus --allow-writes --plan");
     assert.equal(plan.exit, 0);
@@ -75,7 +75,7 @@ describe("svc verify record", () => {
     assert.equal(replay.exit, 0, replay.out);
   });
 
-  it("removes its objects after Ctrl-C, and can continue", async (t) => {
+  it("removes its objects after Ctrl-C and can continue", async (t) => {
     const { cwd, svc, json } = await cliEmulator(t);
     const argv = ["verify", "record", "--out", "corpus", "--allow-writes", "--yes", "--rate", "50"];
     const recording = following(svc, argv);
@@ -114,7 +114,7 @@ describe("svc verify record", () => {
 });
 
 describe("svc verify proxy with svc webhooks listen --save", () => {
-  it("records webhooks that it did not see created, and a replay confirms them", async (t) => {
+  it("records webhooks without their creation, and a replay confirms the recording", async (t) => {
     const { cwd, svc, emulator } = await cliEmulator(t);
     const first = emulator.clusters[0]!;
     const proxy = following(svc, ["verify", "proxy", "--to", first.url, "--out", "corpus", "--count", "3", "--json"]);

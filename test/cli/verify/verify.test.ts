@@ -69,7 +69,7 @@ describe("svc verify proxy", () => {
     assert.deepEqual({ exit, err: err.trim() }, { exit: 0, err: "Nothing suspicious in 5 exchanges" });
   });
 
-  it("names and counts interrupted exchanges", async (t) => {
+  it("lists and counts interrupted exchanges", async (t) => {
     const { svc } = await cliEmulator(t);
     const service = createServer((request, response) => {
       request.resume();
@@ -115,7 +115,7 @@ describe("svc verify proxy", () => {
 });
 
 describe("svc verify scan", () => {
-  it("exits 1 for a secret that a user added, and does not print it", async (t) => {
+  it("exits with 1 for a secret that a user added and hides the secret", async (t) => {
     const { cwd, svc } = await recorded(t);
     const file = join(cwd, "corpus", "00005-contracts.status.http");
     const text = await readFile(file, "utf8");
@@ -153,7 +153,7 @@ describe("svc verify scan --reindex", () => {
     assert.match((await svc("verify replay corpus")).out, /^contracts\.create:201:contract_status:/m);
   });
 
-  it("names the file that is no longer an exchange", async (t) => {
+  it("reports a file that is no longer an exchange", async (t) => {
     const { cwd, svc } = await recorded(t);
     const file = join(cwd, "corpus", "00004-contracts.list.http");
     await writeFile(file, (await readFile(file, "utf8")).replace("\nHTTP/1.1 200\n", "\n"));
@@ -164,7 +164,7 @@ describe("svc verify scan --reindex", () => {
 });
 
 describe("svc verify scan of an interrupted recording", () => {
-  it("checks existing files, including one that is not in the index yet", async (t) => {
+  it("checks existing files, including a file missing from the index", async (t) => {
     const { cwd, svc } = await recorded(t);
     const index = join(cwd, "corpus", "index.ndjson");
     const lines = (await readFile(index, "utf8")).split("\n");
@@ -223,7 +223,7 @@ describe("svc verify replay", () => {
     assert.match(await readFile(join(cwd, "verify.xml"), "utf8"), /<failure message="nothing was compared">/);
   });
 
-  it("exits 3 on drift and names the claim, and 0 once it is accepted with a reason", async (t) => {
+  it("exits with 3 on drift and with 0 once the drift is accepted with a reason", async (t) => {
     const { cwd, svc } = await recorded(t);
     const drift = await svc("verify replay corpus --junit verify.xml --markdown verify.md");
     assert.equal(drift.exit, 3, drift.err);
@@ -272,7 +272,7 @@ describe("svc verify replay", () => {
 });
 
 describe("--observed", () => {
-  it("works with the emulator in the background, too", async (t) => {
+  it("works with the emulator in the background", async (t) => {
     const { svc } = await recorded(t);
     const env = {
       SVC_BASE_URL: "",
@@ -292,7 +292,7 @@ describe("--observed", () => {
     );
   });
 
-  it("makes svc emulator exec respond as the service did", async (t) => {
+  it("makes svc emulator exec respond like the recorded service", async (t) => {
     const { svc } = await recorded(t);
     const script = `fetch(process.env.SVC_CONTRACTS_URL + "${base}/contracts/", { headers: { "client-id": process.env.SVC_CLIENT_ID, "client-secret": process.env.SVC_CLIENT_SECRET } }).then((r) => r.json()).then(({ limit }) => console.log(limit))`;
     const { exit, out, err } = await svc([
@@ -308,14 +308,14 @@ describe("--observed", () => {
     assert.deepEqual({ exit, out: out.trim() }, { exit: 0, out: "25" }, err);
   });
 
-  it("rejects an invalid corpus before anything starts", async (t) => {
+  it("rejects an invalid corpus before the emulator starts", async (t) => {
     const { svc } = await cliEmulator(t);
     const { exit, err } = await svc("emulator exec --observed nowhere -- true");
     assert.equal(exit, 2);
     assert.match(err, /nowhere is not a corpus: it has no index\.ndjson/);
   });
 
-  it("is reflected in svc openapi, in the emulator's document and findings, and in the reference", async (t) => {
+  it("appears in svc openapi, in the emulator's document and findings, and in the reference", async (t) => {
     const { cwd, svc } = await recorded(t);
     const marked = (document: unknown) => {
       const { paths } = document as { paths: Record<string, { get: Record<string, unknown> }> };

@@ -55,7 +55,7 @@ async function stage(t: TestContext) {
 const node = `'${process.execPath}'`;
 
 describe("svc webhooks certify --command", () => {
-  it("starts the receiver with its key, restarts it after a crash, and ends it", async (t) => {
+  it("starts the receiver with its key, restarts it after a crash and ends it", async (t) => {
     const { port, svc } = await stage(t);
     const { exit, out } = await svc(`${node} receiver.mjs`, "--json");
     const { findings, language } = JSON.parse(out) as CertifyReport;
@@ -67,7 +67,7 @@ describe("svc webhooks certify --command", () => {
   });
 
   for (const responds of ["", "RESPONDS=yes "]) {
-    it(`reports that the receiver ended${responds && " after its response"}, and no other mistake`, async (t) => {
+    it(`reports only that the receiver ended${responds && " after its response"}`, async (t) => {
       const { svc } = await stage(t);
       const { exit, out } = await svc(`EACH=5 ${responds}exec ${node} receiver.mjs`, "--skip", "parallel", "--json");
       const { findings, checks } = JSON.parse(out) as CertifyReport;
@@ -85,7 +85,7 @@ describe("svc webhooks certify --command", () => {
     });
   }
 
-  it("names the only delivery that ends a slow receiver with concurrent requests", async (t) => {
+  it("reports the only delivery that ends a slow receiver with concurrent requests", async (t) => {
     const { svc } = await stage(t);
     const { out } = await svc(
       `DELAY=200 exec ${node} receiver.mjs`,
@@ -135,7 +135,7 @@ describe("svc webhooks certify --command", () => {
     assert.match(silent.err, /^error: The receiver of --command does not listen at \S+ after 0.1 s\./);
   });
 
-  it("reports what it waits for, and stores the generated key with the deliveries", async (t) => {
+  it("reports the wait and stores the generated key with the deliveries", async (t) => {
     const { cwd, svc } = await stage(t);
     const { exit, err } = await svc(
       `sleep 1.2; exec ${node} receiver.mjs`,
@@ -151,7 +151,7 @@ describe("svc webhooks certify --command", () => {
     assert.equal(explained.exit, 0, explained.err);
   });
 
-  it("keeps the emulator and the receiver with --console until Ctrl-C", async (t) => {
+  it("continues the emulator and the receiver until Ctrl-C with --console", async (t) => {
     const { cwd, port } = await stage(t);
     const argv = ["--to", String(port), "--command", `${node} receiver.mjs`, "--only", "genuine"];
     const { address, interrupt, ended } = await certifyConsole(argv, cwd);
@@ -167,7 +167,7 @@ describe("svc webhooks certify --command", () => {
     assert.deepEqual([exit, /passed/.test(out), await isOpen(port)], [0, true, false]);
   });
 
-  it("starts nothing if another program already listens", async (t) => {
+  it("starts no receiver if another program already listens", async (t) => {
     const { port, svc } = await stage(t);
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));

@@ -6,7 +6,7 @@ import { contentHash } from "../../../src/schemes/webhook.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hmacKey, signedReceiver } from "../../support/cli/signed-receiver.ts";
 
-describe("the output of svc webhooks certify", () => {
+describe("output of svc webhooks certify", () => {
   it("lists the checks with the basis of each", async () => {
     const { exit, out } = await runCli("webhooks certify --list --json");
     const rows = JSON.parse(out) as Record<string, unknown>[];
@@ -51,7 +51,7 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
     );
   });
 
-  it("marks findings in a run of GitHub Actions", async (t) => {
+  it("marks findings in a GitHub Actions run", async (t) => {
     const { certify } = await signedReceiver(t, { isGenuine: () => true });
     const { err } = await certify(["--only", "signature.tampered", "--quiet"], { env: { GITHUB_ACTIONS: "true" } });
     const title = "::error title=svc%3A signature-unchecked::The signature is not checked (signature.tampered)%0A";
@@ -77,7 +77,7 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
     );
   });
 
-  it("prints tab-separated rows in a pipe, and the findings on standard error", async (t) => {
+  it("prints tab-separated rows in a pipe and the findings on standard error", async (t) => {
     const { url, certify } = await signedReceiver(t, { isGenuine: () => true });
     const { out, err } = await certify(["--only", "signature.tampered,genuine"]);
     assert.equal(
@@ -96,7 +96,7 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
     ]);
   });
 
-  it("sends the same bytes in each run, and writes them to a folder", async (t) => {
+  it("sends the same bytes in each run and writes the bytes to a folder", async (t) => {
     const { cwd, certify } = await signedReceiver(t);
     const runs: Record<string, string>[] = [];
     for (const folder of ["one", "two", "three"]) {

@@ -51,7 +51,7 @@ describe("svc webhooks certify", () => {
     assert.deepEqual(new Set(notChecked.map(({ detail }) => detail)), new Set(["--probe is not given"]));
   });
 
-  it("names the mistake of a receiver, with a fix in its language", async (t) => {
+  it("reports the mistake of a receiver with a fix in the receiver's language", async (t) => {
     const { certify } = await signedReceiver(t, { signed: (body) => JSON.stringify(jsonOf(body)) });
     const run = await certify(["--json", "--language", "python"]);
     assert.equal(run.exit, 1);
@@ -67,7 +67,7 @@ describe("svc webhooks certify", () => {
     ]);
   });
 
-  it("names one mistake, however many checks it fails", async (t) => {
+  it("reports one mistake, even if it fails several checks", async (t) => {
     const undecoded = { key: hmacKey };
     assert.deepEqual(await findings(t, undecoded), [1, [["key-not-decoded", "failed"]]]);
     assert.deepEqual(await findings(t, { digest: "sha256" }), [1, [["wrong-digest", "failed"]]]);
@@ -111,7 +111,7 @@ describe("svc webhooks certify", () => {
     assert.deepEqual([unknown.exit, unknown.err.includes(message)], [2, true], unknown.err);
   });
 
-  it("prints the key at a terminal, and waits until the receiver has it", async (t) => {
+  it("prints the key at a terminal and waits until the receiver has the key", async (t) => {
     const emulators = await runCli("webhooks certify --to http://localhost:9", {
       env: { SVC_CONFIG_DIR: "/nonexistent" },
     });
@@ -128,7 +128,7 @@ describe("svc webhooks certify", () => {
     assert.match(err, /SVC_WEBHOOK_HMAC_KEY=[\w+/]{86}==/);
   });
 
-  it("reports that nothing listens", async (t) => {
+  it("reports a missing receiver", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "hmac.key"), hmacKey);
     const { exit, err } = await runCertify(cwd, "http://127.0.0.1:9", []);
@@ -177,8 +177,8 @@ describe("svc webhooks certify", () => {
   });
 
   for (const [how, delayMs, maxAtOnce, expected] of [
-    ["does not blame a receiver that handles events one after the other", 25, Number.POSITIVE_INFINITY, "not_checked"],
-    ["names a receiver that never responds to events that come together", 25, 1, "failed"],
+    ["accepts a receiver that handles events sequentially", 25, Number.POSITIVE_INFINITY, "not_checked"],
+    ["reports a receiver that never responds to concurrent events", 25, 1, "failed"],
   ] as const) {
     it(how, async (t) => {
       let waiting = 0;
@@ -211,7 +211,7 @@ describe("svc webhooks certify", () => {
     assert.deepEqual([again.exit, same, language, checks.map(({ id }) => id)], [0, url, "go", ["genuine"]]);
   });
 
-  it("runs no check after the time limit, and exits 1 if one was skipped", async (t) => {
+  it("runs no check after the time limit and exits with 1 for skipped checks", async (t) => {
     const { certify } = await signedReceiver(t);
     const only = ["--only", "genuine,probe,signature.missing", "--json"];
     const run = await certify([...only, "--time-limit", "1ms"]);
@@ -230,7 +230,7 @@ describe("svc webhooks certify", () => {
     );
   });
 
-  it("ignores a response that the time limit cut off", async (t) => {
+  it("ignores a response that the time limit interrupted", async (t) => {
     const { certify } = await signedReceiver(t, {
       isGenuine: () => true,
       respond: (_, response, { headers }) => headers["x-svc-webhook-content-hash"] && response.end(),
@@ -254,7 +254,7 @@ describe("svc webhooks certify", () => {
     });
   }
 
-  it("counts a forged delivery as accepted after a status of 200, whatever the body", async (t) => {
+  it("counts a forged delivery as accepted after a 200 with any body", async (t) => {
     const endless = (response: ServerResponse) => {
       const write = () => {
         while (!response.destroyed && response.write("x".repeat(10_000)));
@@ -304,7 +304,7 @@ describe("svc webhooks certify", () => {
     while (pids.some(isAlive)) await systemWallClock.sleep(10);
   });
 
-  it("ends at Ctrl-C", async (t) => {
+  it("exits at Ctrl-C", async (t) => {
     let stop = () => {};
     const { certify } = await signedReceiver(t, { respond: () => stop() });
     const { exit, out } = await certify([], {
@@ -315,7 +315,7 @@ describe("svc webhooks certify", () => {
     assert.deepEqual([exit, out], [130, ""]);
   });
 
-  it("sends each delivery as often as it announces", async (t) => {
+  it("sends each delivery as often as announced", async (t) => {
     const { certify, bodies } = await signedReceiver(t);
     const { checks } = reportOf(await certify(["--only", "parallel,outage", "--json"]));
     const hashes = new Set(bodies.map((body) => createHash("sha256").update(body).digest("hex")));

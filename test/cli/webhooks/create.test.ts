@@ -22,7 +22,7 @@ describe("svc webhooks create", () => {
     ]);
   });
 
-  it("asks a user until the address is valid, and for any number of activities", async (t) => {
+  it("prompts a user until the address is valid, and for any number of activities", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const clear = "\u0015";
     const ada = person(

@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { computeHmac } from "../../../src/base/hmac.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 
-it("every output format of hmac-key is accepted as a key, and the pipe format is the key itself", async (t) => {
+it("svc webhooks hmac-key prints a valid key in every output format", async (t) => {
   const { svc, cwd, emulator } = await cliEmulator(t);
   const key = emulator.clusters[0]!.hmacKey!;
   assert.equal((await svc("webhooks hmac-key")).out, `${key}\n`);

@@ -5,7 +5,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("information that a real service shows only in its application", () => {
   for (const command of ["list", "deliveries", "deliveries --follow"]) {
-    it(`is not requested from it: webhooks ${command}`, async (t) => {
+    it(`is not requested from a real service: webhooks ${command}`, async (t) => {
       const cwd = await testFolder(t);
       const { exit, out, err } = await runCli(`webhooks ${command} --base-url http://127.0.0.1:9`, { cwd });
       assert.deepEqual(

@@ -73,8 +73,8 @@ const failSixTimes = async (svc: CliEmulator["svc"]) => {
 
 const typesOf = (listener: Following) => listener.events().map(({ type }) => type);
 
-describe("svc webhooks listen when deliveries stop", () => {
-  it("reports that the webhook was disabled, and enables it once the app accepts connections", async (t) => {
+describe("svc webhooks listen without deliveries", () => {
+  it("reports a disabled webhook and enables it once the app accepts connections", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: nda });
     const { start, url } = await app(t);
@@ -103,7 +103,7 @@ describe("svc webhooks listen when deliveries stop", () => {
     assert.deepEqual(typesOf(listener).slice(-7), ["webhook_enabled", ...Array(6).fill("delivery")]);
   });
 
-  it("enables the webhook of an app with error responses once it has restarted", async (t) => {
+  it("enables the webhook of an app with error responses after a restart of the app", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: nda });
     const { start, stop, url } = await app(t);
@@ -125,7 +125,7 @@ describe("svc webhooks listen when deliveries stop", () => {
     await listener.ended;
   });
 
-  it("leaves the webhook disabled with --no-enable, and prints how to enable it", async (t) => {
+  it("leaves the webhook disabled with --no-enable and prints how to enable it", async (t) => {
     const { svc, json } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: nda });
     const { start, url } = await app(t);
@@ -141,7 +141,7 @@ describe("svc webhooks listen when deliveries stop", () => {
     await listener.ended;
   });
 
-  it("reports that a user disabled or deleted the webhook, or that another state has none", async (t) => {
+  it("reports that a user disabled or deleted the webhook or that another state lacks it", async (t) => {
     const { svc, json } = await cliEmulator(t);
     const listener = await listening(svc, []);
     await json("emulator webhooks disable 1");
@@ -160,7 +160,7 @@ describe("svc webhooks listen when deliveries stop", () => {
     ]);
   });
 
-  it("reports that the emulator ended, and that it is back with another token and address", async (t) => {
+  it("reports the end of the emulator and its return with another token and address", async (t) => {
     const cwd = await testFolder(t);
     const file = join(cwd, ".svc/emulator.json");
     const first = await emulator(t, { file });
@@ -185,7 +185,7 @@ describe("svc webhooks listen when deliveries stop", () => {
     ]);
   });
 
-  it("reports that another emulator uses the address of the ended one", async (t) => {
+  it("reports that another emulator uses the address of the ended emulator", async (t) => {
     const { svc, emulator: first } = await cliEmulator(t);
     const listener = await listening(svc, []);
     await first.close();

@@ -21,7 +21,7 @@ async function withContract(t: TestContext) {
 }
 
 describe("svc webhooks listen", () => {
-  it("subscribes itself, verifies deliveries, and removes the subscription at the end", async (t) => {
+  it("creates a webhook, verifies deliveries and removes the webhook at the end", async (t) => {
     const { svc, json } = await withContract(t);
     const listening = following(svc, [
       "webhooks",
@@ -62,7 +62,7 @@ describe("svc webhooks listen", () => {
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
-  it("accepts no more deliveries than requested, even while the last one is in progress", async (t) => {
+  it("accepts no more deliveries than requested, even while the last delivery is in progress", async (t) => {
     const { svc } = await withContract(t);
     const app = await receiver(t);
     let answer = () => {};
@@ -86,7 +86,7 @@ describe("svc webhooks listen", () => {
     assert.match(listening.err(), /is subscribed to 1 activity\n/);
   });
 
-  it("returns the app's response, including a 200 after an unsolicited 100, and a 204 with a body", async (t) => {
+  it("returns the app's response, including a 200 after a 100, and a 204 with a body", async (t) => {
     const { svc } = await withContract(t);
     const app = await rawServer(t, "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
     const listening = following(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "2", "--json"]);
@@ -108,7 +108,7 @@ describe("svc webhooks listen", () => {
     assert.equal((await listening.ended).exit, 0);
   });
 
-  it("prints the key of an emulator, names contracts as commands do, and removes subscriptions of dead listeners", async (t) => {
+  it("prints the key of an emulator and removes webhooks of dead listeners", async (t) => {
     const { svc, json, emulator, key } = await withContract(t);
     const alive = await receiver(t);
     const body = (title: string, url: string) => ({ title, url, only_for_activities: ["CONTRACT_SIGNED"] });
@@ -140,7 +140,7 @@ describe("svc webhooks listen", () => {
     );
   });
 
-  it("forwards the raw bytes with their signature, and returns the response", async (t) => {
+  it("forwards the raw bytes with their signature and returns the response", async (t) => {
     const { svc, json, key } = await withContract(t);
     const app = await receiver(t);
     app.answer((_, response) => response.writeHead(503, { "content-type": "text/plain" }).end("not now"));
@@ -174,7 +174,7 @@ describe("svc webhooks listen", () => {
     assert.equal(forwarded.status, 503);
   });
 
-  it("answers 502 while the app is down, reports why, and continues", async (t) => {
+  it("responds with 502 while the app is down, reports why and continues", async (t) => {
     const { svc } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--forward-to", "1", "--count", "2"]);
     await untilSubscribed(svc);
@@ -190,7 +190,7 @@ describe("svc webhooks listen", () => {
     assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+ \(press Ctrl-C to stop\)/);
   });
 
-  it("saves deliveries so that they can be verified and replayed unchanged", async (t) => {
+  it("saves deliveries for unchanged verification and replay", async (t) => {
     const { svc, cwd } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--save", "hooks", "--count", "2", "--json"]);
     await listening.saw('"ready"');
@@ -221,7 +221,7 @@ describe("svc webhooks listen", () => {
     assert.equal((await svc(verified)).exit, 0);
   });
 
-  it("rejects an unsigned body, and names the mistakes of others", async (t) => {
+  it("rejects an unsigned body and reports the mistakes in others", async (t) => {
     const { svc, key } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--count", "4", "--json"]);
     await listening.saw('"ready"');
@@ -253,7 +253,7 @@ describe("svc webhooks listen", () => {
     );
   });
 
-  it("exits 130 at Ctrl-C, and leaves no subscription behind", async (t) => {
+  it("exits with 130 at Ctrl-C and leaves no webhook behind", async (t) => {
     const { svc, json } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--json"]);
     await listening.saw('"ready"');
@@ -263,7 +263,7 @@ describe("svc webhooks listen", () => {
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
-  it("only listens without a service, and prints how to register the receiver", async () => {
+  it("only listens without a service and prints how to register the receiver", async () => {
     const key = Buffer.alloc(64, 7).toString("base64");
     const listening = following(
       runCli,
@@ -297,13 +297,13 @@ describe("svc webhooks listen", () => {
     ["--header x-note:漢", '--header must be "Name: value"'],
     ["--count 0", "must be a number at least 1, got"],
   ] as const) {
-    it(`exits 2 on ${argv}`, async () => {
+    it(`exits with 2 for ${argv}`, async () => {
       const { exit, out, err } = await runCli(`webhooks listen ${argv}`);
       assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
     });
   }
 
-  it("reports a port in use, and an invalid key", async (t) => {
+  it("reports a port in use and an invalid key", async (t) => {
     const { svc, emulator } = await withContract(t);
     const port = new URL(emulator.routerUrl).port;
     const taken = await svc(`webhooks listen --port ${port}`);
@@ -317,7 +317,7 @@ async function untilSubscribed(svc: (argv: string) => Promise<{ out: string }>):
   while (JSON.parse((await svc("emulator webhooks --json")).out).length === 0);
 }
 
-describe("the webhook of a listener", () => {
+describe("webhook of a listener", () => {
   /** A service that creates webhook 7, and answers other requests so. */
   async function service(t: TestContext, answers: (method: string, response: ServerResponse) => void) {
     const seen: string[] = [];
@@ -340,13 +340,17 @@ describe("the webhook of a listener", () => {
   const lastLines = (err: string) => err.split("\n").slice(-3, -1);
 
   const failures: [what: string, fail: (response: ServerResponse) => void, reason: (url: string) => string][] = [
-    ["the service rejects that", (response) => response.writeHead(503).end(), () => "The service failed (HTTP 503)"],
     [
-      "the connection is cut",
+      "the service rejects the deletion",
+      (response) => response.writeHead(503).end(),
+      () => "The service failed (HTTP 503)",
+    ],
+    [
+      "the connection breaks",
       (response) => response.destroy(),
       (url) => `Failed to reach ${url}: the connection was closed (UND_ERR_SOCKET).`,
     ],
-    ["no answer comes", () => {}, (url) => `Failed to reach ${url}: no response within 700 ms (ETIMEDOUT).`],
+    ["no response arrives", () => {}, (url) => `Failed to reach ${url}: no response within 700 ms (ETIMEDOUT).`],
   ];
   for (const [what, fail, reason] of failures) {
     it(`is reported if it cannot be deleted because ${what}`, async (t) => {
@@ -376,9 +380,9 @@ describe("the webhook of a listener", () => {
   });
 
   const unknown: [what: string, fail: (response: ServerResponse) => void][] = [
-    ["a cut connection", (response) => response.destroy()],
-    ["500", (response) => response.writeHead(500).end()],
-    ["no id", (response) => response.writeHead(201).end()],
+    ["a broken connection", (response) => response.destroy()],
+    ["a 500", (response) => response.writeHead(500).end()],
+    ["a response without an ID", (response) => response.writeHead(201).end()],
   ];
   for (const [what, fail] of unknown) {
     it(`is reported if it may have been created: ${what}`, async (t) => {
