@@ -19,28 +19,28 @@ describe("svc with a failing service", () => {
   });
 
   const cases: [string, Parameters<Awaited<ReturnType<typeof receiver>>["answer"]>[0], number, RegExp][] = [
-    ["answers 500 to every attempt", 500, 75, /\(HTTP 500\)/],
+    ["responds with 500 to every attempt", 500, 75, /\(HTTP 500\)/],
     [
-      "answers HTML",
+      "responds with HTML",
       (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
       1,
       /Expected JSON, but the service responded 200 with HTML/,
     ],
     [
-      "cuts its answer off",
+      "truncates its response",
       (_, response) => void response.writeHead(200, { "content-length": 99 }).write("{", () => response.destroy()),
       75,
       /Failed to reach/,
     ],
-    ["answers something undeclared", (_, response) => response.writeHead(418).end(), 1, /\(HTTP 418\)/],
+    ["responds with an undeclared status", (_, response) => response.writeHead(418).end(), 1, /\(HTTP 418\)/],
     [
-      "forwards what it does not recognise",
+      "forwards an unknown request",
       (_, response) => response.writeHead(200, { "x-svc-matched": "catch-all" }).end("{}"),
       1,
       /declared path is GET \//,
     ],
     [
-      "asks to wait too long",
+      "requests a wait that is too long",
       (_, response) => response.writeHead(429, { "retry-after": "999" }).end("{}"),
       75,
       /requests a wait of 999 s/,

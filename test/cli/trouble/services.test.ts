@@ -17,22 +17,22 @@ import type { RunResult } from "../../support/cli/run-cli.ts";
 
 const lines = await linesThatSend();
 const nowhere = { url: "http://127.0.0.1:1" };
-type AnyTrouble = Trouble | "is not there";
+type AnyTrouble = Trouble | "is unreachable";
 
 /** What a service in this trouble makes of a command: its exit code, and the reason that is told. */
 const outcomes: Readonly<Record<AnyTrouble, Expected>> = {
-  "is not there": { exit: 75, message: /connection refused/ },
+  "is unreachable": { exit: 75, message: /connection refused/ },
   hangs: { exit: 75, message: /no response within/ },
   stalls: { exit: 75, message: /the response (was incomplete after|stopped in the middle|was slower than)/ },
   "hangs up": { exit: 75, message: /the connection was closed/ },
-  "cuts its answer off": { exit: 75, message: /the connection was closed/ },
-  "answers HTML": {
+  "truncates its response": { exit: 75, message: /the connection was closed/ },
+  "responds with HTML": {
     exit: 1,
     message: /with HTML|authorization response is incomplete|is not a JSON document|returned no access token/,
   },
-  "answers 502 with HTML": { exit: 75, message: /\(HTTP 502\)/ },
-  "answers 500": { exit: 75, message: /\(HTTP 500\)/ },
-  "answers 401": { exit: 4, message: /\(HTTP 401\)/ },
+  "responds with 502 and HTML": { exit: 75, message: /\(HTTP 502\)/ },
+  "responds with 500": { exit: 75, message: /\(HTTP 500\)/ },
+  "responds with 401": { exit: 4, message: /\(HTTP 401\)/ },
 };
 
 /** Where the rule of the table is not the whole truth, and why. */
@@ -42,10 +42,10 @@ const special: Readonly<Record<string, (result: RunResult, trouble: AnyTrouble) 
     exit === 0 && out.includes('"revoked": false') && /^\S+ did not confirm that the tokens are revoked\.\n$/.test(err),
   // That nothing listens is an answer to the question.
   "emulator status": ({ exit, out, err }, trouble) =>
-    trouble === "is not there" && exit === 5 && out === '{\n  "running": false\n}\n' && err === "",
+    trouble === "is unreachable" && exit === 5 && out === '{\n  "running": false\n}\n' && err === "",
   // Nothing is left to stop: it will not pass by itself.
   "emulator stop": (result, trouble) =>
-    trouble === "is not there" && wrongJson(result, { exit: 5, message: /has already ended/ }) === undefined,
+    trouble === "is unreachable" && wrongJson(result, { exit: 5, message: /has already ended/ }) === undefined,
   // Tells each check on standard output; its exit code is that of the first that failed.
   doctor: ({ exit, out, err }, trouble) => {
     const failed = (JSON.parse(out) as { status: string }[]).filter(({ status }) => status === "failed");
@@ -74,7 +74,7 @@ function wrongWith(one: PreparedLine, given: RunResult, trouble: AnyTrouble): st
   const { exit, out, err } = result;
   if (`${out}${err}`.includes(secret)) return `tells a secret: ${printedBy(result)}`;
   if (special[nameOf(one)]?.(result, trouble)) return undefined;
-  if (trouble === "answers HTML" && takesPages(one)) {
+  if (trouble === "responds with HTML" && takesPages(one)) {
     return exit === 0 && err === "" && out.includes("Welcome") ? undefined : printedBy(result);
   }
   return wrongJson(result, { ...outcomes[trouble], streams: streams(one) });
@@ -97,13 +97,13 @@ describe("command that requests a service", () => {
       lines,
       ({ shown }) => shown,
       async (one) => {
-        const endpoint = server.endpoint({ trouble: "answers 500" });
+        const endpoint = server.endpoint({ trouble: "responds with 500" });
         const { result } = await runPrepared(t, one, endpoint, []);
         if (endpoint.requests() === 0) return "sends nothing";
         // As a person reads it.
         const isJson = one.line.argv.some((word) => word.startsWith("--json"));
         const isOther = nameOf(one) in special || nameOf(one) === "api" || isJson;
-        return isOther ? undefined : wrongText(result, outcomes["answers 500"]);
+        return isOther ? undefined : wrongText(result, outcomes["responds with 500"]);
       },
     );
     assert.deepEqual(wrong, {});
@@ -112,14 +112,14 @@ describe("command that requests a service", () => {
     assert.deepEqual(unseen, []);
   });
 
-  for (const trouble of ["is not there", ...troubles] as const) {
+  for (const trouble of ["is unreachable", ...troubles] as const) {
     it(`exits with ${outcomes[trouble].exit} and one message when the service ${trouble}`, async (t) => {
       const server = await hostile(t);
       const wrong = await astray(
         // That nothing listens is what each example is tried with; the rest is seen by one code for all derived commands.
-        (trouble === "is not there" ? lines : oneOfEachKind(lines)).filter((one) => !isPatient(one, trouble)),
+        (trouble === "is unreachable" ? lines : oneOfEachKind(lines)).filter((one) => !isPatient(one, trouble)),
         ({ shown }) => shown,
-        (one) => look(t, one, trouble, trouble === "is not there" ? nowhere : server.endpoint({ trouble })),
+        (one) => look(t, one, trouble, trouble === "is unreachable" ? nowhere : server.endpoint({ trouble })),
         // Whatever the limit, silence is noticed a second later.
         isSilent(trouble) ? 150 : 16,
       );

@@ -14,11 +14,11 @@ const plays = {
   hangs: () => {},
   stalls: (response, type) => half(response, type).write("{"),
   "hangs up": (response) => response.destroy(),
-  "cuts its answer off": (response, type) => half(response, type).write("{", () => response.destroy()),
-  "answers HTML": (response) => response.writeHead(200, html).end(page),
-  "answers 502 with HTML": (response) => response.writeHead(502, html).end(page),
-  "answers 500": (response) => response.writeHead(500, json).end("{}"),
-  "answers 401": (response) => response.writeHead(401, json).end('{"detail":"no"}'),
+  "truncates its response": (response, type) => half(response, type).write("{", () => response.destroy()),
+  "responds with HTML": (response) => response.writeHead(200, html).end(page),
+  "responds with 502 and HTML": (response) => response.writeHead(502, html).end(page),
+  "responds with 500": (response) => response.writeHead(500, json).end("{}"),
+  "responds with 401": (response) => response.writeHead(401, json).end('{"detail":"no"}'),
 } satisfies Record<string, (response: ServerResponse, type: string) => unknown>;
 
 export type Trouble = keyof typeof plays;
