@@ -14,7 +14,7 @@ interface Row {
   readonly basis: string;
 }
 
-/** The rows of a page of decisions that say how sure they are: R and C. */
+/** The rows R… and C… of a page of decisions, by ID. */
 const rowsOf = (page: string): ReadonlyMap<string, Row> =>
   new Map(
     [...page.matchAll(/^\| ([RC]\d+) \| [^|]* \| (.*) \| ([^|]*) \|$/gm)].map(([, id, rule, basis]) => [
@@ -25,18 +25,18 @@ const rowsOf = (page: string): ReadonlyMap<string, Row> =>
 
 const decisions = rowsOf(readFileSync(join(import.meta.dirname, "../../emulator/DECISIONS.md"), "utf8"));
 
-/** The rows that a reason cites. */
+/** The rows that a basis cites. */
 const cited = (basis: Basis, rows: ReadonlyMap<string, Row>): readonly Row[] =>
   typeof basis === "string" ? [] : [...basis.assumed.matchAll(/\b[RC]\d+\b/g)].flatMap(([id]) => rows.get(id) ?? []);
 
-/** Guesses for which they cite rows of which none is a guess. */
+/** Assumed declarations whose cited rows contain no assumption. */
 const unbacked = (claims: readonly (readonly [string, Basis])[], rows: ReadonlyMap<string, Row>): string[] =>
   claims.flatMap(([what, basis]) => {
     const found = cited(basis, rows);
     return found.length > 0 && found.every((row) => !row.basis.includes("assumed")) ? [what] : [];
   });
 
-/** Failures whose status stands in none of the rows that they cite. */
+/** Failures with a status that none of the cited rows contains. */
 const otherwise = (of: Readonly<Record<string, Failure<unknown>>>, rows: ReadonlyMap<string, Row>): string[] =>
   Object.entries(of).flatMap(([code, { status, basis }]) => {
     const found = cited(basis, rows);

@@ -13,7 +13,7 @@ describe("operation lookup by method and path", () => {
           ({ service, id }) => service.name === own.service.name && id !== "catch-all",
         );
         const found = findOperationAt(same, method, own.path.replace(/\{\w+\}/g, "a%2Fb.c"));
-        // A literal segment may stand where another one has a parameter.
+        // A literal segment can match the parameter of another path.
         return found === undefined || found.path.split("/").length !== own.path.split("/").length;
       })
       .map(({ own, method }) => `${method} ${own.path}`);

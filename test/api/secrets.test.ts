@@ -15,7 +15,7 @@ import { timesAsLong } from "../support/growth.ts";
 
 const secret = "s3cr3t-value";
 
-/** Names of all parameters and fields that a caller sends. */
+/** The names of all parameters and fields of a request. */
 function namesIn(schema: z.ZodType | undefined, found = new Set<string>()): ReadonlySet<string> {
   const def = (schema as { _zod?: { def: Record<string, unknown> } } | undefined)?._zod?.def;
   if (!def) return found;
@@ -138,7 +138,7 @@ describe("string redaction", () => {
         redactText(text);
         redactUrl(`/${text}?${text}`);
       };
-      // Eight times as much takes eight times as long, or sixty-four times where it grows with the square.
+      // A linear run takes 8 times as long for 8 times the input, a quadratic run 64 times.
       const times = await timesAsLong(redact(200_000), redact(25_000), 24);
       assert.ok(times < 24, `${piece}: ${times} times as long`);
     }

@@ -72,7 +72,7 @@ describe("webhook diagnosis", () => {
       tell(disabled, lost.slice(1)).told,
       / 1 delivery is undelivered\. Enable the webhook before the next attempt to retry it\.$/,
     );
-    // One that was sent again has arrived since.
+    // A failure count of 0 means that a resend has arrived since.
     assert.match(tell({ ...disabled, failure_count: 0 }, lost).told, / Disabled after 6 consecutive failures, at /);
   });
 

@@ -8,7 +8,7 @@ import { receiver } from "../support/receiver.ts";
 
 const { skip, tab } = browser();
 
-/** An app that signs people in by openid-client, and shows what came of it in its title. */
+/** An app that signs users in with openid-client and shows the result in its title. */
 const source = `
 import * as openid from "openid-client";
 
@@ -49,7 +49,7 @@ const issuer = new URLSearchParams(location.search).get("issuer");
 );
 `;
 
-/** The app, at an origin of its own. */
+/** The app at its own origin. */
 async function app(t: Pick<TestContext, "after">): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: import.meta.dirname },

@@ -6,7 +6,7 @@ import { failingWebhook, openConsole } from "./console-scene.ts";
 
 const { skip, tab } = browser();
 
-/** What covers the thing that the keyboard is on: a bar that stays where it is while the page scrolls. */
+/** The sticky bars that cover the focused element. */
 const covered = `(() => {
   const { top, bottom } = document.activeElement.getBoundingClientRect();
   const out = [];

@@ -10,7 +10,7 @@ import { relay } from "./relay.ts";
 
 const { skip, tab } = browser();
 
-/** What a page of somebody else can get hold of where it is shown, as text: each answer, or why there is none. */
+/** The result of each attempt of a foreign page to reach the console, as text. */
 const grasping = `<!doctype html><title>Elsewhere</title><h1>Elsewhere</h1><script>
   const messages = [];
   const tries = {
@@ -69,7 +69,7 @@ describe("console with hostile content", { skip }, () => {
       await evil.goto(`${world.routerUrl}${way}`);
       assert.deepEqual(await evil.evaluate("grasped"), nothing, way);
     }
-    // What the console tells its other tabs, this one does not hear.
+    // The foreign page does not receive the console's messages to its other tabs.
     await world.router("GET", "/router/v1/clustrs");
     await page.goto(viewOf(world, "#/requests"));
     await page.getByText("/router/v1/clustrs").waitFor();

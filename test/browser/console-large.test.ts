@@ -7,7 +7,7 @@ const { skip, tab } = browser();
 const begin = Date.parse("2031-01-02T03:04:05Z");
 const iso = (seconds: number) => new Date(begin - seconds * 1_000).toISOString();
 
-/** As many deliveries of the one webhook as are wanted, a second apart, in the place of those that there are. */
+/** Replaces the deliveries of the webhook with `count` deliveries at intervals of one second. */
 async function serveDeliveries(page: Tab, count: number): Promise<void> {
   const items = Array.from({ length: count }, (_, before) => ({
     id: count - before,
@@ -44,10 +44,10 @@ async function serveDeliveries(page: Tab, count: number): Promise<void> {
   });
 }
 
-/** Scrolls the timeline from end to end, and says how long scripts ran for it, and how much is in the page then. */
+/** Scrolls through the whole timeline and returns the script time and the number of elements. */
 async function scrolled(page: Tab): Promise<{ readonly scriptMs: number; readonly elements: number }> {
   const session = await page.context().newCDPSession(page);
-  // The processor's time: what else the machine does is none of it.
+  // CPU time excludes the load of other processes.
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
   const scriptMs = async () => {
     const { metrics } = await session.send("Performance.getMetrics");

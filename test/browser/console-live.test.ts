@@ -9,7 +9,7 @@ import { relay } from "./relay.ts";
 
 const { skip, tab } = browser();
 
-/** Counts what the tabs of a browser ask the stream for, from now on. */
+/** Collects the stream requests of all tabs of a browser from now on. */
 function streamsOf(page: Tab): { readonly asked: string[] } {
   const asked: string[] = [];
   page.context().on("request", (request) => {
@@ -18,7 +18,7 @@ function streamsOf(page: Tab): { readonly asked: string[] } {
   return { asked };
 }
 
-/** The words of what the keyboard is on. */
+/** The text of the focused element. */
 const focused = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
 
 describe("live updates of the console", { skip }, () => {
@@ -95,7 +95,7 @@ describe("live updates of the console", { skip }, () => {
     between.cut();
     await first.close();
     await page.getByText("The emulator does not respond. Retrying…").waitFor();
-    // What was read stays, time does not go on, and it is said once.
+    // The loaded data stays visible, the time stops, and the message appears once.
     await page.getByText("Start it again").waitFor();
     await page.getByRole("region", { name: "Virtual time" }).getByText("last known time").waitFor();
     assert.equal(await page.getByText("does not respond").count(), 1);
@@ -121,7 +121,7 @@ describe("live updates of the console", { skip }, () => {
     await button("+5 min").click();
     await foot.getByText("Now 03:09:05").waitFor();
     await foot.getByText("svc emulator clock advance --by PT5M").waitFor();
-    // The stream stays open, although nothing comes through it.
+    // The stream stays open but delivers no data.
     await page.context().setOffline(true);
     await foot.getByText("The emulator does not respond. Retrying…").waitFor();
     await foot.getByText("Start it again: svc emulator start").waitFor();

@@ -14,7 +14,7 @@ describe("request list of the console", { skip }, () => {
     await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
     const { items } = (await world.ask("GET", "requests?operation=clock.advance")).body as { items: { id: number }[] };
     const { id } = items[0]!;
-    // Before the page was there: it holds what is newest, and asks the emulator for what it does not hold.
+    // The page holds the newest requests and loads older ones such as this from the emulator.
     await openConsole(page, world, `#/timeline?trace=request:${id}`);
     await page
       .getByRole("dialog")
@@ -47,7 +47,7 @@ describe("request list of the console", { skip }, () => {
     await link.waitFor();
     assert.equal(await page.getByText(/^The newest/).count(), 0, "nothing is missing");
     await link.click();
-    // The list has the same text, until the page of the request takes its place.
+    // The list contains the same text until the page of the request replaces it.
     await page.waitForURL(/#\/requests\/2$/);
     await link.waitFor({ state: "detached" });
     await page.getByText("GET /router/v1/clusters", { exact: true }).waitFor();

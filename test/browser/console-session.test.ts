@@ -50,7 +50,7 @@ describe("console session in a browser", { skip }, () => {
       await page.goto("about:blank");
       await page.goto(await consoleAddress({ controlUrl: world.controlUrl, token }));
       assert.deepEqual(await stateOf("+5 min"), passing, role);
-      // As it is kept for a page that is loaded again.
+      // A reload uses the stored session.
       await page.goto(viewOf(world, "#/snapshots"));
       await page.reload();
       assert.deepEqual(await stateOf("Restore prepared"), restoring, role);

@@ -11,7 +11,7 @@ const { skip, tab } = browser();
 const press = (page: Tab, name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
 const outcome = (page: Tab, words: string) => page.getByRole("status").getByText(words).waitFor();
 
-/** Looks at each frame that is drawn until it is as it should be; fails with what it was last. */
+/** Checks each animation frame until the value is as expected. Fails with the last value. */
 async function seen<Value>(page: Tab, look: () => Promise<Value>, wanted: Value, when: string): Promise<void> {
   for (let frames = 0; frames < 600; frames += 1) {
     if (isDeepStrictEqual(await look(), wanted)) return;
@@ -20,10 +20,10 @@ async function seen<Value>(page: Tab, look: () => Promise<Value>, wanted: Value,
   assert.deepEqual(await look(), wanted, when);
 }
 
-/** The words of what the keyboard is on. */
+/** The text of the focused element. */
 const focused = (page: Tab): Promise<string> => page.evaluate("document.activeElement.textContent.trim()");
 
-/** Tab until it, which may be yet to come, has the focus. */
+/** Presses Tab until the element has the focus. Waits for the element first. */
 async function tabTo(page: Tab, role: "button" | "link", name: string | RegExp): Promise<void> {
   const wanted = page.getByRole(role, { name, exact: true, disabled: false });
   await wanted.waitFor();
@@ -72,7 +72,7 @@ describe("user journeys in the console", { skip }, () => {
     hooks.answer(200);
     await press(page, "Enable Hooks");
     await outcome(page, "Hooks is enabled");
-    // The button is gone; whoever pressed it by keyboard is on what can be pressed beside it.
+    // The pressed button is gone, so the focus moves to the next button.
     await seen(page, () => focused(page), "Why?", "enabled");
     await page.getByText("Enabled again; no delivery has arrived since.").waitFor();
     await press(page, "Send delivery 1 again");
@@ -158,7 +158,7 @@ describe("user journeys in the console", { skip }, () => {
       await outcome(page, says(words, becomes));
       await seen(page, buttons, offers, words);
     }
-    // Asked first, and nothing is done where it was not meant.
+    // Deletion requires a confirmation. Cancel changes nothing.
     await press(page, "Delete");
     const question = page.getByRole("dialog", { name: "Delete T-1?" });
     await question.getByRole("button", { name: "Cancel" }).click();

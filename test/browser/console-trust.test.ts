@@ -6,7 +6,7 @@ import { openConsole } from "./console-scene.ts";
 
 const { skip, tab } = browser();
 
-/** A page that reads the session and does with it what only an administrator may. */
+/** A page that reads the session and creates a token with it, which requires an administrator. */
 const attack = `<!doctype html><title>quiet</title><script>
 document.title = "ran";
 fetch("/_emulator/tokens/mine", {
@@ -16,7 +16,7 @@ fetch("/_emulator/tokens/mine", {
 }).then(({ status }) => { document.title = "answered " + status; });
 </script>`;
 
-/** What a token of the role operate can have answered with that page, at an address of the console's origin. */
+/** Faults that a token of the role operate can add to serve that page at the console's origin. */
 const scripted: Readonly<Record<string, object>> = {
   "a fault": { status: 200, answer_headers: { "content-type": "text/html" }, answer_body: attack },
   "a fault with its own content security policy": {
@@ -35,7 +35,7 @@ const scripted: Readonly<Record<string, object>> = {
   },
 };
 
-/** An administrator who looks at the console, and has a link opened. */
+/** Opens the console as an administrator, then a link to the faulty address. */
 async function opened(t: TestContext, rule: object): Promise<{ page: Tab; world: TestEmulator }> {
   const page = await tab(t);
   const world = await emulator(t);

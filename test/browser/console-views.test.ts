@@ -9,7 +9,7 @@ import { illegible } from "./legible.ts";
 
 const { skip, tab } = browser();
 
-/** Every view, and what is to be seen there before it is looked at. */
+/** Every view with a text that shows that the view is rendered. */
 const views = [
   ["#/", "responded 503"],
   ["#/timeline/1", "Webhook 1"],
@@ -32,7 +32,7 @@ const views = [
   ["#/nowhere", "This page does not exist"],
 ] as const;
 
-/** Labels of the timeline's axis that begin left of what can be scrolled to, or lie over the one before. */
+/** The axis labels that are cut off at the left or overlap the previous label. */
 const cutLabels = `(() => {
   let end = document.querySelector(".canvas").getBoundingClientRect().left;
   const ticks = [...document.querySelectorAll(".axis .tick")].map((tick) => [tick.textContent, tick.getBoundingClientRect()]);
@@ -56,7 +56,7 @@ async function look(page: Tab): Promise<void> {
 
 describe("console view", { skip }, () => {
   it("is accessible in small and wide windows, light and dark", async (t) => {
-    // Nothing of the test's own goes by the page's policy.
+    // The page's policy would block the injected checks.
     const page = await tab(t, { bypassCSP: true });
     const { world } = await everything(t);
     await openConsole(page, world);

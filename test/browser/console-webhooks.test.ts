@@ -143,7 +143,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
       return scrollWidth - clientWidth;
     })()`);
     assert.ok(before!.x >= 0 && before!.x + before!.width <= 390 && hidden === 0, "the whole sentence is in sight");
-    // Texts that the line would cross, if it were not under them.
+    // The texts that the line would cross if it were above them.
     const crossed = await page.evaluate(`(() => {
       const { left } = document.querySelector(".now-line").getBoundingClientRect();
       const texts = [...document.querySelectorAll(".track-head, .nothing")].map((text) => text.getBoundingClientRect());

@@ -12,7 +12,7 @@ async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; 
   return { page, world, waiting: await device(world) };
 }
 
-/** Who the tokens of a device are for. */
+/** The subject of a device's tokens. */
 async function ownerOf({ router }: TestEmulator, { poll }: Device): Promise<string> {
   const { access_token } = (await poll()).body as { access_token: string };
   const headers = { authorization: `Bearer ${access_token}` };

@@ -9,7 +9,7 @@ import { site } from "./every-page.ts";
 
 const { skip, tab } = browser();
 
-/** A form that somebody else sends in the name of the person, with all that only our own page should know. */
+/** A forged form with all fields, including the hidden fields of the emulator's own page. */
 interface Forged {
   readonly action: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ const sends =
   ({ action, fields }: Forged) =>
     `<script>const to = ${JSON.stringify(action)}, what = new URLSearchParams(${JSON.stringify(fields)}); ${how}</script>`;
 
-/** Pages of another site that try it. */
+/** Pages of another site that submit the form in different ways. */
 const attacks: Readonly<Record<string, (forged: Forged) => string>> = {
   "a form that submits itself": formOf,
   "a form of a page without a referrer": (forged) => `<meta name="referrer" content="no-referrer">${formOf(forged)}`,
@@ -43,10 +43,10 @@ const attacks: Readonly<Record<string, (forged: Forged) => string>> = {
   "a beacon": sends("navigator.sendBeacon(to, what)"),
 };
 
-/** How long a form may take to arrive, so that a test ends whose form never does. */
+/** Limits the wait for a form that never arrives. */
 const patienceMs = 45_000;
 
-/** Where the other site is: at another name of this machine, and at another port of the same address. */
+/** The other site: another name of this machine, and another port of the same address. */
 const places = ["evil.localhost", "127.0.0.1"];
 
 async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device; forms: Forged[] }> {
@@ -64,7 +64,7 @@ async function scene(t: TestContext): Promise<{ page: Tab; world: TestEmulator; 
   return { page, world, waiting, forms };
 }
 
-/** The forms that reach the emulator, as its log tells them, refused or not. */
+/** The forms that reached the emulator according to its log, rejected or not. */
 async function posts({ routerUrl, token }: TestEmulator) {
   const headers = { accept: "text/event-stream", authorization: `Bearer ${token}` };
   const log = await fetch(`${routerUrl}/_emulator/requests`, { headers, signal: AbortSignal.timeout(patienceMs) });

@@ -6,12 +6,12 @@ import { crmB, pages, site, stage } from "./every-page.ts";
 
 const { skip, tabInTurn } = browser();
 
-/** How many links pages have that have any. */
+/** The number of links of each page that has links. */
 const linksOf: Readonly<Record<string, number>> = {
   "the sign-in": 4,
   "the sign-in of nobody": 1,
   "the sign-in of somebody at another cluster": 1,
-  // Their document.
+  // The link to the contract's document.
   "a contract": 1,
   "a contract that waits for the signature of whose link it is": 1,
   "a contract that waits for somebody else": 1,
@@ -20,7 +20,7 @@ const linksOf: Readonly<Record<string, number>> = {
   "a contract that whoever reads it has declined": 1,
 };
 
-/** Texts that stick out of the window, and user codes that are broken over lines. */
+/** Elements that overflow the window, and user codes that are broken over lines. */
 const overflows = `(() => {
   const out = document.documentElement.scrollWidth > innerWidth ? ["the page is " + document.documentElement.scrollWidth] : [];
   for (const code of document.querySelectorAll(".user-code")) {

@@ -21,7 +21,7 @@ async function signInAs(page: Tab, email: string, name = ""): Promise<void> {
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-/** What the callback answers, once the browser is there. */
+/** The response of the callback, once the browser has reached it. */
 async function answered(page: Tab, path: string): Promise<Record<string, unknown>> {
   await page.waitForURL((url) => url.pathname === path);
   return JSON.parse((await page.locator("body").textContent())!);
@@ -32,7 +32,7 @@ const callback = "/api/v1/svc_auth/oauth/callback";
 
 describe("provider page in a browser", { skip }, () => {
   for (const [flow, from, to, email] of [
-    // Whoever is known already gets no trial, and no account at another cluster.
+    // A trial and an account at another cluster require an unknown user.
     ["a trial", "/router/v1/trial/signup/oauth", "/router/v1/trial/signup/oauth/callback", "zoe@newco.example"],
     ["a signup", "/api/v1/svc_auth/oauth/signup", "/api/v1/svc_auth/oauth/signup/callback", "zoe@newco.example"],
     ["a login", `${login}?provider=ProviderC&cluster_id=us-1`, callback, "eli@fabrikam.example"],
@@ -64,7 +64,7 @@ describe("provider page in a browser", { skip }, () => {
 
   it("prompts again for an invalid address and preserves the input", async (t) => {
     const { page } = await begin(t, "/router/v1/trial/signup/oauth");
-    // To a browser's own check the address looks all right.
+    // The type text disables the browser's own validation.
     await page.getByLabel("E-mail address").evaluate((input) => input.setAttribute("type", "text"));
     await signInAs(page, "zoe", "Zoe");
     assert.equal(await page.getByRole("alert").textContent(), "The e-mail address is not valid.");

@@ -17,7 +17,7 @@ const people: Readonly<Record<string, { readonly name: string; readonly cluster:
   [eli]: { name: "Eli Stone", cluster: "us-1" },
 };
 
-/** A client of the test: a page that says that it was reached. */
+/** A client whose page reports that the browser has reached it. */
 async function client(t: TestContext) {
   const site = await receiver(t);
   site.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Back at the client"));
@@ -29,7 +29,7 @@ interface Scene {
   readonly world: TestEmulator;
   /** Opens the sign-in page as the client would, at the router or at another listener. */
   open(changes?: Changes, base?: string): Promise<void>;
-  /** The code that the client was given. */
+  /** The code that the client received. */
   arrival(): Promise<string>;
 }
 
@@ -82,7 +82,7 @@ describe("sign-in page in a browser", { skip }, () => {
         assert.equal(await page.getByLabel("Another user").inputValue(), changes.login_hint ?? "");
         await page.getByLabel("Another user").fill(email);
         await page.getByRole("button", { name: "Sign in" }).click();
-        // A client that is mapped asks its own cluster, which shows others the way.
+        // A mapped client uses its own cluster, which links to the cluster of the user.
         const [owner] = Object.values(mapped);
         if (owner && owner !== cluster) await page.getByRole("link", { name: `Sign in at cluster ${cluster}` }).click();
         assert.match(await arrival(), new RegExp(`^${cluster}_`), email);
@@ -142,7 +142,7 @@ describe("sign-in page in a browser", { skip }, () => {
   });
 });
 
-/** The page for an address that the asked cluster does not know has the status 404. */
+/** A cluster responds with 404 to an address that it does not know. */
 const isNoMiss = (complaint: string): boolean => !complaint.includes("404 (Not Found)");
 
 async function seedWith(clients: Readonly<Record<string, string>>) {

@@ -25,7 +25,7 @@ describe("bundled CLI", () => {
       ...Object.values({ ...outputs, ...consoleMetafile().outputs }).flatMap(({ inputs }) =>
         Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [["", path]] : [])),
       ),
-      // The fonts of PDFs are files, not code.
+      // PDF fonts are files, not code.
       ["", "node_modules/dejavu-fonts-ttf/"],
     ].flatMap(([, path = ""]) => /^.*node_modules\/(?:@[^/\n]+\/)?[^/\n]+/.exec(path)?.[0] ?? []);
     const held = [...new Set(from)].map((path) => {

@@ -11,7 +11,7 @@ import { receiver } from "../support/receiver.ts";
 import { shippedSvc } from "../support/shipped.ts";
 import { movedWall } from "../support/walls/moved-wall.ts";
 
-/** A configuration folder, and the command line pointed at it. */
+/** A configuration folder, and the command line that uses it. */
 async function machine(t: TestContext, profiles?: Record<string, Profile>, current?: string) {
   const folder = join(await testFolder(t), "svc");
   if (profiles) {

@@ -6,7 +6,7 @@ import { enter, person } from "../support/cli/person.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
 
-/** The commands of one operation that ask first; those of the mapping tables stand in test/cli/bulk. */
+/** The commands of one operation that require a confirmation. For the mapping tables, see test/cli/bulk. */
 const askedFirst = {
   "contracts contacts delete": "yes",
   "contracts void": "name",
@@ -25,7 +25,7 @@ const askedFirst = {
   "router unmap-external-integrations": "yes",
   "webhooks delete": "yes",
 };
-/** They remove what the emulator made for tests, or what offboarding confirms as a whole. */
+/** Commands that remove test data of the emulator, or that offboarding confirms as a whole. */
 const harmless = [
   "emulator clear-requests",
   "emulator console sign-out",
@@ -51,7 +51,7 @@ const changing = Object.values(deriveSpecs())
     argv: words.includes("import") ? [...words, "--data", "-"] : (examples[0]?.argv ?? words),
   }));
 
-/** Without what confirms. */
+/** Removes --confirm and its value. */
 const unconfirmed = (argv: readonly string[]) => {
   const at = argv.indexOf("--confirm");
   return at < 0 ? argv : argv.toSpliced(at, 2);
@@ -86,7 +86,7 @@ describe("confirmation prompt", () => {
     assert.match(refused.err, /^error: --yes required when not running interactively\n {2}See svc .*\n$/);
     assert.equal((await svc("intake show 1")).exit, 0);
     assert.equal((await svc("intake delete 1 --yes")).exit, 0);
-    // An unknown intake is answered 403 (DECISIONS.md, C1).
+    // An unknown intake returns 403 (DECISIONS.md, C1).
     assert.equal((await svc("intake show 1")).exit, 4);
   });
 

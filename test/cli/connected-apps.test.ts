@@ -24,7 +24,7 @@ const seed = {
   },
 };
 
-/** An emulator with secrets of the connected apps, and their files in the folder of the commands. */
+/** An emulator with the secrets of the connected apps, and files with these secrets. */
 async function stage(t: TestContext, options: object = {}): Promise<CliEmulator> {
   const world = await cliEmulator(t, { seed, ...options });
   const files = {
@@ -34,7 +34,7 @@ async function stage(t: TestContext, options: object = {}): Promise<CliEmulator>
       '{"type":"message","channelId":"msteams","serviceUrl":"https://x.example","channelData":{"tenant":{"id":"tenant"}}}',
     "envelope.json": '{"algorithm":"HMACSHA256","context":{"user":{"fullName":"Ada"}}}',
     "billing.json": '{"content":{"customer":{"id":"us-1_7"}}}',
-    // The line break that editors leave at the end is no part of the secret.
+    // The line break at the end of the file is not part of the secret.
     "chat-a.secret": `${secrets.chatA}\n`,
     "crm-a.secret": secrets.crmA,
     "crm-b.secret": secrets.crmB,
@@ -46,7 +46,7 @@ async function stage(t: TestContext, options: object = {}): Promise<CliEmulator>
   return world;
 }
 
-/** What us-1 got last: each event is for it. Clusters take events without a word. */
+/** The newest request to us-1, which receives each event. */
 async function newest({ emulator }: CliEmulator): Promise<string> {
   const { items } = (await emulator.ask("GET", "clusters/us-1/inbox")).body as {
     items: { method: string; target: string }[];

@@ -15,7 +15,7 @@ const create = [
   'counter_party_details=[{"is_individual":true,"poc_details":{"first_name":"Jo","email":"jo@acme.example"}}]',
 ];
 
-/** A folder, `svc` in it, and a session in it that runs beside the test. */
+/** A folder with `svc` and a session of svc dev in the background. */
 async function folderOf(t: TestContext) {
   const cwd = await testFolder(t);
   const env = { SVC_CONFIG_DIR: cwd };
@@ -24,10 +24,10 @@ async function folderOf(t: TestContext) {
   return { cwd, svc, dev, file: join(cwd, ".svc/emulator.json") };
 }
 
-/** An app that can be stopped, and started again on the same port. */
+/** An app that can be stopped and restarted on the same port. */
 async function app(t: TestContext) {
   let server = createServer();
-  // The system gives out none of these ports, so no other test gets it while the app is down.
+  // The port is outside of the ephemeral range, so no other test gets it while the app is down.
   const port = randomInt(20_000, 30_000);
   const start = async () => {
     server = createServer((request, response) => void request.resume().on("end", () => response.end("ok")));

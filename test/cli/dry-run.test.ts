@@ -40,7 +40,7 @@ describe("--dry-run", () => {
 const secret = "s3cr3t-invite";
 const base = "http://127.0.0.1:1";
 
-/** What a plan prints, in words and as JSON, in a folder with these files. */
+/** The output of a dry run, as text and as JSON, in a folder with these files. */
 async function planned(t: TestContext, argv: string, files: Readonly<Record<string, string>> = {}) {
   const cwd = await testFolder(t);
   for (const [name, content] of Object.entries(files)) await writeFile(join(cwd, name), content);

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
-/** Starts `svc emulator start --json` and resolves with the ready line; `ended` is the end of the command. */
+/** Starts `svc emulator start --json` and resolves with the ready line. `ended` resolves with the result. */
 async function started(argv: string, cwd: string) {
   let signal: (name: "SIGINT" | "SIGTERM") => void = () => {};
   let ended!: ReturnType<typeof runCli>;

@@ -6,7 +6,7 @@ import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { receiver } from "../support/receiver.ts";
 
-/** What a double would change, in every way in which it does. */
+/** Numbers that a double would change, one for each kind of change. */
 const numbers = '{"float":1.0,"big":12345678901234567890,"huge":7e12345,"small":-0,"exponent":1E2,"plain":[1,2.5,-3]}';
 
 async function service(t: TestContext, body: string) {

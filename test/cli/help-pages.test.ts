@@ -18,7 +18,7 @@ import { runCli } from "../support/cli/run-cli.ts";
 
 const commands = await allCommands();
 
-/** The words of every page there is: the program's, those of groups, and of everything below them. */
+/** The words of every page: the program, its groups, and their commands. */
 const pages: string[] = [
   ...new Set(commands.flatMap(({ words }) => ["", ...words.map((_, i) => words.slice(0, i + 1).join(" "))])),
 ];
@@ -134,7 +134,7 @@ describe("help example", () => {
   it("parses as a valid command line", () => {
     const wrong = commands.flatMap((command) =>
       command.examples.flatMap(({ argv }) => {
-        // Global flags may stand first.
+        // Global flags can precede the command.
         const words = argv.slice(argv.indexOf(command.words[0]!));
         const parser = new Parser([words[0]!], [command], words);
         try {
@@ -194,11 +194,11 @@ describe("emulator help", () => {
 });
 
 describe("svc help environment", () => {
-  /** What every program of a system reads, or what only says which system it is. */
+  /** Variables that every program reads, or that only identify the system. */
   const ofTheSystem =
     /^(HOME|APPDATA|LOCALAPPDATA|LANG|LC_\w+|TERM|SHELL|PSModulePath|DISPLAY|WAYLAND_DISPLAY|SSH_\w+|WSL_DISTRO_NAME)$/;
 
-  /** What svc tells a process of its own. */
+  /** Variables that svc sets for its own child processes. */
   const ofOurs = ["SVC_STARTED_BY"];
 
   it("names exactly the variables that the command line reads", () => {

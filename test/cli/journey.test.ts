@@ -122,7 +122,7 @@ describe("contract workflow on the command line", () => {
     const { json, svc, emulator } = await cliEmulator(t);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const waiting = json("contracts send T-1 --wait executed");
-    // The wait polls; signing happens while it does.
+    // The contract is signed while the wait polls.
     while ((await json<{ contract_status: string }>("contracts status T-1")).contract_status !== "SIGN");
     assert.equal((await emulator.ask("POST", "contracts/T-1/sign", { body: {} })).status, 200);
     assert.deepEqual(await waiting, { contract_status: "EXECUTED", contract_name: "NDA" });

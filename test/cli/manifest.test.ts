@@ -64,7 +64,7 @@ describe("manual page", () => {
     assert.match(text, /^\.TH SVC 1 /);
     const missing = commands.flatMap(({ words, flags, description = "" }) => [
       ...(text.includes(`\\fBsvc ${words.join(" ")}\\fR`) ? [] : [words.join(" ")]),
-      // As far as it stands in the page as it is written: other letters are named there.
+      // The manual page replaces non-ASCII characters, so the comparison ends at the first of them.
       ...(text.includes(description.split(/[^\x20-\x7e]/, 1)[0]!) ? [] : [description]),
       ...flags.filter(({ flag }) => !text.includes(`--${flag}`)).map(({ flag }) => flag),
     ]);

@@ -6,11 +6,11 @@ import { testFolder } from "../support/cli/cli-emulator.ts";
 import { nda } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
-/** The command lines that a run proposes. */
+/** The command lines that a run suggests. */
 const proposed = (err: string): string[] =>
   [...err.matchAll(/(?:Next:|try:|approved:|^ {2})\s?(svc [a-z].*)$/gm)].map(([, line]) => line!);
 
-/** A folder, and a profile that says where the services are. */
+/** A folder, and a profile with the addresses of the services. */
 async function withProfile(t: TestContext, name: string) {
   const cwd = await testFolder(t);
   const profiles = { [name]: { router_url: "http://127.0.0.1:9" } };

@@ -107,7 +107,7 @@ describe("user at a terminal", () => {
       ["A value is required", `one${enter}`],
       ["must be a whole number", `\u007f\u007f\u007f101${enter}`],
     );
-    // Nobody listens there: the templates cannot be listed.
+    // The service is unreachable, so the templates cannot be listed.
     const { exit, err } = await svc("contracts templates show --base-url http://127.0.0.1:1 --retries 0", ada);
     assert.deepEqual([exit, ada.waiting()], [75, []], err);
   });
@@ -265,7 +265,7 @@ describe("user at a terminal", () => {
 
   it("sees no colors with NO_COLOR", async (t) => {
     const { svc } = await cliEmulator(t);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are control sequences
     const colours = /\u001b\[[\d;]*m/;
     const plain = await svc("router offboard", { ...person(["Cluster id", ctrlC]), env: { NO_COLOR: "1" } });
     assert.equal(colours.test(plain.err), false, JSON.stringify(plain.err));

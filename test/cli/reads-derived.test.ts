@@ -10,7 +10,7 @@ const specs = new Map(
     .map((spec) => [spec.words.join(" "), spec]),
 );
 
-/** A flag that one of two commands has is read by the code that they share. */
+/** Shared code of two commands reads this flag, which only one of them has. */
 const onlyOfSome = new Set(["integration-type"]);
 
 const derivedOf = (command: Command) => {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { hashEmail } from "../../src/schemes/email-hash.ts";
 import { cliEmulator } from "../support/cli/cli-emulator.ts";
 
-/** The environment of somebody who knows the router, and not that it is an emulator. */
+/** An environment that names the router without the control plane of the emulator. */
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
 
 describe("svc router resolve", () => {
@@ -52,7 +52,7 @@ describe("svc router resolve", () => {
 
   it("sends the emulator's token only to the emulator", async (t) => {
     const { svc, emulator } = await cliEmulator(t);
-    // The same listener under another name is another address.
+    // Another host name of the same listener is another address.
     const elsewhere = emulator.routerUrl.replace("127.0.0.1", "localhost");
     const { exit } = await svc(`router resolve T-FABRIKAM --base-url ${elsewhere}`);
     assert.equal(exit, 5);

@@ -15,7 +15,7 @@ import { deriveSpecs } from "../../src/derive/specs.ts";
 const specs = Object.values(deriveSpecs()).flat();
 const operationOf = (spec: CommandSpec) => getOperationById(spec.operation) as Operation;
 
-/** What people may type for a value, and what they had better not. */
+/** Valid and invalid values that users may enter. */
 const word = fc.oneof(
   fc.string(),
   fc.integer().map(String),
@@ -33,7 +33,7 @@ function anyValueOf(one: FlagSpec | PositionalSpec): fc.Arbitrary<unknown> {
   return "repeatable" in one && one.repeatable ? fc.array(value, { minLength: 1, maxLength: 3 }) : value;
 }
 
-/** Whether a path can hold it: parsing rejects the others (test/cli/usage). */
+/** Whether a path segment can hold the value. Parsing rejects other values (test/cli/usage). */
 const isSegment = (value: unknown): boolean => !["", ".", ".."].includes(String(value).trim());
 
 function isAccepted(text: string, { type = "text", choices }: FlagSpec | PositionalSpec): boolean {

@@ -154,7 +154,7 @@ describe("output pipe of svc", () => {
   it("causes exit 0 when closed, for any output", async (t) => {
     const cwd = await testFolder(t);
     assert.equal(await withoutReader(["emulator", "status"], cwd), 0);
-    // Waits for a signal: a reader that went away is one.
+    // The command ends without a signal, because the reader is gone.
     assert.equal(await withoutReader(["emulator", "start", "--ephemeral", "--port", "0"], cwd), 0);
   });
 
@@ -170,7 +170,7 @@ describe("output pipe of svc", () => {
   });
 });
 
-/** Runs a command whose standard output nobody reads any more. */
+/** Runs a command with a closed standard output. */
 async function withoutReader(argv: string[], cwd: string): Promise<number> {
   const broken = new Writable({
     write: (_chunk, _encoding, done) => done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),

@@ -11,7 +11,7 @@ interface Named {
   readonly filename: string;
 }
 
-/** A service whose storage answers each PUT with `onPut`, and which initializes uploads as `onInitialize` says. */
+/** A service that answers each PUT with `onPut` and initializes uploads with `onInitialize`. */
 async function storage(
   t: TestContext,
   onPut: (request: Received, count: number) => { status: number; body?: string },

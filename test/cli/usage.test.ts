@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { runCli } from "../support/cli/run-cli.ts";
 
-/** Would fail with 75 if anything were sent. */
+/** Any request would fail with exit 75. */
 const nowhere = ["--base-url", "http://127.0.0.1:1", "--retries", "0"];
 
 const refused: [string, string, RegExp][] = [

@@ -7,7 +7,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 
 const skillFile = ".agents/skills/svc/SKILL.md";
 
-/** The words behind `svc`; quotes hold blanks together. */
+/** Splits a command line into the words after `svc`. Quotes group words. */
 const wordsIn = (line: string): string[] =>
   (line.match(/'[^']*'|\S+/g) ?? []).slice(1).map((word) => word.replace(/^'|'$/g, ""));
 
@@ -82,7 +82,7 @@ describe("svc agent setup", () => {
     } finally {
       await run("svc emulator stop");
     }
-    // It finds the receiver that is down: the skill says so.
+    // The skill documents exit 1 for a receiver that is down.
     assert.equal(exits.get("svc webhooks why"), 1);
   });
 });

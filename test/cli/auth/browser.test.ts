@@ -26,8 +26,8 @@ describe("svc auth device-login with a browser", () => {
   }
 
   /**
-   * Signs in at a terminal whose person presses Enter after the first poll, with a browser that notes its argument, and
-   * says no on another device: as soon as the browser has noted it, or after `polls` without.
+   * Signs in at a terminal. The user presses Enter after the first poll, and the browser records its argument. The user
+   * then denies the sign-in on another device: once the browser has run, or after `polls` polls without a browser.
    */
   async function atTerminal(
     t: TestContext,
@@ -48,7 +48,7 @@ describe("svc auth device-login with a browser", () => {
     const wall = movedWall(async (ms) => {
       await world.emulator.clock.advance({ by: ms });
       if (wall.slept.length === 1) keys.write("\n");
-      // The browser is a real process: polling goes on until it has noted what it was given.
+      // The browser is a real process, so polling continues until it has recorded its argument.
       else if (wall.slept.length > polls || (await opened())) {
         const [code] = /\w{4}-\w{4}/.exec(shown)!;
         await world.emulator.ask("POST", `device-grants/${code}`, { body: { status: "DENIED" } });

@@ -6,7 +6,7 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { certify, ownClient } from "../../support/device-clients/certify.ts";
 
-// What takes 30 s is in the slow suite: test/interop/device-clients.
+// Checks that take 30 s are in the slow suite: test/interop/device-clients.
 const quick = ["--skip", "slow-down"];
 
 describe("svc auth certify", { concurrency: 6 }, () => {

@@ -7,7 +7,7 @@ import { following } from "../../support/cli/following.ts";
 import { decoded } from "../../support/identity/sign-in.ts";
 import { movedWall } from "../../support/walls/moved-wall.ts";
 
-/** The emulator, and a wall that moves its clock too; somebody decides after so many polls. */
+/** An emulator whose clock follows the wall clock. A user decides after a number of polls. */
 async function beforeDevice(t: TestContext, decides: { status: "AUTHORIZED" | "DENIED"; after: number }) {
   const world = await cliEmulator(t);
   const wall = movedWall(async (ms) => {

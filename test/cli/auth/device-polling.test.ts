@@ -19,7 +19,7 @@ type Answer = "cut" | { status: number; body: unknown; headers?: Record<string, 
 const error = (name: string, status = 400): Answer => ({ status, body: { error: name } });
 const signedIn: Answer = { status: 200, body: tokens };
 
-/** Signs in at a server that gives this challenge, then these answers to each poll. */
+/** Signs in at a server with this challenge and these responses to the polls. */
 async function signIn(t: TestContext, answers: readonly Answer[], changes: object = {}) {
   const server = await receiver(t);
   const left = [...answers];

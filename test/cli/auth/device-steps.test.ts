@@ -7,7 +7,7 @@ import { movedWall } from "../../support/walls/moved-wall.ts";
 
 const begin = "auth device-login --client-id demo-cli --no-wait";
 
-/** An emulator on whose clock the wall runs, and a person who decides. */
+/** An emulator whose clock follows the wall clock, and a user who decides. */
 async function stage(t: TestContext) {
   const world = await cliEmulator(t);
   const wall = movedWall((ms) => world.emulator.clock.advance({ by: ms }));
@@ -34,7 +34,7 @@ describe("stepwise svc auth device-login", () => {
     assert.deepEqual([early.exit, early.out], [8, ""]);
     assert.match(early.err, /^The code is not approved yet\. After the approval: svc auth device-login --finish\n$/);
     await decide(user_code, "AUTHORIZED");
-    // Who asks again at once is told to slow down, which is no decision either.
+    // An immediate second poll receives slow_down, which is not a decision.
     assert.equal((await svc("auth device-login --finish --no-wait")).exit, 8);
     await emulator.clock.advance({ by: 60_000 });
     const done = await svc("auth device-login --finish --no-wait --json");

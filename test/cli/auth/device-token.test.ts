@@ -5,7 +5,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { device, deviceGrantType } from "../../support/identity/devices.ts";
 import { receiver } from "../../support/receiver.ts";
 
-/** A device that waits, and the two commands that poll for its tokens. */
+/** A device that waits for approval, and the two commands that poll for its tokens. */
 async function waiting(t: TestContext) {
   const { svc, emulator } = await cliEmulator(t);
   const { device_code, decide } = await device(emulator);
@@ -38,7 +38,7 @@ describe("single device token request", () => {
     await poll("auth device-token");
     const { exit, err } = await svc(["auth", "device-token", ...fields, "--json"]);
     assert.equal(exit, 8);
-    // Before it stands the warning of a secret on the command line.
+    // The warning about a secret on the command line precedes the error.
     const { code, hint, retryable, exitCode } = JSON.parse(err.trim().split("\n").at(-1)!).error;
     assert.deepEqual(
       { code, hint, retryable, exitCode },

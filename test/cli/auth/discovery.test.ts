@@ -7,7 +7,7 @@ import { movedWall } from "../../support/walls/moved-wall.ts";
 
 const page = "<!doctype html><title>An app that answers every path</title>";
 
-/** Signs in at the issuer `path` of a server with these documents; every other path gets `otherwise`. */
+/** Signs in at the issuer `path` of a server with these documents. Other paths get `otherwise`. */
 async function signIn(
   t: TestContext,
   path: string,
@@ -59,7 +59,7 @@ describe("issuer metadata discovery", () => {
   it("inserts the path of OAuth metadata before the issuer's path (RFC 8414, 3.1)", async (t) => {
     const { exit, asked } = await signIn(t, "/tenant/a", (origin) => ({
       [`${oauth}/tenant/a`]: metadata(`${origin}/tenant/a/`, origin),
-      // Of another issuer of this server.
+      // The metadata of another issuer on the same server.
       [oauth]: metadata(origin),
     }));
     assert.deepEqual([exit, asked], [0, [`GET /tenant/a${openid}`, `GET ${oauth}/tenant/a`, ...login]]);

@@ -11,10 +11,10 @@ import { movedWall } from "../../support/walls/moved-wall.ts";
 
 const hours = (count: number) => count * 3_600_000;
 
-/** A machine on which somebody signed in at the emulator; its wall and the emulator's clock agree. */
+/** A machine with a sign-in at the emulator. Its wall clock and the emulator's clock agree. */
 async function signedIn(t: TestContext) {
   const world = await cliEmulator(t);
-  // Several commands sleep at once, and time is moved by one at a time.
+  // Several commands sleep concurrently, so the advances run in sequence.
   let moved: Promise<unknown> = Promise.resolve();
   const wall = movedWall((ms) => (moved = moved.then(() => world.emulator.clock.advance({ by: ms }))));
   const email = "ada@northwind.example";
@@ -41,7 +41,7 @@ describe("refresh of an expiring token", () => {
     const redeemed = (body as { items: { path?: string }[] }).items.filter((item) =>
       JSON.stringify(item).includes("/api/v1/oauth/token/"),
     );
-    // One to sign in, one to refresh.
+    // One request is the sign-in, the other one the refresh.
     assert.equal(redeemed.length, 2);
   });
 

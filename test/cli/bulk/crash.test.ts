@@ -14,7 +14,7 @@ const folder = "/state/jobs/job_1";
 const wall: WallClock = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
 const started = JSON.stringify({ event: "started", at: "2031-01-02T03:04:05Z" });
 
-/** What a job was told to be durable: that it is there at all, and how many of its batches are finished. */
+/** The state that was acknowledged as durable: the log, and the number of finished batches. */
 interface Acknowledged {
   created: boolean;
   batches: number;
@@ -34,7 +34,7 @@ const resultsOf = (batch: number): string =>
 
 const batchLine = (batch: number) => ({ batch, rows: 10, invalid: 0, failed: batch % 2, moved: 0 });
 
-/** What the opened files tell of themselves: torn writes are nothing to report. */
+/** Opens the job. Incomplete writes are expected and not reported. */
 async function open(disk: Disk, told: string[] = []): Promise<OpenJob> {
   const report = async (message: string) => {
     if (!message.includes("an incomplete write")) told.push(message);
@@ -42,7 +42,7 @@ async function open(disk: Disk, told: string[] = []): Promise<OpenJob> {
   return OpenJob.open(folder, { wall, disk, report });
 }
 
-/** Finishes batches, several at a time. */
+/** Finishes batches, several of them concurrently. */
 async function work(job: OpenJob, from: number, to: number, acknowledged: Acknowledged): Promise<void> {
   for (let batch = from; batch < to; batch += 1) {
     await job.finish(batchLine(batch), resultsOf(batch));
@@ -70,7 +70,7 @@ const lives: Record<string, Life> = {
   },
 };
 
-/** Lives it on a disk that dies before its n-th step, then goes on with what is left. True when it was over before. */
+/** Runs a life on a disk that crashes before step `at`, then resumes. Returns true if the life ended earlier. */
 async function survive(life: Life, at: number, chance: Chance): Promise<boolean> {
   const disk = new ForgetfulDisk();
   let steps = 0;
@@ -111,7 +111,7 @@ async function textOf(disk: Disk, name: string): Promise<string> {
 }
 
 describe("disk that loses unsynced data", () => {
-  /** The most and the least that a disk may keep, and chances between them. */
+  /** The minimum and the maximum that a disk can lose, and random values in between. */
   const chances = [() => () => 0, () => () => 0.99, ...Array.from({ length: 6 }, (_, seed) => () => seeded(seed))];
   for (const [what, life] of Object.entries(lives)) {
     it(`retains every reported batch of a job ${what} after a crash at any step`, async () => {

@@ -9,7 +9,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 
 const digest = "ab".repeat(32);
 
-/** What is sent for an input, and the exit code. */
+/** The batches sent for an input, and the exit code. */
 async function sent(t: Parameters<typeof bulkService>[0], argv: string, stdin: string | Uint8Array[]) {
   const { url, calls } = await bulkService(t);
   const cwd = await testFolder(t);

@@ -8,7 +8,7 @@ import { bulkService } from "../../support/cli/bulk-service.ts";
 import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
 const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluster eu-1";
-/** The second call fails, so that one batch is done. */
+/** The second request fails, so one batch is finished. */
 const failsOnce = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);
 
 describe("bulk jobs", () => {

@@ -13,7 +13,7 @@ import { shippedSvc } from "../../support/shipped.ts";
 const address = (i: number) => `person.${i}@kill.example`;
 const text = (count: number) => Array.from({ length: count }, (_, i) => `${address(i)}\n`).join("");
 
-/** An emulator, and processes of the command line that work on it. */
+/** An emulator, and processes of the command line that use it. */
 async function stage(t: TestContext) {
   const folder = await testFolder(t);
   const svc = shippedSvc();
@@ -45,7 +45,7 @@ async function ended(child: ChildProcess): Promise<{ exit: number | null; out: s
   return { exit, out: (await out!).join(""), err: (await err!).join("") };
 }
 
-/** Waits until the job's log holds so many finished batches, or the process is gone. */
+/** Waits until the job's log has this many finished batches or the process has ended. */
 async function loggedBatches(folder: string, count: number, child: ChildProcess): Promise<string> {
   const jobs = join(folder, "state", "jobs");
   for (;;) {
@@ -57,7 +57,7 @@ async function loggedBatches(folder: string, count: number, child: ChildProcess)
   }
 }
 
-/** The lines of finished batches in a job's log. */
+/** The lines of finished batches in the log of a job. */
 const batchesIn = async (folder: string) =>
   (await readFile(join(folder, "job.log"), "utf8"))
     .split("\n")
@@ -107,7 +107,7 @@ describe("killed bulk job", () => {
     const both = await Promise.all([1, 2].map(() => ended(start("router", "jobs", "resume", "--last"))));
     const [winner, other] = both.sort((a, b) => b.out.length - a.out.length);
     assert.deepEqual([winner!.exit, winner!.out], [0, "Mapped 30000 e-mails to us-1\n"], winner!.err);
-    // Where it came when all was done, there was nothing left to refuse.
+    // The second process succeeds if it starts after the job has finished.
     if (other!.exit !== 0)
       assert.match(
         other!.err,

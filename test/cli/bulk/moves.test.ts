@@ -7,10 +7,10 @@ import { bulkStage } from "../../support/cli/bulk-stage.ts";
 import { type CliEmulator, cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { enter, person } from "../../support/cli/person.ts";
 
-/** The environment of somebody who knows the router, and not that it is an emulator. */
+/** An environment that names the router without the control plane of the emulator. */
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
 
-/** An emulator where ada and bob are at us-1. */
+/** An emulator that maps ada and bob to us-1. */
 async function moving(t: Parameters<typeof cliEmulator>[0]): Promise<CliEmulator & { where(): Promise<unknown[]> }> {
   const cli = await cliEmulator(t);
   await cli.svc("router map-emails - --cluster us-1", { stdin: "ada@x.example\nbob@x.example\n" });

@@ -56,7 +56,7 @@ describe("output files of a bulk job", () => {
       assert.equal(exit, 0, err);
       const after = await read(cwd, "out");
       assert.ok(before !== after && after.length > 0, after);
-      // Of a run in which nothing went wrong no row of another one may stand there.
+      // A run without errors must remove the rows of an earlier run.
       if (flag === "--errors-out") assert.equal(after, "row,input,status,code,message,moved_from\r\n");
     });
   }

@@ -8,7 +8,7 @@ import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
 const text = (rows: readonly string[]) => rows.map((row) => `${row}\n`).join("");
 const small = "--batch-size 2 --concurrency 1 --cluster eu-1";
-/** The fourth call fails, so that three batches are done. */
+/** The fourth request fails, so three batches are finished. */
 const failsOnce = ({ number }: { number: number }) => (number === 4 ? { status: 503 } : undefined);
 
 describe("bulk job with piped input", () => {
@@ -70,7 +70,7 @@ describe("bulk job with piped input", () => {
 });
 
 describe("named pipe as input", { skip: process.platform === "win32" && "there are none here" }, () => {
-  /** A stage with a named pipe `pipe`, which is given the text once somebody reads it. */
+  /** A stage with a named pipe `pipe` that receives the text once a reader opens it. */
   async function stage(t: Parameters<typeof bulkStage>[0], script?: Parameters<typeof bulkStage>[2]) {
     const made = await bulkStage(t, [], script);
     const path = join(made.cwd, "pipe");

@@ -4,7 +4,7 @@ import { bulkStage, numbered } from "../../support/cli/bulk-stage.ts";
 
 const run = "router map-clients rows.txt --batch-size 100 --concurrency 1 --cluster eu-1";
 
-/** Time that passes with every call. */
+/** A wall clock that advances with every request. */
 function passing(msPerCall: number) {
   let now = Date.parse("2031-01-02T03:04:05Z");
   const wall = { now: () => now, monotonicNow: () => now, sleep: async () => {} };
@@ -15,7 +15,7 @@ function passing(msPerCall: number) {
   return { wall, script };
 }
 
-/** The first line names the job, whose id is another each time. */
+/** Drops the first line, which contains the job ID. */
 const withoutId = (err: string) => err.split("\n").slice(1).join("\n");
 
 describe("progress of a bulk job", () => {

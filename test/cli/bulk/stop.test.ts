@@ -5,7 +5,7 @@ import type { RunOptions } from "../../support/cli/run-cli.ts";
 
 const two = "router map-clients rows.txt --batch-size 1 --concurrency 2 --cluster eu-1";
 
-/** Something that happens later, and what waits for it. */
+/** A promise with a function that resolves it. */
 function gate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -14,7 +14,7 @@ function gate() {
   return { open, opened };
 }
 
-/** Keeps the way to send signals to a run. */
+/** Captures the function that sends signals to a run. */
 function signals() {
   let send: (name: "SIGINT" | "SIGTERM") => void = () => {};
   const onStart: RunOptions["onStart"] = ({ signal }) => {
@@ -70,7 +70,7 @@ describe("stopped bulk job", () => {
       if (number === 2) keys.send("SIGTERM");
       return number < 3 ? never : undefined;
     });
-    // The grace period is over at once.
+    // The grace period ends at once.
     const wall = { now: () => 0, monotonicNow: () => 0, sleep: async (ms: number) => void sleeps.push(ms) };
     const { exit } = await svc(two, { onStart: keys.onStart, wall });
     assert.equal(exit, 143);

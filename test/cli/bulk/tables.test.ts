@@ -16,7 +16,7 @@ describe("tables with other delimiters", () => {
         const { exit, err } = await svc(`router map-clients ${file} --column ${column} --cluster eu-1 --skip-invalid`, {
           stdin: table,
         });
-        // By number the heading is a row like others, and told to be one.
+        // A column number makes the heading a row, which is invalid.
         assert.deepEqual([exit, sent().pop()], [column === "id" ? 0 : 3, ["c-1", "c-2"]], err);
       }
     }

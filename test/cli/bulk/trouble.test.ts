@@ -133,7 +133,7 @@ describe("bulk job with rejected requests", () => {
 });
 
 describe("bulk job with a busy service", () => {
-  /** Wall time that passes by sleeping alone; what was slept is kept. */
+  /** A wall clock that advances only by sleeping and records each sleep. */
   function sleepless() {
     const slept: number[] = [];
     let now = Date.parse("2031-01-02T03:04:05Z");

@@ -8,7 +8,7 @@ import { misbehaving } from "../../support/cli/misbehaving.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 
 const mebi = 2 ** 20;
-/** What fits into the buffers of both ends of a connection, and was sent though nobody read it. */
+/** The capacity of the buffers on both sides of a connection, which counts as sent. */
 const between = 64 * mebi;
 const endless = (t: TestContext, head = "HTTP/1.1 200 OK\r\n\r\n", piece = "x") =>
   misbehaving(t, (play) => {

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-/** The command line with one address for both services: the router's. */
+/** The command line with the address of the router for both services. */
 async function throughTheRouter(t: TestContext) {
   const { emulator } = await cliEmulator(t);
   const { clientId, clientSecret } = emulator.clusters[0]!;

@@ -11,14 +11,14 @@ import { receiver } from "../../support/receiver.ts";
 const password = "hunter2%secret";
 const encoded = encodeURIComponent(password);
 
-/** A service under a name that nobody but the proxy knows. */
+/** A service with a host name that only the proxy can resolve. */
 async function service(t: TestContext) {
   const real = await receiver(t);
   real.answer((_, response) => response.end('{"database":true}'));
   return { url: real.url.replace("127.0.0.1", "service.example"), received: real.received };
 }
 
-/** A server that lets connections come, and does no more than it is told. */
+/** A server that accepts connections and leaves them to `onConnection`. */
 async function socketServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {

@@ -59,7 +59,7 @@ describe("svc contracts reconcile", () => {
     await json("contracts send T-1");
     await json("emulator sign T-1");
     await emulator.clock.advance({ by: minute });
-    // Three of four arrive.
+    // Three of four deliveries arrive.
     await listener.ended;
     const since = ["contracts", "reconcile", "--since", "2031-01-02T03:04:05Z", "--received"];
     const some = await svc([...since, "hooks", "--json"]);
@@ -75,7 +75,7 @@ describe("svc contracts reconcile", () => {
         async ({ id }) => (await json<{ request_body: string }>(`emulator deliveries show ${id}`)).request_body,
       ),
     );
-    // Whatever came twice is one webhook.
+    // A repeated delivery counts once.
     await writeFile(join(cwd, "all.ndjson"), [...bodies, ...bodies].join("\n"));
     assert.deepEqual(await svc([...since, "all.ndjson"]), {
       exit: 0,

@@ -66,7 +66,7 @@ describe("svc contracts import-executed --idempotent", () => {
   });
 });
 
-/** A service that takes a request and closes the connection. */
+/** A service that accepts a request and closes the connection. */
 async function hangingUp(t: TestContext): Promise<string> {
   const server = createServer((request) => request.resume().on("end", () => request.socket.destroy()));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

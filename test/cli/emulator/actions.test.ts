@@ -9,7 +9,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 const actions = { GITHUB_ACTIONS: "true" };
 const script = (text: string) => ["emulator", "exec", "--", process.execPath, "--input-type=module", "-e", text];
 
-/** Looks up an e-mail that nobody mapped, and asks for a contract with a wrong secret. */
+/** Looks up an unmapped email address and requests a contract with a wrong secret. */
 const visitor = `
   const { SVC_BASE_URL: base, SVC_CLIENT_ID: id } = process.env;
   await fetch(base + "/router/v1/cluster_emails/email/nobody");

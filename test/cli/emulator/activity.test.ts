@@ -6,7 +6,7 @@ import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 import { request } from "../../support/contracts.ts";
 import { sender } from "../../support/emulator.ts";
 
-/** An emulator that `svc emulator start` runs; `ended` resolves with all that it printed once it is told to stop. */
+/** An emulator run by `svc emulator start`. `ended` resolves with its output after it has stopped. */
 async function started(t: TestContext, flags: string, options: RunOptions = {}) {
   const cwd = await testFolder(t);
   let signal: (name: "SIGTERM") => void = () => {};

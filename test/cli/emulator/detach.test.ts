@@ -20,7 +20,7 @@ interface Ready {
   readonly pid: number;
 }
 
-/** Runs the shipped `svc` to its end, as the leader of a group of its own, which its children would be in. */
+/** Runs the shipped `svc` in its own process group until it ends. */
 async function svc(
   t: TestContext,
   argv: string,
@@ -41,15 +41,15 @@ function killed(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended before.
+    // The process has already ended.
   }
 }
 
-/** What runs in a folder that is to go. */
+/** The process IDs to end with each folder. */
 const leftIn = new Map<string, Set<number>>();
 const endedWith = (cwd: string, pid: number) => void leftIn.get(cwd)?.add(pid);
 
-/** An empty folder; what was left running there ends before it goes. */
+/** An empty folder. Processes that still run in it end before its removal. */
 async function folder(t: TestContext): Promise<string> {
   const pids = new Set<number>();
   t.after(() => pids.forEach(killed));
@@ -58,7 +58,7 @@ async function folder(t: TestContext): Promise<string> {
   return cwd;
 }
 
-/** The emulator that is left behind, killed when the test ends. */
+/** A detached emulator that is killed when the test ends. */
 async function detached(t: TestContext, argv: string, options: Parameters<typeof svc>[2]) {
   const { exit, out, err, group } = await svc(t, `emulator start --detach --port 0 --json ${argv}`.trim(), options);
   assert.deepEqual([exit, err], [0, ""]);
@@ -67,7 +67,7 @@ async function detached(t: TestContext, argv: string, options: Parameters<typeof
   return { ready, group };
 }
 
-/** Resolves once the file holds the text. */
+/** Resolves once the file contains the text. */
 const holds = (path: string, wanted: string): Promise<void> =>
   new Promise((resolve) => {
     const look = () => {
@@ -87,7 +87,7 @@ describe("svc emulator start --detach", () => {
     const { instance_id: _, ...told } = JSON.parse((await runCli("emulator status --json", { cwd })).out);
     assert.deepEqual([told.running, told.router_url, ready.file], [true, ready.router_url, file]);
     assert.equal(JSON.parse(await readFile(`${file}.run`, "utf8")).pid, ready.pid);
-    // What a terminal that closes would end.
+    // A closing terminal would signal this process group.
     assert.throws(() => process.kill(-group, 0), { code: "ESRCH" });
 
     const stopped = await runCli("emulator stop --json", { cwd });
@@ -188,7 +188,7 @@ describe("svc emulator start --detach", () => {
     const seed = join(cwd, "seed.json");
     execFileSync("mkfifo", [seed]);
     const run = await svcProcess(t, "emulator start --detach --port 0 --seed seed.json".split(" "), { cwd });
-    // Opens when the one that is started reads it, and waits.
+    // The open call returns when the starting emulator reads the pipe.
     const pipe = await open(seed, "w");
     t.after(() => pipe.close());
     assert.equal((await run.stopped("SIGINT")).exit, 130);

@@ -7,10 +7,10 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { emulator } from "../../support/emulator.ts";
 
 const state = ".svc/emulator.json";
-/** Nothing listens there. */
+/** A port without a listener. */
 const ended = "http://127.0.0.1:9";
 
-/** A folder whose emulator runs, and a shell that still holds the variables of the one before. */
+/** A folder with a running emulator, and a shell with the variables of the previous one. */
 async function stage(t: TestContext) {
   const cwd = await testFolder(t);
   const twin = await emulator(t, { file: join(cwd, state) });

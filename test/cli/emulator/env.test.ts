@@ -9,13 +9,13 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { hasProgram } from "../../support/cli/terminal.ts";
 import { emulator } from "../../support/emulator.ts";
 
-/** An emulator on the state of a folder, as svc emulator start leaves it. */
+/** An emulator with the state of a folder, like svc emulator start. */
 async function runningIn(t: TestContext) {
   const cwd = await testFolder(t);
   return { cwd, twin: await emulator(t, { file: join(cwd, ".svc/emulator.json") }) };
 }
 
-/** Values that quoting goes wrong with. */
+/** Values that require correct quoting. */
 const awkward = {
   SVC_PLAIN: "abc",
   SVC_QUOTES: `it's "so" \`called\``,

@@ -10,7 +10,7 @@ import { emulator } from "../../support/emulator.ts";
 
 const state = ".svc/emulator.json";
 
-/** A folder in which an emulator runs, a profile that is the current one, and a service that notes what it is sent. */
+/** A folder with a running emulator, a current profile, and a service that records its requests. */
 async function stage(t: TestContext) {
   const cwd = await testFolder(t);
   const twin = await emulator(t, { file: join(cwd, state) });
@@ -23,7 +23,7 @@ async function stage(t: TestContext) {
   return { cwd, twin, real, svc };
 }
 
-/** A service that answers 404 to everything. */
+/** A service that responds with 404 to every request. */
 async function spy(t: TestContext) {
   const seen: string[] = [];
   const server = createServer((request, response) => {

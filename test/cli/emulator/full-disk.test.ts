@@ -9,7 +9,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { smallDisk } from "../../support/files/small-disk.ts";
 import { shippedSvc } from "../../support/shipped.ts";
 
-/** Runs the shipped `svc` to its end. */
+/** Runs the shipped `svc` until it ends. */
 async function svc(cwd: string, ...argv: readonly string[]) {
   const child = spawn(process.execPath, [shippedSvc(), ...argv], { cwd, env: { PATH: process.env.PATH } });
   const [out, err, [exit]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
@@ -40,13 +40,13 @@ describe("svc emulator start --detach on a full disk", () => {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // It has ended.
+        // The process has already ended.
       }
     });
 
     await disk.fill();
     while ((await run("emulator clock advance --by PT1H")).exit !== 75);
-    // More than the last page of the log has room for.
+    // The lines exceed the free space of the log's last page.
     for (let i = 0; i < 60; i += 1) assert.equal((await run("emulator clock advance --by PT1H")).exit, 75);
     const templates = await run("contracts templates list --json=id --quiet");
     assert.deepEqual([templates.exit, templates.err], [0, ""]);

@@ -6,7 +6,7 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { emulatorProcess } from "../../support/emulator-process.ts";
 
-/** A folder whose emulator was ended by `kill -9`. */
+/** A folder with an emulator that was ended by `kill -9`. */
 async function withKilled(t: TestContext, options: { readonly ephemeral?: true } = {}) {
   const cwd = await testFolder(t);
   const state = join(cwd, ".svc/emulator.json");
@@ -27,7 +27,7 @@ describe("command in the folder of a killed emulator", () => {
           5,
           `error: The emulator was killed, or its machine went down (state: ${state}).\n` +
             "  No data is lost. Start it again to continue.\n" +
-            // Whoever wants it to end is not told to start it.
+            // svc emulator stop suggests no start.
             (line === "emulator stop" ? "" : "  try: svc emulator start\n"),
         ],
         line,
@@ -61,7 +61,7 @@ describe("command in the folder of a killed emulator", () => {
   it("checks a run file from another machine by a request instead of its process ID", async (t) => {
     const { cwd, state, svc } = await withKilled(t);
     const live = await emulatorProcess(t, { port: 0, file: join(cwd, "live.json") });
-    // As the other machine has it, whose paths are not those of this one.
+    // The paths of the other machine differ from the paths of this machine.
     const { path: _, ...run } = JSON.parse(await readFile(join(cwd, "live.json.run"), "utf8"));
     const nobody = 2 ** 22 + 1;
     await writeFile(`${state}.run`, JSON.stringify({ ...run, pid: nobody }));

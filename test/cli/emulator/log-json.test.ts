@@ -16,7 +16,7 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
-/** An emulator with a log for programs, in a process of its own. */
+/** An emulator in its own process that logs JSON. */
 async function logged(
   t: TestContext,
   argv: readonly string[] = [],
@@ -104,7 +104,7 @@ describe("svc emulator start with SVC_GRACE", () => {
       backend.answer(async (_, response) => {
         stopped = run.stopped("SIGTERM");
         await run.saw('"event":"stopping"');
-        // Longer than a run without it has.
+        // The wait exceeds the default grace period.
         await systemWallClock.sleep(1_500);
         response.writeHead(200).end();
       });

@@ -8,13 +8,13 @@ import { emulator, plain } from "../../support/emulator.ts";
 import { run } from "../../support/foreign/program.ts";
 import { StandingWall } from "../../support/walls/standing-wall.ts";
 
-/** An emulator on the state of a folder, as svc emulator start leaves it. */
+/** An emulator with the state of a folder, like svc emulator start. */
 async function runningIn(t: TestContext) {
   const cwd = await testFolder(t);
   return { cwd, twin: await emulator(t, { file: join(cwd, ".svc/emulator.json") }) };
 }
 
-/** A browser that writes down what it is given, and lets it be read once it has. */
+/** A browser that records its argument in a file. */
 async function notingBrowser(folder: string) {
   const [program, told] = [join(folder, "browser"), join(folder, "told")];
   await writeFile(
@@ -87,7 +87,7 @@ describe("svc emulator open", () => {
     await run("mkfifo", [end], { cwd });
     await writeFile(program, `#!/bin/sh\ncat "${end}"\n`, { mode: 0o755 });
     const opening = runCli("emulator open", { cwd, env: { BROWSER: program }, wall });
-    // The other end of the pipe: opened once the browser runs, and closed so that it ends.
+    // The browser runs while this end of the pipe is open.
     const running = await open(end, "w");
     await wall.pass(3_000);
     const { exit, out, err } = await opening;

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-/** Creates a webhook, and prints what the emulator tells of its retries. */
+/** Creates a webhook and prints the retry schedule that the emulator reports. */
 const program = `
 const { SVC_BASE_URL, SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_EMULATOR_TOKEN } = process.env;
 const ask = async (path, headers, body) => {

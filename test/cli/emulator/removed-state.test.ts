@@ -7,7 +7,7 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { svcProcess } from "../../support/cli/process-of-svc.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-/** An emulator in a process of its own, and commands that find it by its address alone. */
+/** An emulator in its own process, and commands that find it only by its address. */
 async function started(t: TestContext) {
   const cwd = await testFolder(t);
   const emulator = await svcProcess(t, ["emulator", "start", "--port", "0", "--json", "--ready-file", "ready"], {
@@ -20,7 +20,7 @@ async function started(t: TestContext) {
   return { cwd, emulator, run: (line: string) => runCli(line, { cwd, env }) };
 }
 
-/** The clusters' data is not needed: what a row of the state tells is enough. */
+/** The names of the tokens suffice to identify a state. */
 const names = async (run: (line: string) => ReturnType<typeof runCli>) =>
   (await run("emulator tokens list --format tsv --fields name")).out;
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-/** What `svc emulator start` prints about time; it is stopped as soon as it is up. */
+/** The line about time in the output of `svc emulator start`, which is stopped once ready. */
 async function timeLine(cwd: string, flags: string): Promise<string | undefined> {
   let stop = () => {};
   const { out } = await runCli(`emulator start --port 0 --no-color ${flags}`, {

@@ -124,7 +124,7 @@ describe("emulator with a removed .svc folder", () => {
   });
 });
 
-/** Whether an emulator cannot begin at that port or the ones after it. */
+/** Whether one of the three ports from this one on is in use. */
 async function isTaken(port: number): Promise<boolean> {
   const servers = [port, port + 1, port + 2].map((each) => createServer().listen(each, "127.0.0.1"));
   const taken = await Promise.all(
@@ -153,7 +153,7 @@ describe("--ready-file", () => {
     const left = join(cwd, "up.json");
     await writeFile(left, '{"event":"ready","pid":1}\n');
     await writeFile(join(cwd, "seed.json"), "{}");
-    // The seed is none, so that this one never is up.
+    // The empty seed is invalid, so the emulator does not start.
     const { exit } = await runCli("emulator start --port 0 --ready-file up.json --seed seed.json", { cwd });
     assert.deepEqual([exit, existsSync(left)], [2, false]);
   });

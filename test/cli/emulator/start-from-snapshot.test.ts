@@ -13,7 +13,7 @@ import { shippedSvc } from "../../support/shipped.ts";
 
 const run = promisify(execFile);
 
-/** A folder whose state has a contract and a snapshot of it, `prepared`, and a second contract that is in neither. */
+/** A folder whose state has a contract, a snapshot `prepared` of it, and a second, later contract. */
 async function prepared(t: TestContext) {
   const cwd = await testFolder(t);
   const file = join(cwd, ".svc/emulator.json");
@@ -25,7 +25,7 @@ async function prepared(t: TestContext) {
   return { cwd, file, on, contract, svc };
 }
 
-/** A child that says which of the first two contracts it finds, and makes one. */
+/** A child process that reports which of the first two contracts exist and creates another. */
 const child = [
   "--",
   process.execPath,

@@ -27,7 +27,7 @@ it("--emulator skips an unreadable .svc in a parent folder", async (t) => {
   const cwd = await testFolder(t);
   const below = join(cwd, "project");
   await mkdir(below);
-  // Whoever runs the tests may look into every folder; nobody follows a link to itself.
+  // Root can read every folder, but a link to itself is unreadable for every user.
   await symlink(".svc", join(cwd, ".svc"));
   const status = await runCli("contracts status T-1", { cwd: below });
   assert.deepEqual([status.exit, status.err.split("\n")[0]], [2, "error: No service address is configured."]);

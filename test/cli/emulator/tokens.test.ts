@@ -59,7 +59,7 @@ describe("svc emulator tokens", () => {
   });
 });
 
-/** An emulator that others share, and somebody's folder and profiles elsewhere. */
+/** A shared emulator, and another folder with profiles. */
 async function shared(t: TestContext) {
   const { emulator, cwd, json } = await cliEmulator(t);
   const { token } = await json<{ token: string }>("emulator tokens create ada --role read");

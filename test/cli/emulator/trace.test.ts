@@ -19,7 +19,7 @@ interface Node {
   readonly because: string;
 }
 
-/** A contract of which a dead receiver is told, and so many minutes later. */
+/** A contract with deliveries to a dead receiver, after an advance by `minutes`. */
 async function deadReceiver(t: TestContext, minutes: number): Promise<CliEmulator> {
   const on = await cliEmulator(t, manual);
   await on.svc(create);
@@ -175,7 +175,7 @@ describe("svc emulator trace", () => {
   });
 });
 
-/** Who asked for the resend. */
+/** The request that caused the resend. */
 const resender = (lines: readonly string[]): string =>
   /resent by (request:\d+)/.exec(lines.join("\n"))?.[1] ?? "nobody";
 

@@ -8,7 +8,7 @@ import { type RunResult, runCli } from "../../support/cli/run-cli.ts";
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
-/** A browser that writes down what it is given. */
+/** A browser that records its argument. */
 async function notingBrowser(folder: string) {
   const [program, told] = [join(folder, "browser"), join(folder, "told")];
   await writeFile(program, `#!/bin/sh\nprintf '%s\\n' "$@" > "${told}.new" && mv "${told}.new" "${told}"\n`);
@@ -21,7 +21,7 @@ async function notingBrowser(folder: string) {
 }
 
 describe("foreign folder with a run file", () => {
-  /** The run file of an author who waits at `url`, and who answers as the instance that it names, or as another one. */
+  /** A run file that points to `url`. The server responds as the named instance or as another one. */
   async function cloned(t: TestContext, { mode, url, answers }: { mode: number; url?: string; answers?: string }) {
     const cwd = await testFolder(t);
     const author = await receiver(t);
@@ -122,7 +122,7 @@ describe("svc emulator open", () => {
 });
 
 describe("foreign emulator state", () => {
-  /** A copy of a folder in which an emulator ran, with a webhook and a snapshot. */
+  /** A copy of a folder whose emulator has a webhook and a snapshot. */
   async function copied(t: TestContext) {
     const author = await testFolder(t);
     const on = await emulator(t, { file: join(author, ".svc/emulator.json") });
@@ -132,7 +132,7 @@ describe("foreign emulator state", () => {
     await cp(join(author, ".svc"), join(cwd, ".svc"), { recursive: true, preserveTimestamps: true });
     return { author, cwd };
   }
-  /** Starts an emulator there and ends it: says whether it came up, else how it ended. */
+  /** Starts an emulator in the folder and stops it. Returns "up", or the result of a failed start. */
   async function start(cwd: string, more: readonly string[] = [], keys?: string): Promise<"up" | RunResult> {
     let [isUp, stop] = [false, () => {}];
     const ended = await runCli(["emulator", "start", "--port", "0", ...more], {

@@ -45,7 +45,7 @@ describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
       printed += piece;
       if (printed.includes('"ready"')) starter.kill("SIGKILL");
     }
-    // Its output ends with the last process that holds it: the emulator.
+    // The output ends when the emulator, as the last process that holds it, exits.
     assert.match(printed, /^\{"event":"ready"/);
     if (starter.signalCode === null) await once(starter, "exit");
     assert.equal(starter.signalCode, "SIGKILL");

@@ -12,7 +12,7 @@ async function withContract(t: TestContext) {
   return started;
 }
 
-/** An emulator's log of one request, before which others were left out. */
+/** A request log with one request after dropped ones. */
 async function slowLog(t: TestContext) {
   const { emulator } = await cliEmulator(t);
   await emulator.router("GET", "/router/v1/clusters/");

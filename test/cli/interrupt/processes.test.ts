@@ -15,12 +15,12 @@ import { type SvcProcess, startMs, svcProcess } from "../../support/cli/process-
 import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
-/** What has to be finished after Ctrl-C has at most a second. */
+/** The maximum time for cleanup after Ctrl-C. */
 const graceMs = 1_000;
 
 /**
- * Ends it by a signal, in less time than the same program needs to start ten times (half a second, where nothing else
- * runs), and what it has to finish first. Both are measured at the same moment: what else the machine does slows both.
+ * Ends the process by a signal within the time of ten starts of the same program (half a second on an idle machine),
+ * plus `within` for cleanup. Both times are measured concurrently, because other load slows both.
  */
 async function ends(
   run: SvcProcess,
@@ -32,7 +32,7 @@ async function ends(
   assert.ok(afterMs < allowed, `took ${Math.round(afterMs)} ms, of ${Math.round(allowed)}`);
 }
 
-/** A service that takes requests and never answers; `asked` resolves at the first. */
+/** A service that never responds. `asked` resolves at the first request. */
 async function hanging(t: TestContext) {
   const service = await receiver(t);
   const asked = new Promise<void>((resolve) => service.answer(() => resolve()));
@@ -46,7 +46,7 @@ async function withEmulator(t: TestContext) {
   return { world, cwd, env: buildChildEnvironment(world, host) };
 }
 
-/** Hears each signal, and ends by none. */
+/** A program that logs each signal and ignores it. */
 const deaf =
   "for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => console.log('heard ' + name));" +
   "setInterval(() => {}, 1000); console.log('deaf');";
@@ -67,7 +67,7 @@ describe("svc process at Ctrl-C", () => {
   it("exits during the read of a body from a pipe that stays open", async (t) => {
     const { cwd, env } = await withEmulator(t);
     const run = await svcProcess(t, ["api", "POST", "/api/contracts", "--data", "-"], { cwd, env });
-    // More than a pipe holds: once it is taken, somebody reads.
+    // The write exceeds the capacity of a pipe, so it completes only when the process reads.
     await new Promise<void>((resolve) => run.child.stdin!.write("x".repeat(1_000_000), () => resolve()));
     await ends(run, { within: graceMs });
   });
@@ -77,7 +77,7 @@ describe("svc process at Ctrl-C", () => {
     const pipe = join(cwd, "pipe");
     await promisify(execFile)("mkfifo", [pipe]);
     const run = await svcProcess(t, ["api", "POST", "/api/contracts", "--data", "pipe"], { cwd, env });
-    // Opens as soon as somebody reads.
+    // The open call returns when the process reads the pipe.
     const writer = await open(pipe, "w");
     t.after(() => writer.close());
     await ends(run, { within: graceMs });
@@ -91,7 +91,7 @@ describe("svc process at Ctrl-C", () => {
       run.child.kill(name);
       await run.saw(`heard ${name}`);
       await ends(run, { name, within: graceMs });
-      // It writes to the same pipe, which ends with the last who could; its id may be there for a while yet.
+      // The child writes to the same pipe, so the pipe ends with the last process that holds it.
       await finished(run.child.stdout!);
     }
   });
@@ -186,7 +186,7 @@ describe("svc process at Ctrl-C", () => {
 
   it("ends a job with hanging requests and prints how to continue", async (t) => {
     const service = await receiver(t);
-    // Where it is asked which clusters there are, it answers at once; the job does not depend on it.
+    // The request for the list of clusters fails at once, because the job does not depend on it.
     const asked = new Promise<void>((resolve) =>
       service.answer(({ method }, response) => {
         if (method === "POST") resolve();

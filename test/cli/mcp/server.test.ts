@@ -23,11 +23,10 @@ interface ToolAnswer {
 
 interface Agent extends CliEmulator {
   readonly client: Client;
-  /** What a tool answers. */
   call(name: string, input?: Record<string, unknown>): Promise<ToolAnswer>;
 }
 
-/** An agent with `svc mcp` beside an emulator: the protocol's own client, at the streams of the command. */
+/** An agent with `svc mcp` and an emulator: the protocol's own client on the streams of the command. */
 async function agent(t: TestContext, flags: readonly string[] = [], options: EmulatorOptions = {}): Promise<Agent> {
   const world = await cliEmulator(t, options);
   const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
@@ -39,7 +38,7 @@ async function agent(t: TestContext, flags: readonly string[] = [], options: Emu
       seen = out.length;
     },
   });
-  // Both ends of the protocol's streams are alike.
+  // The server's transport also works for a client, because the streams are symmetric.
   const client = new Client({ name: "agent", version: "1" });
   await client.connect(new StdioServerTransport(fromServer, toServer));
   t.after(async () => {
@@ -251,7 +250,7 @@ describe("svc mcp", () => {
     const params = { composite_id: "T-1", contract_id: "1", id: "1", name: "x", ref: "T-1", workspace_id: "1" };
     let shown = 0;
     for (const { command, positionals } of reads) {
-      // It waits for what never comes.
+      // The command waits for an event that never happens.
       if (command === "emulator wait-for") continue;
       const names: string[] = positionals.map(({ name }: { name: string }) => name.replaceAll("-", "_"));
       const given = Object.fromEntries(names.map((name) => [name, params[name as "id"] ?? "1"]));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-/** What a terminal is given at once. */
+/** The maximum size of a single write to a terminal. */
 const pieceBytes = 16 * 1024;
 
 describe("large response on a terminal", () => {

@@ -8,7 +8,7 @@ import { linesThatSend, runPrepared, sendsNothing } from "../../support/cli/prep
 import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("request option", () => {
-  /** They send requests in some cases, or start what does. */
+  /** Commands that send requests in some cases or start a process that does. */
   const sometimes = [
     ...["tour", "run", "dev", "mcp", "emulator start", "emulator exec", "verify proxy", "verify replay"],
     ...["auth certify", "webhooks certify", "webhooks verify", "webhooks sign", "webhooks explain"],

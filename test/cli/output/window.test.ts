@@ -6,7 +6,7 @@ import { truncateText } from "../../../src/cli/output/text.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { nda } from "../../support/cli/nda.ts";
 
-/** Two webhooks with a long address each, one of them with wide characters in its title. */
+/** Two webhooks with long URLs, one of them with wide characters in its title. */
 async function stage(t: Parameters<typeof cliEmulator>[0]) {
   const world = await cliEmulator(t);
   for (const [title, path] of [

@@ -8,7 +8,7 @@ import { contract, runStory } from "./story.ts";
 
 const hint = "  svc run --schema prints the JSON Schema of scenario files.\n";
 
-/** What is wrong, and the sentence. */
+/** Invalid stories and their error messages. */
 const wrong: readonly (readonly [story: string, sentence: string])[] = [
   ["steps: []", "1:8: steps must be a list with at least one step."],
   ["name: x", "1:1: steps is required."],
@@ -141,7 +141,7 @@ describe("svc run with invalid files", () => {
     );
   });
 
-  // SEED=7 npm test -- cli/run/errors breaks others.
+  // SEED=7 npm test -- cli/run/errors uses other random damage.
   it("reports the line in 200 randomly damaged files", async (t) => {
     const cwd = await testFolder(t);
     const random = seeded(Number(process.env.SEED ?? 43));
@@ -184,7 +184,7 @@ steps:
 
 type Random = () => number;
 
-/** Numbers from 0 to 1, the same for the same seed. */
+/** A generator of numbers from 0 to 1, deterministic for a seed. */
 function seeded(seed: number): Random {
   let state = seed;
   return () => {
@@ -195,17 +195,17 @@ function seeded(seed: number): Random {
 
 const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
 
-/** Names whose every misspelling is an error. */
+/** Names that cause an error when misspelled. */
 const names =
   /\b(steps|receiver|answers|subscribe|call|body|save|expect|status|json|params|as|sign|fault|direction|effect|count|advance|for each|svc|activities|deliveries|to|outcome|attempts|webhooks|composite_id|start)(?=:)/g;
 const values =
   /\b(CONTRACT_CREATED|CONTRACT_SIGNED|contracts\.create|contracts\.send|outgoing|duplicate|delivered|ACTIVE|\$contract|\$page|2031-01-02T03:04:05Z)\b/g;
 
-/** Ways to break a story, each of which leaves one that means nothing. */
+/** Ways to damage a story, each of which makes it invalid. */
 const ways: readonly ((random: Random) => string)[] = [
   (random) => misspell(names, random),
   (random) => misspell(values, random),
-  // Without its H, PT2H35M is another duration.
+  // PT2H35M without its H would be another valid duration.
   (random) => replaceAt(/PT(?=2H)/g, random, () => pick(random, ["P", "T", "TP", "PTT"])),
   (random) => replaceAt(values, random, () => "[[7]]"),
   (random) => replaceAt(/\[(?=[A-Z\d{])/g, random, () => ""),
@@ -224,7 +224,7 @@ function replaceAt(pattern: RegExp, random: Random, replace: (found: string) => 
   return whole.slice(0, index) + replace(found) + whole.slice(index + found.length);
 }
 
-/** Drops, doubles or changes a letter. */
+/** Drops, doubles or changes a character. */
 const misspell = (pattern: RegExp, random: Random): string =>
   replaceAt(pattern, random, (word) => {
     const at = Math.floor(random() * (word.length - 1)) + 1;

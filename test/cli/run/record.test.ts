@@ -11,7 +11,7 @@ const contract = {
   counter_party_details: [{ is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } }],
 };
 
-/** Makes requests of a program to the contract API, and of people to the control plane. */
+/** Sends requests of a program to the contract API and of a user to the control plane. */
 function caller({ emulator }: CliEmulator, url = emulator.clusters[0]!.url) {
   const { clientId, clientSecret } = emulator.clusters[0]!;
   const send = async (method: string, path: string, body?: unknown): Promise<{ id: string | number }> => {

@@ -15,7 +15,7 @@ steps:
   - { svc: contracts status $contract --json, expect: { json: { contract_status: EXECUTED } } }
 `;
 
-/** The attributes of each element in junit-10.xsd of Jenkins' xunit plugin, of those that matter here. */
+/** The attributes of each relevant element in junit-10.xsd of Jenkins' xunit plugin. */
 const jenkins = new Set([
   ...["name", "time", "tests", "failures", "errors"].map((name) => `testsuites ${name}`),
   ...["name", "tests", "failures", "errors", "time", "skipped", "timestamp"].map((name) => `testsuite ${name}`),
@@ -109,7 +109,7 @@ steps:
     const run = await runStory(t, story, ["--json", "--report", "junit.xml", "--html", "page.html"], {}, { env });
     const text = await runStory(t, story, [], {}, { env });
     const printed = [run.out, run.err, await run.read("junit.xml"), await run.read("page.html"), text.out, text.err];
-    // The same seed, and so the same keys.
+    // The same seed produces the same keys.
     const { clusters, token } = await emulator(t, { deterministic: true, clock: { mode: "manual" } });
     const secrets = [token, ...clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey])];
     const shown = secrets.filter((secret) => secret !== undefined && printed.join("\n").includes(secret));

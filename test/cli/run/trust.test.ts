@@ -11,7 +11,7 @@ const hint = "  svc run --schema prints the JSON Schema of scenario files.\n";
 const byHand = "It calls no operation. Run it in a shell.";
 const elsewhere = "A step runs against the emulator of its scenario.";
 
-/** Command lines that reach more than the scenario, and why they are refused. */
+/** Command lines that reach beyond the scenario, with the reason for each rejection. */
 const refused: readonly (readonly [line: string, why: string])[] = [
   [
     "config set contracts_url http://127.0.0.1:9 --profile prod",

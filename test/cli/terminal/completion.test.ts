@@ -12,7 +12,7 @@ import { hasProgram, installSvc, terminal } from "../../support/cli/terminal.ts"
 
 const run = promisify(execFile);
 
-/** What svc answers to the shell: the candidates without their descriptions, and the directive. */
+/** The response of svc to the shell: the candidates without descriptions, and the directive. */
 async function answer(words: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
   const { exit, out, err } = await runCli(["complete", "--", ...words], { env });
   assert.deepEqual([exit, err], [0, ""]);
@@ -71,7 +71,7 @@ describe("svc complete", () => {
   });
 });
 
-/** A folder with svc in it, and the script of a shell. */
+/** A folder with svc and the completion script of a shell. */
 async function machine(t: TestContext, shell: (typeof shells)[number]) {
   const folder = await testFolder(t);
   await installSvc(folder);
@@ -79,7 +79,7 @@ async function machine(t: TestContext, shell: (typeof shells)[number]) {
   return folder;
 }
 
-/** The same with svc below it, where npx finds it alone. */
+/** A folder whose installed svc only npx finds. */
 async function project(t: TestContext, shell: (typeof shells)[number]) {
   const folder = await machine(t, shell);
   await mkdir(join(folder, "installed"));
@@ -134,7 +134,7 @@ describe("completion with Tab", () => {
   it("works in zsh and runs no typed text", { skip: missing("zsh", "tmux") }, async (t) => {
     const folder = await machine(t, "zsh");
     const { keys, until } = await terminal(t, ["zsh", "-f"], { folder });
-    // Tab as zsh binds it expands $(…) by itself, before it asks any completion.
+    // The default Tab binding of zsh expands $(…) itself before completion.
     const bind = "bindkey '^I' complete-word";
     await keys(`autoload -Uz compinit && compinit -u -D && source ./script; ${bind}; clear; echo loaded`, "Enter");
     await until(/^loaded$/m);

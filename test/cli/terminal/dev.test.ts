@@ -10,7 +10,7 @@ import { receiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
-/** A session at a terminal of that width, which forwards to a receiver. */
+/** A session at a terminal of that width that forwards to a receiver. */
 async function session(
   t: TestContext,
   columns: number,
@@ -43,7 +43,7 @@ describe("svc dev at a terminal", { skip }, () => {
       await keys("n");
       await until(/svc emulator clock advance\s+--next/);
       await keys("w");
-      // What it prints is longer than a small window.
+      // The output is longer than a small window.
       await until(/Next attempt/);
       const screen = await keys("?").then(() => until(/q {2}quit\n/));
       const status = screen.trimEnd().split("\n").at(-1)!;

@@ -10,21 +10,21 @@ import { receiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
-/** What is seen on the screen, and the keys that answer it. */
+/** The text on the screen, and the keys to press then. */
 type Step = readonly [seen: string | RegExp, ...keys: string[]];
 
 interface Visit {
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly steps?: readonly Step[];
-  /** Done once the command has begun, while it goes on. */
+  /** Runs while the command is in progress. */
   readonly meanwhile?: (terminal: Terminal) => Promise<void>;
   readonly exit: number;
 }
 
 const credentials = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret-of-tests", SVC_CLUSTER_KEY: "key-of-tests" };
 
-/** Runs it at a real terminal and looks at every byte that the terminal was given. */
+/** Runs the command at a real terminal and checks every byte written to the terminal. */
 async function visited(t: TestContext, argv: readonly string[], visit: Visit): Promise<string> {
   const { files = {}, env, steps = [], meanwhile, exit } = visit;
   const folder = await testFolder(t);
@@ -44,7 +44,7 @@ async function visited(t: TestContext, argv: readonly string[], visit: Visit): P
   return written;
 }
 
-/** As bytes it can be sent: half a character would come as the very sign that something was spoilt here. */
+/** A lone surrogate is dropped, because encoding would replace it with U+FFFD. */
 const attackSent = attack.replace("\ud800", "");
 
 const attribute = (more: object) => ({
@@ -60,7 +60,7 @@ const attribute = (more: object) => ({
   ...more,
 });
 
-/** An answer to whatever is asked to read: templates, contracts, what a template needs; and to a creation. */
+/** A response to every read (templates, contracts, attributes) and to a creation. */
 const everything = (count: number) => ({
   items: Array.from({ length: count }, (_, id) => ({ id, name: `${id} ${attack}` })),
   results: [{ id: "T-1", contract_name: attack, contract_status: attack }],
@@ -75,7 +75,7 @@ const everything = (count: number) => ({
   id: attack,
 });
 
-/** The attack as a person sees it. */
+/** The attack as displayed to a user. */
 const seen = /pwn\\n::stop-commands::/;
 
 describe("untrusted string at a terminal", { skip }, () => {
@@ -105,7 +105,7 @@ describe("untrusted string at a terminal", { skip }, () => {
     const { url } = (await foolingService(t)).endpoint({ status: 200, body });
     const steps: Step[] = [["Cluster id", "Enter"]];
     const argv = ["router", "map-clients", "--client-ids", "c-1", "--base-url", url];
-    // Where the client is mapped is looked up before it moves, and a list does not say that.
+    // Moves require a lookup of the client, which a list response does not contain.
     assert.match(await visited(t, argv, { steps, exit: 1 }), seen);
   });
 

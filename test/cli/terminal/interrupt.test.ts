@@ -10,7 +10,7 @@ import { receiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
-/** svc at a terminal of its own, pointed at this service. */
+/** svc at its own terminal with this service. */
 async function at(t: TestContext, argv: readonly string[], url: string, env: Readonly<Record<string, string>> = {}) {
   const folder = await testFolder(t);
   await writeFile(join(folder, "profiles.json"), '{"profiles":{"old":{}}}');
@@ -18,7 +18,7 @@ async function at(t: TestContext, argv: readonly string[], url: string, env: Rea
   return svcTerminal(t, argv, { folder, env: { ...given, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env } });
 }
 
-/** It has ended by Ctrl-C, without a word, and gave the terminal back as it was. */
+/** Checks that Ctrl-C ended the command silently and the terminal is restored. */
 async function isBack({ until, cursor }: Terminal): Promise<void> {
   const screen = await until(/^done$/m);
   assert.match(screen, /exit=130$/m);
@@ -26,7 +26,7 @@ async function isBack({ until, cursor }: Terminal): Promise<void> {
   assert.equal(await cursor(), true);
 }
 
-/** A service with so many templates, one of which asks for options. */
+/** A service with this many templates, one of which requires options. */
 async function templates(t: TestContext, count: number): Promise<string> {
   const service = await receiver(t);
   const options = [{ label: "Desk", value: 1 }];
@@ -93,7 +93,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
   });
 });
 
-/** An editor that takes Ctrl-C for a key, and saves when it is told to. */
+/** An editor that handles Ctrl-C as a key and saves on request. */
 const withKeys = `
   const { writeFileSync } = require("node:fs");
   let times = 0;
@@ -101,7 +101,7 @@ const withKeys = `
   process.stdin.on("data", () => { writeFileSync(process.argv.at(-1), JSON.stringify({ by: "hand" })); process.exit(0); });
   console.log("editing");`;
 
-/** One that does not. */
+/** An editor that Ctrl-C ends. */
 const without = `setInterval(() => {}, 1000); console.log("editing");`;
 
 describe("Ctrl-C in an editor", { skip }, () => {

@@ -8,7 +8,7 @@ import { receiver } from "../../support/receiver.ts";
 
 const skip = hasProgram("tmux") ? false : "tmux is not installed";
 
-/** A shell at a real terminal, with an emulator in its environment. */
+/** A shell at a real terminal with an emulator in its environment. */
 async function atShell(t: TestContext, size: { columns?: number } = {}) {
   const folder = await testFolder(t);
   await installSvc(folder);
@@ -66,7 +66,7 @@ describe("svc at a terminal", { skip }, () => {
     assert.equal(/error:|\.ts:|at async/.test(screen), false, screen);
     assert.equal(await cursor(), true);
     await keys("clear; ls .svc; svc config set client_secret; echo exit=$?", "Enter");
-    // The typed line names it, too: what counts is the question below the list.
+    // The typed line also contains the name. The prompt is below the list.
     const asked = await until(/^emulator\.json[\s\S]*client_secret/);
     assert.match(asked, /^emulator\.json {2}/);
     assert.equal(asked.includes("emulator.json.run"), false, asked);
@@ -145,7 +145,7 @@ describe("svc at a terminal", { skip }, () => {
 
   it("waits without an endless spinner in a window of 0 columns", async (t) => {
     const slow = await receiver(t);
-    // Longer than it takes until something turns.
+    // The response takes longer than the delay of the spinner.
     slow.answer((_, response) => void setTimeout(() => response.writeHead(200).end('{"database":true}'), 1_000));
     const { keys, until } = await atShell(t);
     await keys(`stty cols 0; svc router health --base-url ${slow.url}; echo exit=$?; stty cols 100`, "Enter");

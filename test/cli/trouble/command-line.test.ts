@@ -10,7 +10,7 @@ import { wrongJson, wrongText } from "../../support/cli/refused-well.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 const everywhere = await allCommands();
-/** What they send or ask for stands in a page or an export: no example could be run as it stands. */
+/** Commands whose input comes from a page or an export, so no example runs as written. */
 const withoutExample = new Set([
   "emulator console asset",
   "emulator device-form",
@@ -19,7 +19,7 @@ const withoutExample = new Set([
 ]);
 const nowhere = ["--base-url", "http://127.0.0.1:1", "--yes"];
 
-/** Positionals that fit, as far as they are checked before anything else. */
+/** Valid positionals, as far as they are checked first. */
 const positionalsOf = ({ positionals }: CommandDeclaration): string[] =>
   positionals.map(({ name, choices, type }) => choices?.[0] ?? (type === "integer" ? "1" : name));
 
@@ -59,7 +59,7 @@ describe("command with an invalid command line", () => {
     const wrong = await astray(fixed, wordsOf, async (command) =>
       wrongText(await run([...command.words, ...positionalsOf(command), "one-too-many"]), {
         exit: 2,
-        // A group that is a command itself takes it for a command of its own.
+        // A group that is also a command parses the word as a subcommand.
         message: /too many arguments|unknown command/,
       }),
     );
@@ -77,7 +77,7 @@ describe("command with an invalid command line", () => {
       cases,
       ({ command, flag }) => `${wordsOf(command)} --${flag}`,
       async ({ command, flag }) =>
-        // Before the positionals: behind the command that exec runs it would be that one's.
+        // The flag precedes the positionals, because exec forwards later flags to its command.
         wrongText(await run([...command.words, `--${flag}`, "nonsense", ...positionalsOf(command)]), {
           exit: 2,
           message: new RegExp(`--${flag}\\b.*nonsense`),

@@ -9,7 +9,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 
 const fileId = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
 
-/** A service that answers so whatever it is asked for, but names itself where a file is looked up. */
+/** A service that sends this response to every request, except for a file lookup. */
 async function stage(t: TestContext, answer: (response: ServerResponse) => void) {
   const server = createServer((request, response) => {
     request.resume();

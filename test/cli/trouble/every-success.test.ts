@@ -11,7 +11,7 @@ import { nda } from "../../support/cli/nda.ts";
 import { linesThatSend, runPrepared } from "../../support/cli/prepared-lines.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-/** A service that answers everything with this status and body. */
+/** A service that sends this status and body to every request. */
 async function serviceAnswering(t: TestContext, status: number, body: string) {
   const answered: string[] = [];
   const server = createServer((request, response) => {
@@ -67,7 +67,7 @@ describe("successful 2xx response to a command", () => {
         lines.filter((one) => !derived.includes(one)),
         ({ shown }) => `${status} ${shown}`,
         async (one) => {
-          // Asks for documents whose statuses are those of OAuth.
+          // The auth commands require the statuses of OAuth.
           if (wordsOf(one.line.command).startsWith("auth ")) return undefined;
           const { result } = await runPrepared(t, one, service, ["--json", "--timeout", "4s"]);
           return /refused/.test(result.err) ? printedBy(result) : undefined;
@@ -101,7 +101,7 @@ describe("successful 2xx response to a command", () => {
   });
 });
 
-/** It asks for something, and does nothing else. */
+/** Whether the operation only reads. */
 const asksForSomething = ({ method, answers }: CommandSpec, status: number): boolean =>
   Object.values(answers).some((one) =>
     one.kind === "bytes"

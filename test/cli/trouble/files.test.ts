@@ -11,7 +11,7 @@ import { noRetries } from "../../support/cli/prepared-lines.ts";
 import { wrongText } from "../../support/cli/refused-well.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 
-/** A place of a command line where a file is named. */
+/** A position of a command line that names a file. */
 interface FileInput {
   readonly command: CommandDeclaration;
   /** `--data` or `<file>`. */
@@ -20,10 +20,10 @@ interface FileInput {
 }
 
 const isFlag = (spec: FlagSpec | PositionalSpec): spec is FlagSpec => "flag" in spec;
-/** The state of an emulator, or where one begins: whether it is there is the emulator's affair (test/cli/emulator). */
+/** The state of an emulator, which may be missing (test/cli/emulator). */
 const isState = ({ flag, placeholder }: FlagSpec): boolean =>
   (flag === "file" && placeholder === "FILE") || (flag === "from" && placeholder === "NAME|FILE");
-/** Takes away the name of a file, or makes the folder (test/cli/agent). */
+/** Removes the name of a file, or creates the folder (test/cli/agent). */
 const isOther = ({ flag }: FlagSpec): boolean => flag === "remove" || flag === "dir";
 const namesFile = (spec: FlagSpec | PositionalSpec): boolean =>
   isFlag(spec)
@@ -43,7 +43,7 @@ const read = places.filter((one) => !isWritten(one));
 const written = places.filter(isWritten);
 
 const key = Buffer.alloc(64, 7).toString("base64");
-/** What must be right before the file is looked at, beside what is required. */
+/** Arguments that are checked before the file, in addition to the required ones. */
 const besides: readonly (readonly [command: RegExp, words: string])[] = [
   [/^router (un)?map-.* (<file>|--.*-out|--report)$/, "--cluster eu-1"],
   [/^router unmap-.* <file>$/, "--confirm eu-1"],
@@ -62,12 +62,12 @@ const besides: readonly (readonly [command: RegExp, words: string])[] = [
   [/^billing event --password-file/, "--username x"],
   [/^(emulator exec|auth certify)/, "-- true"],
 ];
-/** A command line that names this file there, and is right otherwise. */
+/** A command line with this file in this position and valid arguments elsewhere. */
 function lineOf({ command, place, spec }: FileInput, file: string): string[] {
   const name = `${wordsOf(command)} ${place}`;
   const positionals = command.positionals.flatMap((one) => {
     if (one === spec) return [file];
-    // Behind its first word all belongs to the command that is run.
+    // All arguments after the first word belong to the command to run.
     if (/^(emulator exec|auth certify)/.test(name)) return [];
     if (
       one.optional &&
@@ -87,12 +87,12 @@ function lineOf({ command, place, spec }: FileInput, file: string): string[] {
   return [...command.words, ...positionals, ...needed, ...named, ...flags, ...(hasRest < 0 ? [] : more.slice(hasRest))];
 }
 
-/** Rows are needed beside what their work writes. */
+/** Whether the output requires input rows. */
 const needsRows = (place: string): boolean => ["--errors-out", "--html", "--plan-out", "--report"].includes(place);
 
 const given = { "rows.txt": "ada@example.com\n", "kinds.txt": "client c-1\n", "empty.json": "", "bad.json": "{" };
 
-/** A folder with everything that is no good file. */
+/** A folder with invalid files of each kind. */
 async function trap(t: TestContext): Promise<string> {
   const cwd = await testFolder(t);
   await write(cwd, given);
@@ -102,7 +102,7 @@ async function trap(t: TestContext): Promise<string> {
 }
 
 const run = (argv: readonly string[], cwd: string, options: RunOptions = {}) => {
-  // What follows -- belongs to another program.
+  // The arguments after -- belong to another program.
   const rest = argv.includes("--") ? argv.indexOf("--") : argv.length;
   const nowhere = ["--base-url", "http://127.0.0.1:1", ...noRetries(argv), "--yes", "--no-input"];
   const env = {
@@ -128,12 +128,12 @@ async function look(t: TestContext, one: FileInput, file: string, message: RegEx
 const mayBeFolder = ({ command, spec }: FileInput): boolean =>
   isFlag(spec) && (spec.placeholder === "DIR" || wordsOf(command) === "contracts reconcile");
 
-/** Bodies of requests and of deliveries may be empty, and so may uploads: bytes are bytes. */
+/** Whether the file may be empty, like a request body, a delivery or an upload. */
 const mayBeEmpty = ({ command, place, spec }: FileInput): boolean =>
   (isFlag(spec) && spec.isBase64 === true) ||
   ["raw", "stream"].includes((command as Partial<CommandSpec>).body ?? "") ||
   (["raw", "stream"].includes((command as { spec?: CommandSpec }).spec?.body ?? "") && place === "--file") ||
-  // An empty state is one that is to be repaired, and a receiver may have received nothing.
+  // An empty state can be repaired, and a receiver may have received no deliveries.
   /^(files upload <path>|intake create --file|contracts reconcile --received|webhooks replay --from|emulator repair <file>|api --data|webhooks (sign|verify|explain) <body>|webhooks (verify|explain) --headers)$/.test(
     `${wordsOf(command)} ${place}`,
   );
@@ -178,7 +178,7 @@ describe("output file of a command line", () => {
   ];
   for (const [what, file, message] of cases) {
     it(`is rejected with exit 2 before anything is sent if it ${what}`, async (t) => {
-      // A folder to save in is made where there is none.
+      // --save creates a missing folder.
       const concerned = written.filter(({ place }) => place !== "--save" || what === "is below a file");
       const wrong = await astray(concerned, nameOf, (one) => look(t, one, file, message));
       assert.deepEqual(wrong, {});

@@ -10,7 +10,7 @@ import type { RunResult } from "../../support/cli/run-cli.ts";
 const lines = await linesThatSend();
 const nameOf = ({ line }: PreparedLine): string => wordsOf(line.command);
 
-/** What has been done is told, and under --json too: that a job has begun, that a sign-in is forgotten. */
+/** Whether the error reports completed work, also with --json: a started job, a removed sign-in. */
 function tellsWhatIsDone(one: PreparedLine, { err }: RunResult): boolean {
   if (!isJob(one) && nameOf(one) !== "auth logout") return false;
   const { error } = JSON.parse(err) as {

@@ -56,7 +56,7 @@ describe("folder instead of a file", () => {
   }
 });
 
-/** A port of something that is no HTTP service: it says this to everybody. */
+/** A port that does not speak HTTP. It sends `words` to every client. */
 async function strangePort(t: TestContext, words: string | undefined): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => {});

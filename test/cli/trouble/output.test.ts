@@ -11,7 +11,7 @@ import { hostile } from "../../support/cli/hostile-service.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
 
-/** Runs a command whose standard output, or standard error, takes nothing; gives what it says and its exit code. */
+/** Runs a command with a broken standard output or error. Returns its other output and exit code. */
 async function onBrokenOutput(
   argv: readonly string[],
   code: string,
@@ -97,7 +97,7 @@ describe("output file", () => {
     const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
     const argv = ["contracts", "download", "T-1", "-o", "a.pdf", "--base-url", url, "--retries", "0"];
     const { exit, err } = await runCli(argv, { cwd, env });
-    // It is asked for with a POST.
+    // The download is a POST, so its outcome is unknown.
     assert.equal(exit, 1, err);
     assert.deepEqual([await readdir(cwd), await readFile(join(cwd, "a.pdf"), "utf8")], [["a.pdf"], "before"]);
   });

@@ -13,7 +13,7 @@ interface Told {
   readonly retryable: boolean;
 }
 
-/** An emulator with a contract and two files; `breaking` runs a command whose calls meet trouble after so many. */
+/** An emulator with a contract and two files. In `breaking`, requests fail after the first `passes`. */
 async function stage(t: TestContext) {
   const { svc, json, emulator, cwd } = await cliEmulator(t);
   const server = await hostile(t);
@@ -35,7 +35,7 @@ describe("command with several requests and a failing service", () => {
     const told = await breaking(2, ["files", "upload", "a.txt", "b.txt"]);
     assert.deepEqual([told.exitCode, told.retryable, told.details.length], [1, false, 1]);
     assert.match(told.details[0]!, /^a\.txt is uploaded: [\da-f-]{36}$/);
-    // Nothing is up yet: nothing is to be told.
+    // The first upload failed, so there is no completed work to report.
     assert.deepEqual((await breaking(1, ["files", "upload", "a.txt", "b.txt"])).details ?? [], []);
   });
 
@@ -82,7 +82,7 @@ describe("command with several requests and a failing service", () => {
   it("reports how far virtual time was advanced", async (t) => {
     const { breaking, json } = await stage(t);
     const argv = ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED", "--within", "PT1H"];
-    // The clock, what there is, the clock, the move; then it looks again.
+    // Four requests pass: clock, state, clock and advance. The next look fails.
     const told = await breaking(4, argv);
     const { now } = await json<{ now: string }>("emulator clock");
     assert.deepEqual([told.exitCode, told.details], [1, [`Virtual time was advanced to ${now}`]]);

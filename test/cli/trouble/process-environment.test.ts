@@ -15,13 +15,12 @@ type Env = Readonly<Record<string, string>>;
 interface Surroundings {
   readonly cwd: string;
   readonly env?: Env;
-  /** A program and its first arguments, which becomes node. */
+  /** A program with its first arguments that executes node. */
   readonly within?: readonly string[];
-  /** Arguments of node itself. */
   readonly node?: readonly string[];
 }
 
-/** Runs what ships as a process of its own, with this environment and no other. */
+/** Runs the shipped program as a process with exactly this environment. */
 async function svc(line: string, { cwd, env = {}, within = [], node = [] }: Surroundings) {
   const [program, ...words] = [...within, process.execPath, ...node, shippedSvc(), ...line.split(" ")];
   const child = spawn(program!, words, {
@@ -35,12 +34,12 @@ async function svc(line: string, { cwd, env = {}, within = [], node = [] }: Surr
   return { exit, out, err };
 }
 
-/** Makes a folder, goes there and removes it, and then becomes the program. */
+/** Creates a folder, enters and removes it, and then executes the program. */
 const inRemovedFolder = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sh"];
 
 const isRoot = process.getuid?.() === 0;
 const unlessOther = { skip: isRoot ? false : "only root may run a program as another user" };
-/** No user database has an entry for it. */
+/** A user ID that no user database contains. */
 const unknownUser = ["setpriv", "--reuid=54321", "--clear-groups"];
 
 describe("svc in a removed working folder", () => {

@@ -18,7 +18,7 @@ const bodies: Readonly<Record<string, string>> = {
   "100,000 nested lists": "[".repeat(100_000) + "]".repeat(100_000),
 };
 
-/** Commands that can do nothing with an answer whose fields they cannot read. */
+/** Commands that fail if they cannot read the fields of a response. */
 const readers: ReadonlySet<string> = new Set([
   "emulator deliveries resend",
   "emulator wait-for",
@@ -43,7 +43,7 @@ const routes = registry.map(({ method, path, responses }) => ({
   status: Number(Object.keys(responses)[0]),
 }));
 
-/** A service that answers everything with the success that is declared for it, the right media type and this body. */
+/** A service that sends the declared success status and media type with this body. */
 async function service(t: TestContext, body: string): Promise<{ url: string }> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "", "http://any");
@@ -61,7 +61,7 @@ async function service(t: TestContext, body: string): Promise<{ url: string }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Whatever came: an answer that is handed on, or one failure told as such. */
+/** Accepts a forwarded response or a single reported failure. */
 function wrongWith(result: RunResult): string | undefined {
   if (/Unexpected error|call stack/.test(result.out + result.err)) return printedBy(result);
   if (result.exit === 0) return undefined;
@@ -75,7 +75,7 @@ describe("response with the right media type and the wrong shape", () => {
     it(`causes no unexpected error in any command: ${name}`, async (t) => {
       const at = await service(t, body);
       const wrong = await astray(
-        // An answer without any field is what each example is tried with.
+        // Every example runs with a response without fields.
         body === "{}" ? lines : oneOfEachKind(lines),
         ({ shown }) => shown,
         async (one) => {

@@ -19,7 +19,7 @@ const lines = await linesThatSend();
 const nowhere = { url: "http://127.0.0.1:1" };
 type AnyTrouble = Trouble | "is unreachable";
 
-/** What a service in this trouble makes of a command: its exit code, and the reason that is told. */
+/** The exit code and the message of a command for each failure of the service. */
 const outcomes: Readonly<Record<AnyTrouble, Expected>> = {
   "is unreachable": { exit: 75, message: /connection refused/ },
   hangs: { exit: 75, message: /no response within/ },
@@ -35,18 +35,18 @@ const outcomes: Readonly<Record<AnyTrouble, Expected>> = {
   "responds with 401": { exit: 4, message: /\(HTTP 401\)/ },
 };
 
-/** Where the rule of the table is not the whole truth, and why. */
+/** Commands with other outcomes. */
 const special: Readonly<Record<string, (result: RunResult, trouble: AnyTrouble) => boolean>> = {
-  // Forgets first, whatever the server says to the revocation.
+  // auth logout removes the sign-in regardless of the server's response to the revocation.
   "auth logout": ({ exit, out, err }) =>
     exit === 0 && out.includes('"revoked": false') && /^\S+ did not confirm that the tokens are revoked\.\n$/.test(err),
-  // That nothing listens is an answer to the question.
+  // A missing emulator is a valid status.
   "emulator status": ({ exit, out, err }, trouble) =>
     trouble === "is unreachable" && exit === 5 && out === '{\n  "running": false\n}\n' && err === "",
-  // Nothing is left to stop: it will not pass by itself.
+  // A retry is useless, because there is no emulator to stop.
   "emulator stop": (result, trouble) =>
     trouble === "is unreachable" && wrongJson(result, { exit: 5, message: /has already ended/ }) === undefined,
-  // Tells each check on standard output; its exit code is that of the first that failed.
+  // doctor prints each check and exits with the code of the first failed check.
   doctor: ({ exit, out, err }, trouble) => {
     const failed = (JSON.parse(out) as { status: string }[]).filter(({ status }) => status === "failed");
     return exit === outcomes[trouble].exit && failed.length > 0 && err === "";
@@ -57,14 +57,14 @@ const isSilent = (trouble: AnyTrouble): boolean => trouble === "hangs" || troubl
 const nameOf = ({ line }: PreparedLine): string => wordsOf(line.command);
 const outputOf = ({ line: { command } }: PreparedLine): string =>
   (command as Partial<CommandSpec>).output ?? (command as { spec?: CommandSpec }).spec?.output ?? "";
-/** A page may be just what was asked for: it is handed on. */
+/** Whether the command forwards HTML pages. */
 const takesPages = (one: PreparedLine): boolean =>
   ["api", "emulator console asset"].includes(nameOf(one)) ||
   (["passthrough", "html"].includes(outputOf(one)) && !one.line.argv.includes("--mint"));
-/** What comes is printed as it comes. */
+/** Whether the command prints its output while it arrives. */
 const streams = (one: PreparedLine): boolean =>
   nameOf(one) === "api" || ["bytes", "events"].includes(outputOf(one)) || one.line.argv.includes("--follow");
-/** An event may be long in coming, and receivers have a minute to answer: `interrupted.test.ts` looks at these. */
+/** Whether the command waits longer for events or receivers. See `interrupted.test.ts`. */
 const isPatient = (one: PreparedLine, trouble: AnyTrouble): boolean =>
   (trouble === "stalls" && (outputOf(one) === "events" || one.line.argv.includes("--follow"))) ||
   (isSilent(trouble) && nameOf(one) === "webhooks trigger");
@@ -80,7 +80,7 @@ function wrongWith(one: PreparedLine, given: RunResult, trouble: AnyTrouble): st
   return wrongJson(result, { ...outcomes[trouble], streams: streams(one) });
 }
 
-/** What a failed command may leave: the job that it tells of, and the sign-in that was to be forgotten. */
+/** The files that a failed command may leave: a reported job, and the sign-in to remove. */
 const mayLeave = (name: string) => (path: string) =>
   path.startsWith("state/jobs/") || (name === "auth logout" && path === "config/tokens.json");
 
@@ -100,7 +100,7 @@ describe("command that requests a service", () => {
         const endpoint = server.endpoint({ trouble: "responds with 500" });
         const { result } = await runPrepared(t, one, endpoint, []);
         if (endpoint.requests() === 0) return "sends nothing";
-        // As a person reads it.
+        // Plain output, like that for users.
         const isJson = one.line.argv.some((word) => word.startsWith("--json"));
         const isOther = nameOf(one) in special || nameOf(one) === "api" || isJson;
         return isOther ? undefined : wrongText(result, outcomes["responds with 500"]);
@@ -116,11 +116,11 @@ describe("command that requests a service", () => {
     it(`exits with ${outcomes[trouble].exit} and one message when the service ${trouble}`, async (t) => {
       const server = await hostile(t);
       const wrong = await astray(
-        // That nothing listens is what each example is tried with; the rest is seen by one code for all derived commands.
+        // Every example runs without a service. The derived commands share one code for the other failures.
         (trouble === "is unreachable" ? lines : oneOfEachKind(lines)).filter((one) => !isPatient(one, trouble)),
         ({ shown }) => shown,
         (one) => look(t, one, trouble, trouble === "is unreachable" ? nowhere : server.endpoint({ trouble })),
-        // Whatever the limit, silence is noticed a second later.
+        // A timeout is noticed a second late, so more examples run concurrently.
         isSilent(trouble) ? 150 : 16,
       );
       assert.deepEqual(wrong, {});

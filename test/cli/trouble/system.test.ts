@@ -13,7 +13,7 @@ import { shippedSvc } from "../../support/shipped.ts";
 
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
-/** Root may write everywhere, so that somebody else has to run into the wall. */
+/** Root can write everywhere, so the tests run as another user. */
 const asNobody = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : [];
 
 const svcAsNobody = () => [...asNobody, process.execPath, shippedSvc()];
@@ -51,13 +51,13 @@ const canRead = isRoot
   ? has("setpriv", ...asNobody.slice(1), process.execPath, shippedSvc(), "--version")
   : process.platform === "linux";
 const unlessNobody = { skip: canRead ? false : "nobody else may read the project here" };
-/** Whether the system keeps the lowest ports for root. */
+/** Whether the system reserves the lowest ports for root. */
 const isGuarded = existsSync(lowest) && Number(readFileSync(lowest, "utf8")) > 1;
 const unlessGuarded = { skip: canRead && isGuarded ? false : "nobody else may run here, or everybody takes any port" };
 const unlessLimits = { skip: has("prlimit", "--version") ? false : "prlimit is not installed" };
 const unlessFull = { skip: process.platform === "linux" ? false : "there is no /dev/full" };
 
-/** A folder of somebody who may not write into one that lies in it. */
+/** A folder with a subfolder that its user cannot write to. */
 async function walled(t: TestContext): Promise<string> {
   const folder = await testFolder(t);
   await mkdir(join(folder, "wall"));

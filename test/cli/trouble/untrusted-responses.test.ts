@@ -12,7 +12,7 @@ const lines = await linesThatSend();
 type Spec = Partial<Pick<CommandSpec, "columns" | "rows" | "fields" | "output">>;
 const specOf = ({ line: { command } }: PreparedLine): Spec => (command as { spec?: Spec }).spec ?? (command as Spec);
 
-/** An answer of the shape that the command expects, every text of it an attack, and a field more. */
+/** A response of the expected shape with the attack in every string and one extra field. */
 function answerFor(one: PreparedLine): unknown {
   const { columns = [], fields = [], rows } = specOf(one);
   const row = Object.fromEntries(
@@ -23,7 +23,7 @@ function answerFor(one: PreparedLine): unknown {
   return rows === undefined ? { ...row, items: [row], url: attack } : { ...row, [rows]: [row] };
 }
 
-/** Refusals in each dialect. */
+/** Rejections in each format. */
 const refusals: Readonly<Record<string, unknown>> = {
   "a detail": { detail: attack, code: attack },
   "a list of details": { detail: [{ loc: ["body", attack], msg: attack, type: attack }, { msg: attack }] },
@@ -32,15 +32,15 @@ const refusals: Readonly<Record<string, unknown>> = {
   "an error of the control plane": { error: { code: attack, message: attack, hint: attack } },
 };
 
-/** Handed on byte for byte where a program reads it. */
+/** Whether the content is forwarded unchanged to programs. */
 const isContent = (one: PreparedLine): boolean =>
   ["api", "files download"].includes(wordsOf(one.line.command)) || ["bytes", "html"].includes(specOf(one).output ?? "");
 
-/** A file, of which no byte may be changed, wherever it goes. */
+/** Whether the output is a file, which must never change. */
 const isFile = (one: PreparedLine): boolean => wordsOf(one.line.command) !== "api" && isContent(one);
 
 interface Surroundings {
-  /** Whether all examples are run there, those of derived commands included that differ in nothing but their words. */
+  /** Whether all examples run there, including derived commands that differ only in their words. */
   readonly all?: boolean;
   readonly flags?: readonly string[];
   readonly options?: Pick<RunOptions, "env" | "tty">;
@@ -79,7 +79,7 @@ const surroundings: Readonly<Record<string, Surroundings>> = {
   },
 };
 
-/** Those that say already how they print. */
+/** Whether the arguments select an output format. */
 const choosesFormat = ({ line: { argv } }: PreparedLine): boolean =>
   argv.some((word) => /^--(json|format|fields)/.test(word));
 

@@ -8,7 +8,7 @@ import { deviatingService } from "../../support/verify/deviating-service.ts";
 import { deviateResponses, plantedResponses } from "../../support/verify/planted.ts";
 import { useService } from "../../support/verify/recorded.ts";
 
-/** Environment of a command that is to know a service from its profile alone. */
+/** The environment of a command that finds a service only by its profile. */
 const env = {
   SVC_BASE_URL: "",
   SVC_CONTRACTS_URL: "",
@@ -26,7 +26,7 @@ interface Report {
   readonly incomparable: readonly { readonly reason: string; readonly exchanges: number }[];
 }
 
-/** A recording of service A after a journey, and a way to replay it against any service. */
+/** A recording of service A after a journey, and a function that replays it against any service. */
 async function recordedService(
   t: TestContext,
 ): Promise<CliEmulator & { replay(service: TestEmulator, contractsUrl?: string): Promise<Report & { exit: number }> }> {

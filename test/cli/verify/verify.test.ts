@@ -13,7 +13,7 @@ import { plantedResponses } from "../../support/verify/planted.ts";
 
 const base = "/api/v2.1/public";
 
-/** A corpus of five exchanges with a service whose lists have another limit; everything through commands. */
+/** A corpus of five exchanges with a service that uses another list limit. */
 async function recorded(t: TestContext): Promise<CliEmulator> {
   const started = await cliEmulator(t);
   const { svc } = started;

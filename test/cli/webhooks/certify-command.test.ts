@@ -9,7 +9,7 @@ import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { freePort } from "../../support/free-port.ts";
 
-/** A receiver as a file, which crashes at an activity that it does not know. */
+/** The file of a receiver that crashes at an unknown activity. */
 const program = `
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";

@@ -9,7 +9,7 @@ import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/r
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { hmacKey, runCertify } from "../../support/cli/signed-receiver.ts";
 
-/** Waits a tenth as long for responses. */
+/** A wall clock that shortens waits to a tenth. */
 const impatientWall: WallClock = {
   ...systemWallClock,
   sleep: (ms, signal, how) => systemWallClock.sleep(ms >= 1_000 ? ms / 10 : ms, signal, how),
@@ -17,7 +17,7 @@ const impatientWall: WallClock = {
 
 const ok = "HTTP/1.1 200 OK\r\n";
 
-/** Writes until the other end has enough. */
+/** Writes until the other side closes the connection. */
 function flood(socket: Socket, piece: string): void {
   const write = () => {
     while (!socket.destroyed && socket.write(piece));
@@ -26,7 +26,7 @@ function flood(socket: Socket, piece: string): void {
   write();
 }
 
-/** What receivers do once the head of a delivery has come, and what is said of it. */
+/** The behavior of a receiver after the head of a delivery, and the reported detail. */
 const plays: Readonly<Record<string, readonly [play: (socket: Socket) => void, detail: RegExp]>> = Object.freeze({
   "never responds": [() => {}, /^no response after 5 s$/],
   "responds without end": [
@@ -66,7 +66,7 @@ const plays: Readonly<Record<string, readonly [play: (socket: Socket) => void, d
 
 const otherMistakes: Readonly<Record<string, readonly string[]>> = {
   redirects: ["redirect"],
-  // Forged deliveries get its status of 200, too.
+  // Forged deliveries receive the status 200, too.
   "cuts its response off": ["signature-unchecked", "broken-response"],
 };
 

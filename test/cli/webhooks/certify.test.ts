@@ -12,13 +12,13 @@ import { enter, person } from "../../support/cli/person.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hmacKey, type ReceiverRules, runCertify, signedReceiver } from "../../support/cli/signed-receiver.ts";
 
-/** Waits a tenth as long. */
+/** A wall clock that shortens waits to a tenth. */
 const impatientWall: WallClock = {
   ...systemWallClock,
   sleep: (ms, signal, how) => systemWallClock.sleep(ms >= 1_000 ? ms / 10 : ms, signal, how),
 };
 
-/** Whether this process runs; one that has ended and was not waited for does not. */
+/** Whether the process runs. A zombie does not count. */
 function isAlive(pid: string): boolean {
   try {
     return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
@@ -31,7 +31,7 @@ const reportOf = ({ out }: { out: string }) => JSON.parse(out) as CertifyReport;
 const resultsOf = ({ checks }: CertifyReport) => Object.fromEntries(checks.map(({ id, result }) => [id, result]));
 const mistakesOf = ({ findings }: CertifyReport) => findings.map(({ mistake, result }) => [mistake, result]);
 
-/** What is found of a receiver with these rules. */
+/** The findings about a receiver with these rules. */
 async function findings(t: TestContext, rules: ReceiverRules) {
   const { certify } = await signedReceiver(t, rules);
   const run = await certify(["--skip", "parallel,outage,transfer.interrupted", "--json"]);
@@ -300,7 +300,7 @@ describe("svc webhooks certify", () => {
     await certify(["--only", "genuine,probe", "--probe", probe.replace("wait", "echo 1"), "--json"]);
     const pids = (await readFile(join(cwd, "pids"), "utf8")).trim().split("\n");
     assert.ok(pids.length >= 2);
-    // A killed process leaves when the system gets to it.
+    // A killed process disappears with a delay.
     while (pids.some(isAlive)) await systemWallClock.sleep(10);
   });
 
@@ -326,7 +326,7 @@ describe("svc webhooks certify", () => {
         ["outage", 1],
       ],
     );
-    // And the first genuine event.
+    // The first genuine event is included.
     assert.equal(hashes.size, 66);
   });
 });

@@ -10,7 +10,7 @@ import { nda } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { emulator } from "../../support/emulator.ts";
 
-/** Looks every few milliseconds, where people wait for a second. */
+/** A wall clock that shortens the polling interval to a few milliseconds. */
 class FastWall implements WallClock {
   #onSleep = () => {};
 
@@ -27,7 +27,7 @@ class FastWall implements WallClock {
     return systemWallClock.sleep(ms / 50, signal);
   }
 
-  /** Resolves once it has looked again. */
+  /** Resolves after the next poll. */
   async looked(): Promise<void> {
     for (let i = 0; i < 2; i += 1) {
       await new Promise<void>((resolve) => {

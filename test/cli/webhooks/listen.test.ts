@@ -12,7 +12,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { rawServer } from "../../support/raw-server.ts";
 import { receiver } from "../../support/receiver.ts";
 
-/** An emulator with one contract, and what the commands need. */
+/** An emulator with one contract, and its key. */
 async function withContract(t: TestContext) {
   const started = await cliEmulator(t);
   await started.json("contracts create --data -", { stdin: nda });
@@ -318,7 +318,7 @@ async function untilSubscribed(svc: (argv: string) => Promise<{ out: string }>):
 }
 
 describe("webhook of a listener", () => {
-  /** A service that creates webhook 7, and answers other requests so. */
+  /** A service that creates webhook 7 and sends these responses to other requests. */
   async function service(t: TestContext, answers: (method: string, response: ServerResponse) => void) {
     const seen: string[] = [];
     const server = createServer((request, response) => {
