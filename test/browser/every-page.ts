@@ -78,17 +78,16 @@ export const crmB = ({ world, front }: Pick<Stage, "world" | "front">, target = 
 
 /** Every page there is, by what it shows, and how a browser gets there. */
 export const pages: Readonly<Record<string, Open>> = {
-  "the question for the code of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device`),
-  "a code that no device waits under": ({ page, world }) =>
-    page.goto(`${world.routerUrl}/_emulator/device?user_code=x`),
-  "a device that waits": waiting,
-  "a device that is approved": async (stage) => {
+  "code prompt of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device`),
+  "unknown code of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device?user_code=x`),
+  "waiting device": waiting,
+  "approved device": async (stage) => {
     await waiting(stage);
     await stage.page.getByRole("button", { name: "Approve" }).click();
     await stage.page.getByRole("heading", { name: "Done" }).waitFor();
   },
-  "the provider": provider,
-  "the provider, told no address": async (stage) => {
+  provider,
+  "provider without an address": async (stage) => {
     await provider(stage);
     await stage.page.locator("form").evaluate((form: { noValidate: boolean }) => {
       form.noValidate = true;
@@ -96,43 +95,43 @@ export const pages: Readonly<Record<string, Open>> = {
     await stage.page.getByRole("button").click();
     await stage.page.getByRole("alert").waitFor();
   },
-  "the sign-in": signIn({}),
-  "the sign-in of an unknown client": signIn({ client_id: "nobody" }),
-  "the sign-in of nobody": signIn({ svc_user: "nobody@x.example" }),
-  "the sign-in of somebody at another cluster": signIn({ svc_user: "eli@fabrikam.example" }),
-  "a contract": async ({ page, world }) => {
+  "sign-in": signIn({}),
+  "sign-in of an unknown client": signIn({ client_id: "nobody" }),
+  "sign-in of an unknown user": signIn({ svc_user: "nobody@x.example" }),
+  "sign-in of a user at another cluster": signIn({ svc_user: "eli@fabrikam.example" }),
+  contract: async ({ page, world }) => {
     const { body } = await world.api("POST", "/api/v2.1/public/contracts/", { body: contract() });
     await page.goto(`${world.clusters[0]!.url}/contracts/${(body as { id: string }).id}`);
   },
-  "a contract that is not there": ({ page, world }) => page.goto(`${world.clusters[0]!.url}/contracts/T-9`),
-  "a contract that waits for the signature of whose link it is": async ({ page, world }) =>
+  "missing contract": ({ page, world }) => page.goto(`${world.clusters[0]!.url}/contracts/T-9`),
+  "contract that waits for the user of the link": async ({ page, world }) =>
     page.goto(await signingLink(world, await sent(world.api), "jo@acme.example")),
-  "a contract that waits for somebody else": async ({ page, world }) =>
+  "contract that waits for another user": async ({ page, world }) =>
     page.goto(await signingLink(world, await sent(world.api, bothSign), "ada@northwind.example")),
-  "a contract whose names are long, and its form refused": async ({ page, world }) => {
+  "contract with long names and a rejected form": async ({ page, world }) => {
     await page.goto(await signingLink(world, await sent(world.api, long), "jo@acme.example"));
     await page.getByLabel("Note").fill("Fine");
     await world.api("POST", "/api/v2.1/public/contracts/1/comments/", { body: { comment: "Meanwhile" } });
     await page.getByRole("button", { name: "Sign" }).click();
     await page.getByRole("alert").waitFor();
   },
-  "the question whether a contract is to be declined": async ({ page, world }) => {
+  "decline form of a contract": async ({ page, world }) => {
     await page.goto(await signingLink(world, await sent(world.api), "jo@acme.example"));
     await page.getByText("Decline", { exact: true }).click();
     await page.getByLabel("Reason").waitFor();
   },
-  "a contract that whoever reads it has declined": async ({ page, world }) => {
+  "contract declined by the user of the link": async ({ page, world }) => {
     await page.goto(await signingLink(world, await sent(world.api, long), "jo@acme.example"));
     await page.getByText("Decline", { exact: true }).click();
     await page.getByLabel("Reason").fill("Vertragsstrafenregelung".repeat(8));
     await page.getByRole("button", { name: "Decline the contract" }).click();
     await page.getByRole("status").waitFor();
   },
-  "a link with another's key": async ({ page, world }) => {
+  "link with the key of another user": async ({ page, world }) => {
     const link = await signingLink(world, await sent(world.api), "jo@acme.example");
     await page.goto(link.replace("jo%40", "eve%40"));
   },
-  "the app in crm_a": async ({ page, world }) => {
+  "app in crm_a": async ({ page, world }) => {
     const url = `${world.routerUrl}/router/v1/crm_a/iframe?portalId=62515&associatedObjectId=245`;
     const timestamp = String(world.clock.now());
     const clientSecret = demo.apps.crm_a.client_secret;
@@ -141,8 +140,8 @@ export const pages: Readonly<Record<string, Open>> = {
     await page.goto(url);
     await page.setExtraHTTPHeaders({});
   },
-  "the app in crm_b, without a request": ({ page, world }) => page.goto(`${world.routerUrl}/router/v1/crm_b/`),
-  "the app in crm_b": async (stage) => {
+  "app in crm_b without a request": ({ page, world }) => page.goto(`${world.routerUrl}/router/v1/crm_b/`),
+  "app in crm_b": async (stage) => {
     await stage.page.route("http://crm.localhost/", (route) =>
       route.fulfill({ contentType: "text/html", body: crmB(stage) }),
     );

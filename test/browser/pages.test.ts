@@ -8,16 +8,16 @@ const { skip, tabInTurn } = browser();
 
 /** The number of links of each page that has links. */
 const linksOf: Readonly<Record<string, number>> = {
-  "the sign-in": 4,
-  "the sign-in of nobody": 1,
-  "the sign-in of somebody at another cluster": 1,
+  "sign-in": 4,
+  "sign-in of an unknown user": 1,
+  "sign-in of a user at another cluster": 1,
   // The link to the contract's document.
-  "a contract": 1,
-  "a contract that waits for the signature of whose link it is": 1,
-  "a contract that waits for somebody else": 1,
-  "a contract whose names are long, and its form refused": 1,
-  "the question whether a contract is to be declined": 1,
-  "a contract that whoever reads it has declined": 1,
+  contract: 1,
+  "contract that waits for the user of the link": 1,
+  "contract that waits for another user": 1,
+  "contract with long names and a rejected form": 1,
+  "decline form of a contract": 1,
+  "contract declined by the user of the link": 1,
 };
 
 /** Elements that overflow the window, and user codes that are broken over lines. */
