@@ -72,7 +72,7 @@ describe("emulator pages in a browser", { skip }, () => {
   it("allows any site to frame a contract page", async (t) => {
     const page = await tabInTurn();
     const on = await stage(t, page);
-    await pages["a contract"]!(on);
+    await pages.contract!(on);
     const around = await site(t, `<iframe title="contract" src="${page.url()}"></iframe>`);
     await page.goto(around.url);
     await page.frameLocator("iframe").getByRole("heading", { name: "NDA with Acme" }).waitFor();
