@@ -111,6 +111,7 @@ class NodeBuilder {
       contract: this.#rows.contracts.get(row.event_id) ?? null,
       webhook_id: row.webhook_id,
       outcome: row.outcome,
+      disabled_by: row.outcome === "skipped_disabled" ? (receiver?.disabled?.by ?? null) : null,
     };
   }
 
@@ -183,6 +184,7 @@ const plain = {
   contract: null,
   webhook_id: null,
   outcome: null,
+  disabled_by: null,
   status: null,
   error: null,
 } as const;
@@ -244,6 +246,8 @@ interface TraceNode {
   readonly contract: string | null;
   readonly webhook_id: number | null;
   readonly outcome: Outcome | null;
+  /** Not a part of `because`, which a span has from the start of its delivery. */
+  readonly disabled_by: string | null;
   readonly status: number | null;
   readonly error: string | null;
 }

@@ -25,6 +25,10 @@ const TraceNode = z.strictObject({
   contract: z.string().nullable().describe("T-12 or H-12"),
   webhook_id: z.int().nullable(),
   outcome: DeliveryOutcome.nullable().describe("Outcome of a delivery so far"),
+  disabled_by: z
+    .string()
+    .nullable()
+    .describe("Cause that disabled the webhook of a skipped delivery, such as attempt:3.6; null if not retained"),
   status: z.int().nullable().describe("Status of the receiver's response to an attempt"),
   error: z.string().nullable().describe("Code of the error of an attempt"),
 });

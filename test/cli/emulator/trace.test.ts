@@ -65,6 +65,12 @@ describe("svc emulator trace", () => {
     ]);
   });
 
+  it("names the attempt that disabled the webhook of a skipped delivery", async (t) => {
+    const { svc } = await deadReceiver(t, 400);
+    const { out } = await svc("emulator trace delivery:1");
+    assert.match(out, /delivery:1 .* skipped_disabled \(webhook disabled by attempt:1\.6\) {2}webhook 1 is subscribed/);
+  });
+
   it("prints one line per node for programs", async (t) => {
     const { svc } = await deadReceiver(t, 5);
     const { out } = await svc("emulator trace T-1 --format ndjson");

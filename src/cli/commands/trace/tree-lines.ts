@@ -62,7 +62,7 @@ function formatNodeText(node: TraceNode): (string | StyledText)[] {
     "  ",
     error === null ? what : red(what),
     ...(outcome === null ? [] : ["  ", styleState(outcome)]),
-    dim(`  ${because}`),
+    dim(`${formatDisabledBy(node)}  ${because}`),
   ];
 }
 
@@ -84,7 +84,11 @@ function createWallTimeFormatter(): (branch: Branch) => (string | StyledText)[] 
 const toleranceMs = 1_000;
 const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.parse(b)) < toleranceMs;
 
-const formatOutcome = ({ outcome }: TraceNode): string => (outcome === null ? "" : ` ${outcome}`);
+const formatOutcome = (node: TraceNode): string =>
+  node.outcome === null ? "" : ` ${node.outcome}${formatDisabledBy(node)}`;
+
+const formatDisabledBy = ({ disabled_by }: TraceNode): string =>
+  disabled_by === null ? "" : ` (webhook disabled by ${disabled_by})`;
 
 /** By default, viewers reject drawings with more than 500 edges or 50,000 characters. */
 const maxBoxes = 400;
