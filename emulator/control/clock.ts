@@ -18,7 +18,7 @@ export const clockHandlers = {
     try {
       return toClockRecord(await runner.setClock(body, request.cause));
     } catch (error) {
-      if (error instanceof AdvanceUnderWayError) fail("advance-under-way");
+      if (error instanceof AdvanceUnderWayError) fail("advance-in-progress");
       throw error;
     }
   },
@@ -34,10 +34,10 @@ export const clockHandlers = {
         ...rest,
       };
     } catch (error) {
-      if (error instanceof AdvanceUnderWayError) fail("advance-under-way");
-      if (error instanceof DeliveryUnderWayError) fail("delivery-under-way");
-      if (error instanceof AdvanceTargetInPastError) fail("not-ahead", { now: toIsoMillis(clock.now()) });
-      if (error instanceof AdvanceTargetTooFarError) fail("too-far-ahead");
+      if (error instanceof AdvanceUnderWayError) fail("advance-in-progress");
+      if (error instanceof DeliveryUnderWayError) fail("delivery-in-progress");
+      if (error instanceof AdvanceTargetInPastError) fail("time-in-past", { now: toIsoMillis(clock.now()) });
+      if (error instanceof AdvanceTargetTooFarError) fail("time-out-of-range");
       throw error;
     }
   },

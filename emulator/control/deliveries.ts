@@ -57,7 +57,7 @@ export const deliveryHandlers = {
     const made = await store.transaction("deliveries.resend", async (tx) => {
       const delivery = (await tx.get(deliveries, id)) ?? fail("no-such-delivery", { id });
       const { webhook_id } = delivery;
-      if (!(await tx.get(webhookRows, webhook_id))) fail("subscription-deleted", { webhook_id });
+      if (!(await tx.get(webhookRows, webhook_id))) fail("webhook-deleted", { webhook_id });
       return { outcome: runner.waitForOutcome(resend(tx, delivery, clock.now()).id) };
     });
     await made.outcome;
@@ -155,9 +155,9 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
       webhook_status,
       outcome,
       ...(label !== undefined && { label }),
-      standing: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
+      status_text: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
       next_attempt_at,
-      put_off: toFaultRecord(row.put_off),
+      postponement: toFaultRecord(row.put_off),
       max_attempts: getMaxAttempts(getRetrySchedule(owners[i], settings)),
       created_at: toIsoMillis(row.created_at),
     };

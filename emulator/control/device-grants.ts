@@ -58,7 +58,7 @@ export const deviceGrantHandlers = {
         case "no-cluster":
           return fail("no-such-cluster-here", { cluster: body.cluster_id ?? "", known: clusters.map(({ id }) => id) });
         case "no-person":
-          return fail("no-such-person", { email: body.email ?? "" });
+          return fail("no-such-user", { email: body.email ?? "" });
         default:
           return given;
       }

@@ -31,7 +31,7 @@ export const invitationHandlers = {
       const invitation = await tx.get(invitations, token);
       if (!invitation) {
         const [of] = await tx.list(workspaces, { by: "invite", equals: token });
-        return of ? fail("invitation-of-nobody", { workspace: of.name }) : fail("no-such-invitation");
+        return of ? fail("invitation-without-recipient", { workspace: of.name }) : fail("no-such-invitation");
       }
       const { email, contract_id, state } = invitation;
       if (contract_id !== null) {
@@ -41,7 +41,7 @@ export const invitationHandlers = {
           contract: contract ? formatCompositeId(contract) : `${contract_id}`,
         });
       }
-      if (state !== "PENDING") return fail("invitation-over", { email });
+      if (state !== "PENDING") return fail("invitation-already-accepted", { email });
       await acceptInvitation(tx, invitation, clock.now());
       return toInvitationRecord(tx, { ...invitation, state: "ACCEPTED" }, context);
     }),

@@ -38,7 +38,7 @@ export const requestHandlers = {
         return body === undefined ? toRequestRecord(entry) : { ...toRequestRecord(entry), body };
       }),
       total: listed.length,
-      reads_left_out: matching.length - listed.length,
+      reads_omitted: matching.length - listed.length,
     };
   },
 
@@ -132,7 +132,7 @@ export function toRequestRecord(entry: LoggedRequest) {
     duration_ms: entry.durationMs,
     ...(entry.cause !== undefined && { cause: entry.cause }),
     ...(entry.fault !== undefined && { fault: entry.fault }),
-    ...(entry.isReplaced && { left: true as const }),
+    ...(entry.isReplaced && { replaced: true as const }),
   };
 }
 

@@ -96,7 +96,7 @@ async function resendAll(id: number, { store, clock, runner, wall, settings, fai
     if (!last?.resend || !hasSucceeded(last)) break;
     passed += 1;
   }
-  return { items: await store.read((view) => toListRecords(view, made, settings)), left: unsent.length - passed };
+  return { items: await store.read((view) => toListRecords(view, made, settings)), remaining: unsent.length - passed };
 }
 
 /** Everything that has not arrived, except first attempts that the schedule is sending or about to send. */

@@ -43,7 +43,7 @@ export interface ExportAmount {
   /** Spans that did not fit into the queue, or could not be sent. */
   readonly dropped: number;
   /** Why the last POST failed, in a word; null: it did not. */
-  readonly trouble: string | null;
+  readonly error: string | null;
 }
 
 export interface TraceExport {
@@ -92,7 +92,7 @@ class Exporter implements TraceExport {
   #inFlight = 0;
   #sent = 0;
   #dropped = 0;
-  #trouble: string | null = null;
+  #error: string | null = null;
 
   constructor(options: ExporterOptions) {
     this.#options = options;
@@ -107,7 +107,7 @@ class Exporter implements TraceExport {
 
   get amount(): ExportAmount {
     const waiting = this.#waiting + this.#inFlight;
-    return { sent: this.#sent, waiting, dropped: this.#dropped, trouble: this.#trouble };
+    return { sent: this.#sent, waiting, dropped: this.#dropped, error: this.#error };
   }
 
   async close(closeSignal: AbortSignal): Promise<void> {
@@ -125,7 +125,7 @@ class Exporter implements TraceExport {
     await collector.close();
     if (lost > 0)
       log(
-        `${pluralize(lost, "span was", "spans were")} not exported to ${collector.origin}: ${this.#trouble ?? "shutdown timed out"}`,
+        `${pluralize(lost, "span was", "spans were")} not exported to ${collector.origin}: ${this.#error ?? "shutdown timed out"}`,
       );
   }
 
@@ -195,9 +195,9 @@ class Exporter implements TraceExport {
     const { collector, wall } = this.#options;
     for (const pauseMs of [...pausesMs, undefined]) {
       const exported = await collector.post(body);
-      const trouble = describeProblem(exported);
-      this.#tell(trouble);
-      if ("status" in exported && trouble === null) return Math.max(0, count - countRejected(exported.body));
+      const problem = describeProblem(exported);
+      this.#report(problem);
+      if ("status" in exported && problem === null) return Math.max(0, count - countRejected(exported.body));
       if (!mayPass(exported) || pauseMs === undefined || this.#closing.signal.aborted) return 0;
       await wall.sleep(pauseMs, this.#closing.signal);
     }
@@ -205,15 +205,15 @@ class Exporter implements TraceExport {
   }
 
   /** Reports the start of a failure, and its end. */
-  #tell(trouble: string | null): void {
+  #report(problem: string | null): void {
     const { log, collector } = this.#options;
-    const before = this.#trouble;
-    this.#trouble = trouble;
-    if (trouble !== null && before === null) {
+    const before = this.#error;
+    this.#error = problem;
+    if (problem !== null && before === null) {
       log(
-        `spans cannot be exported to ${collector.origin}: ${trouble}. Spans beyond the buffer are dropped and counted`,
+        `spans cannot be exported to ${collector.origin}: ${problem}. Spans beyond the buffer are dropped and counted`,
       );
-    } else if (trouble === null && before !== null) log(`spans are exported to ${collector.origin} again`);
+    } else if (problem === null && before !== null) log(`spans are exported to ${collector.origin} again`);
   }
 }
 

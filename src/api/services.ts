@@ -75,8 +75,8 @@ export const emulator = {
   failures: [
     "no-control-token",
     "unknown-control-token",
-    "role-needed",
-    "whole-sandbox",
+    "insufficient-role",
+    "workspace-token-not-allowed",
     "invalid-control-input",
     "control-store-failed",
   ],

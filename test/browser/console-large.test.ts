@@ -18,9 +18,9 @@ async function serveDeliveries(page: Tab, count: number): Promise<void> {
     composite_id: "T-1",
     webhook_status: "ACTIVE",
     outcome: "delivered",
-    standing: "delivered",
+    status_text: "delivered",
     next_attempt_at: null,
-    put_off: null,
+    postponement: null,
     max_attempts: 7,
     created_at: iso(before),
     attempts: [

@@ -38,7 +38,7 @@ export const createAuthenticators = (known: KnownCaller) =>
       line.setCaller(caller.token.name);
       const { name: token, role } = caller.token;
       const needs = getRequiredRole(operation);
-      if (needs !== undefined && !isAllowed(role, needs)) return fail("role-needed", { token, role, needs });
+      if (needs !== undefined && !isAllowed(role, needs)) return fail("insufficient-role", { token, role, needs });
       return caller;
     },
   }) satisfies Authenticators;

@@ -59,7 +59,7 @@ function guard(id: string, handler: AnyHandler) {
     if (call.caller === undefined) return handler(input, call as never);
     const { name: token, role, workspace } = call.caller.token;
     if (workspace !== undefined && !isOfWorkspaces(id))
-      return fail("whole-sandbox", { token, workspace: workspace.name });
+      return fail("workspace-token-not-allowed", { token, workspace: workspace.name });
     const result = handler(input, (workspace === undefined ? call : scopeCall(call, workspace.id)) as never);
     if (role !== "read" || isAboutCaller(id)) return result;
     return result instanceof Promise ? result.then((one) => maskResult(id, one)) : maskResult(id, result);

@@ -6,10 +6,14 @@ import { type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 
 /** By its id, or by its name, which is unique and case-insensitive. */
-async function findWorkspaceByName(store: Store, wanted: string, fail: Fail<"no-workspace-named">): Promise<Workspace> {
+async function findWorkspaceByName(
+  store: Store,
+  wanted: string,
+  fail: Fail<"no-such-workspace-name">,
+): Promise<Workspace> {
   const all = await store.read((view) => view.list(workspaces));
   const found = all.find(({ id, name }) => String(id) === wanted || name.toLowerCase() === wanted.toLowerCase());
-  return found ?? fail("no-workspace-named", { name: wanted, known: all.map(({ name }) => name) });
+  return found ?? fail("no-such-workspace-name", { name: wanted, known: all.map(({ name }) => name) });
 }
 
 export const tokenHandlers = {

@@ -51,7 +51,7 @@ export const consoleHandlers = {
   },
 
   "sessions.begin": ({ body: { code } }, { sessions, instance, request, fail }) => {
-    const { token, key, role } = sessions.begin(code) ?? fail("session-code-refused");
+    const { token, key, role } = sessions.begin(code) ?? fail("invalid-session-code");
     const cookie = setCookie(request.origin, `${getCookieName(token)}=${key}; Max-Age=${sessionLifeMs / 1_000}`);
     return reply(201, { token, role, instance_id: instance.id }, { "cache-control": "no-store", ...cookie });
   },

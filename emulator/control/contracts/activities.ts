@@ -17,7 +17,12 @@ import type { ControlHandlers } from "../context.ts";
 import { requireContractById } from "./contracts.ts";
 
 type FireRequest = InputOf<typeof fireActivity>["body"];
-type RejectionCode = "no-such-contract" | "no-such-webhook" | "no-contract-yet" | "no-such-field" | "field-is-there";
+type RejectionCode =
+  | "no-such-contract"
+  | "no-such-webhook"
+  | "no-contract-or-template"
+  | "no-such-field"
+  | "field-exists";
 
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
@@ -62,7 +67,7 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
     amend: (document) =>
       applyAmendments(body.payload ?? document, body, {
         onMissing: (path, known) => fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
-        onPresent: (path) => fail("field-is-there", { path }),
+        onPresent: (path) => fail("field-exists", { path }),
       }),
   };
   return { occurrence, about: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) } };
@@ -103,12 +108,12 @@ async function createExampleContract(
   activity: Activity,
   workspaceId: number | undefined,
   at: number,
-  fail: Fail<"no-contract-yet">,
+  fail: Fail<"no-contract-or-template">,
 ): Promise<Contract> {
   const template = await findTemplate(tx, activity, workspaceId);
   const workspace = template && (await tx.get(workspaces, template.workspace_id));
   const user = workspace && (await tx.get(users, workspace.acting_user_id));
-  if (!template || !workspace || !user) return fail("no-contract-yet");
+  if (!template || !workspace || !user) return fail("no-contract-or-template");
   const body = {
     contract_template_id: template.id,
     contract_data: {},
@@ -116,7 +121,7 @@ async function createExampleContract(
     is_embedded_contract: false,
   };
   const { draft } = await draftFromTemplate(tx, { workspace, user }, body, at, {
-    fail: () => fail("no-contract-yet"),
+    fail: () => fail("no-contract-or-template"),
     finding: () => {},
   });
   tx.put(contracts, draft);

@@ -51,7 +51,7 @@ export const contractDetailHandlers = {
       const known = workspaceEntities.map((each) => each.reference_id).join(", ");
       const entity = workspaceEntities.find((each) => each.reference_id === reference_id);
       if (!entity) return fail("no-such-entity", { reference_id, known });
-      if (!isOpen(row)) return fail("entity-fixed", { status: row.status });
+      if (!isOpen(row)) return fail("entity-not-editable", { status: row.status });
       const { userId: _, ...by } = await resolvePerson(tx, row, email);
       return toContractRecord(await replaceEntity(tx, { clock, by }, row, entity));
     }),

@@ -17,7 +17,7 @@ export const snapshotHandlers = {
     try {
       return toSnapshotRecord(await snapshots.save(name, { replace }));
     } catch (error) {
-      if (error instanceof SnapshotExistsError) fail("snapshot-there", { name: error.taken });
+      if (error instanceof SnapshotExistsError) fail("snapshot-exists", { name: error.taken });
       throw error;
     }
   },
@@ -34,9 +34,9 @@ export const snapshotHandlers = {
     };
   },
 
-  "snapshots.diff": async ({ params: { name }, query: { to, most } }, { snapshots, fail }) => {
+  "snapshots.diff": async ({ params: { name }, query: { to, limit } }, { snapshots, fail }) => {
     const { items, ...rest } = await snapshots.diff(name, to).catch(rejectSnapshotError(fail));
-    return { ...rest, items: items.slice(0, most), total: items.length };
+    return { ...rest, items: items.slice(0, limit), total: items.length };
   },
 
   "snapshots.restore": async ({ params: { name } }, { snapshots, clock, fail }) => {
@@ -52,11 +52,16 @@ export const snapshotHandlers = {
   "snapshots.rewind": async ({ body }, { snapshots, clock, fail }) => {
     const { backupSnapshot, undone, dropped } = await snapshots.rewind(toRewindTarget(body)).catch((error) => {
       if (error instanceof HistoryUnavailableError) fail("no-history");
-      if (error instanceof RewindTargetInFutureError) fail("not-behind", { now: toIsoMillis(error.now) });
+      if (error instanceof RewindTargetInFutureError) fail("time-in-future", { now: toIsoMillis(error.now) });
       if (error instanceof RewindOutOfRangeError) {
         const { steps, reach } = error;
         const at = reach.at === undefined ? undefined : toIsoMillis(reach.at);
-        fail("beyond-history", { lacks: describeMissing(body, steps), reach: at, steps, isOfCause: isOfCause(body) });
+        fail("rewind-out-of-range", {
+          lacks: describeMissing(body, steps),
+          reach: at,
+          steps,
+          isOfCause: isOfCause(body),
+        });
       }
       throw error;
     });

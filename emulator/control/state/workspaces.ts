@@ -30,7 +30,7 @@ export const workspaceHandlers = {
     const made = await store.transaction("emulator.create-workspace", async (tx) => {
       const existing = (await tx.list(workspaces)).find((one) => one.name.toLowerCase() === name.toLowerCase());
       if (existing)
-        return fail("workspace-there", { name: existing.name, id: existing.id, cluster: existing.cluster_id });
+        return fail("workspace-exists", { name: existing.name, id: existing.id, cluster: existing.cluster_id });
       const email = `admin@${ids.uuid()}.example`;
       const owner = { name, email, designation: null };
       const founding = { name, industry: null, use_case: null, owner };

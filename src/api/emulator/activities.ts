@@ -59,7 +59,7 @@ export const fireActivity = operation({
     ),
   },
   maxDurationMs: receiversMs,
-  failures: ["no-such-contract", "no-such-webhook", "no-contract-yet", "no-such-field", "field-is-there"],
+  failures: ["no-such-contract", "no-such-webhook", "no-contract-or-template", "no-such-field", "field-exists"],
   emits: activities,
   cli: { by: "webhooks trigger" },
   basis: assumed("The control plane is part of the emulator (DECISIONS.md, C23)."),

@@ -77,7 +77,7 @@ export const setClock = operation({
   auth: "control-token",
   request: { body: json(ClockSettings) },
   responses: { 200: json(Clock) },
-  failures: ["advance-under-way"],
+  failures: ["advance-in-progress"],
   cli: { command: "emulator clock set", columns: ["now", "mode", "speed", "next_due", "pending"] },
   basis: controlPlaneBasis,
   examples: [
@@ -97,7 +97,7 @@ export const advanceClock = operation({
   responses: { 200: json(Advanced) },
   // The advance stops after two minutes (emulator/clock/runner.ts).
   maxDurationMs: 130_000,
-  failures: ["not-ahead", "too-far-ahead", "advance-under-way", "delivery-under-way"],
+  failures: ["time-in-past", "time-out-of-range", "advance-in-progress", "delivery-in-progress"],
   cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "outcome"] },
   basis: controlPlaneBasis,
   examples: [

@@ -61,7 +61,7 @@ export const beginSession = operation({
       }),
     ),
   },
-  failures: ["session-code-refused"],
+  failures: ["invalid-session-code"],
   cli: { command: "emulator console session" },
   basis,
   examples: [{ title: "Exchange a code for a session", body: { code: "c0de" } }],

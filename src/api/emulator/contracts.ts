@@ -277,7 +277,7 @@ export const replaceEntity = operation({
     ),
   },
   responses: { 200: json(MovedContract) },
-  failures: ["no-such-contract", "no-such-entity", "entity-fixed"],
+  failures: ["no-such-contract", "no-such-entity", "entity-not-editable"],
   emits: ["CONTRACT_ENTITY_UPDATED"],
   cli: { command: "emulator set-entity" },
   basis: detailsBasis,

@@ -74,7 +74,7 @@ export const approveDevice = operation({
     "user-code-decided",
     "user-code-bound",
     "no-such-cluster-here",
-    "no-such-person",
+    "no-such-user",
   ],
   cli: { by: "emulator device approve" },
   basis,

@@ -14,34 +14,34 @@ const controlChatBFailures = {
 };
 
 const clockFailures = {
-  "not-ahead": control({
+  "time-in-past": control({
     status: 400,
     when: "the requested time is not after the current virtual time",
     basis: controlPlaneBasis,
-    code: "not_ahead",
+    code: "time_in_past",
     says: ({ now }: { now: string }) => `Virtual time is already ${now} and cannot go backwards.`,
     hint: "Choose a time after it. To start again, run `svc emulator reset`.",
   }),
-  "too-far-ahead": control({
+  "time-out-of-range": control({
     status: 400,
     when: "the requested time is after the year 9999",
     basis: controlPlaneBasis,
-    code: "too_far_ahead",
+    code: "time_out_of_range",
     says: "Virtual time ends with the year 9999.",
   }),
-  "advance-under-way": control({
+  "advance-in-progress": control({
     status: 409,
     when: "another request is advancing the clock",
     basis: controlPlaneBasis,
-    code: "advance_under_way",
+    code: "advance_in_progress",
     says: "Another request is advancing the clock.",
     hint: "Wait until it completes, then try again.",
   }),
-  "delivery-under-way": control({
+  "delivery-in-progress": control({
     status: 409,
     when: "a receiver has not responded to an earlier delivery for a second",
     basis: controlPlaneBasis,
-    code: "delivery_under_way",
+    code: "delivery_in_progress",
     says: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
     hint: "If the receiver advances the clock, let it respond to the webhook first. Otherwise try again.",
   }),
@@ -58,11 +58,11 @@ const consoleFailures = {
     says: ({ name }: { name: string }) => `The console has no file ${name}.`,
     hint: "Reload the page. It may be from another version of svc.",
   }),
-  "session-code-refused": control({
+  "invalid-session-code": control({
     status: 403,
     when: "the code was used, is older than a minute, or is from another emulator",
     basis: consoleBasis,
-    code: "session_code_refused",
+    code: "invalid_session_code",
     says: "The sign-in code is invalid. Codes work once, within a minute.",
     hint: "Run `svc emulator open` for a new code.",
   }),
@@ -92,28 +92,28 @@ const controlContractFailures = {
     says: ({ reference_id, known }: { reference_id: string; known: string }) =>
       `Entity ${reference_id} not found in the workspace. Known: ${known}.`,
   }),
-  "entity-fixed": control({
+  "entity-not-editable": control({
     status: 400,
     when: "the contract is neither in DRAFT nor in REDLINING",
     basis: controlPlaneBasis,
-    code: "entity_fixed",
+    code: "entity_not_editable",
     says: ({ status }: { status: string }) =>
       `Cannot change the entity: status is ${status}, expected DRAFT or REDLINING.`,
     hint: "Run `svc contracts unmark` or `svc emulator resume` first.",
   }),
-  "no-contract-yet": control({
+  "no-contract-or-template": control({
     status: 404,
     when: "no contract is given, and no contract or template exists",
     basis: controlPlaneBasis,
-    code: "no_contract_yet",
+    code: "no_contract_or_template",
     says: "No contract or template exists for the activity.",
     hint: "Start with a seed that has a template, such as demo.",
   }),
-  "field-is-there": control({
+  "field-exists": control({
     status: 400,
     when: "an addition names an existing field of the payload",
     basis: controlPlaneBasis,
-    code: "field_is_there",
+    code: "field_exists",
     says: ({ path }: { path: string }) => `Cannot add ${path}: the payload already has it.`,
     hint: "Change it with --set.",
   }),
@@ -135,11 +135,11 @@ const controlInvitationFailures = {
     says: "Invitation not found for this token.",
     hint: "List them with `svc emulator invitations`.",
   }),
-  "invitation-of-nobody": control({
+  "invitation-without-recipient": control({
     status: 409,
     when: "the token is from the seed and invites no particular person",
     basis: controlPlaneBasis,
-    code: "invitation_of_nobody",
+    code: "invitation_without_recipient",
     says: ({ workspace }: { workspace: string }) =>
       `This token is from the seed, for the workspace ${workspace}, and invites no particular person.`,
     hint: "Invite a person: `svc trial complete` with invited_users.",
@@ -153,11 +153,11 @@ const controlInvitationFailures = {
       `The invitation of ${email} to the contract ${contract} cannot be accepted. It ends with the contract.`,
     hint: "Open its link (`svc emulator invitations`), or sign with `svc emulator sign`.",
   }),
-  "invitation-over": control({
+  "invitation-already-accepted": control({
     status: 409,
     when: "the invitation was accepted before",
     basis: controlPlaneBasis,
-    code: "invitation_over",
+    code: "invitation_already_accepted",
     says: ({ email }: { email: string }) => `${email} has already accepted this invitation.`,
   }),
 };
@@ -223,11 +223,11 @@ const controlSignInFailures = {
     says: ({ cluster, known }: { cluster: string; known: readonly string[] }) =>
       `Cluster ${cluster} not found. Known: ${known.join(", ")}.`,
   }),
-  "no-such-person": control({
+  "no-such-user": control({
     status: 404,
     when: "the cluster has no active user with that address",
     basis: controlPlaneBasis,
-    code: "no_such_person",
+    code: "no_such_user",
     says: ({ email }: { email: string }) => `The cluster has no active user with the address ${email}.`,
   }),
   "stale-form": control({
@@ -260,11 +260,11 @@ const snapshotFailures = {
     says: ({ name, known }: { name: string; known: string }) => `Snapshot ${name} not found. Known: ${known}.`,
     hint: "List them with `svc emulator snapshot list`.",
   }),
-  "snapshot-there": control({
+  "snapshot-exists": control({
     status: 409,
     when: "a snapshot has that name, ignoring case, and `replace` is not given",
     basis: controlPlaneBasis,
-    code: "snapshot_there",
+    code: "snapshot_exists",
     says: ({ name }: { name: string }) => `Snapshot ${name} already exists.`,
     hint: "Choose another name, or use --replace.",
   }),
@@ -276,11 +276,11 @@ const snapshotFailures = {
     says: "This emulator has no history. It requires a state in a file or a database, and SVC_HISTORY above 0.",
     hint: "Save snapshots with `svc emulator snapshot save NAME`.",
   }),
-  "beyond-history": control({
+  "rewind-out-of-range": control({
     status: 409,
     when: "the history does not reach back that far, or does not include the cause",
     basis: controlPlaneBasis,
-    code: "beyond_history",
+    code: "rewind_out_of_range",
     says: ({ lacks, reach }: RewindOutOfRangeError) =>
       `Cannot rewind ${lacks}. It reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
     hint: ({ reach, steps, isOfCause }: RewindOutOfRangeError) =>
@@ -291,11 +291,11 @@ const snapshotFailures = {
         "`svc emulator snapshot list` shows the saved states.",
       ].join(" "),
   }),
-  "not-behind": control({
+  "time-in-future": control({
     status: 400,
     when: "the time to rewind to is after the current virtual time",
     basis: controlPlaneBasis,
-    code: "not_behind",
+    code: "time_in_future",
     says: ({ now }: { now: string }) => `Cannot rewind to the future: virtual time is ${now}.`,
     hint: "Advance the clock with `svc emulator clock advance`.",
   }),
@@ -314,29 +314,29 @@ const snapshotFailures = {
 const tokenBasis = assumed("The control plane is part of the emulator (DECISIONS.md, E16).");
 
 const tokenFailures = {
-  "role-needed": control({
+  "insufficient-role": control({
     status: 403,
     when: "the role of the token does not allow the operation",
     basis: tokenBasis,
-    code: "role_needed",
+    code: "insufficient_role",
     says: ({ token, role, needs }: { token: string; role: ControlRole; needs: ControlRole }) =>
       `The role ${needs} is required. The token ${token} has the role ${role}.`,
     hint: "Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.",
   }),
-  "whole-sandbox": control({
+  "workspace-token-not-allowed": control({
     status: 403,
     when: "the token is bound to a workspace, and the operation affects all workspaces",
     basis: tokenBasis,
-    code: "whole_sandbox",
+    code: "workspace_token_not_allowed",
     says: ({ token, workspace }: { token: string; workspace: string }) =>
       `This operation affects all workspaces. The token ${token} is bound to the workspace ${workspace}.`,
     hint: "Use a token without a workspace. The operator of the emulator can create one.",
   }),
-  "no-workspace-named": control({
+  "no-such-workspace-name": control({
     status: 404,
     when: "the workspace does not exist",
     basis: tokenBasis,
-    code: "no_workspace_named",
+    code: "no_such_workspace_name",
     says: ({ name, known }: { name: string; known: readonly string[] }) =>
       `Workspace ${name} not found. Known: ${known.join(", ")}.`,
     hint: "List them with `svc emulator workspaces`.",
@@ -395,22 +395,22 @@ const controlWebhookFailures = {
     says: ({ id }: { id: number }) => `Delivery ${id} not found.`,
     hint: "List them with `svc emulator deliveries`.",
   }),
-  "subscription-deleted": control({
+  "webhook-deleted": control({
     status: 409,
     when: "the webhook of the delivery is deleted",
     basis: controlPlaneBasis,
-    code: "subscription_deleted",
+    code: "webhook_deleted",
     says: ({ webhook_id }: { webhook_id: number }) => `Cannot resend: webhook ${webhook_id} is deleted.`,
   }),
 };
 
 /** Failures of operations on workspaces. */
 const controlWorkspaceFailures = {
-  "workspace-there": control({
+  "workspace-exists": control({
     status: 409,
     when: "a workspace has that name, ignoring case",
     basis: controlPlaneBasis,
-    code: "workspace_there",
+    code: "workspace_exists",
     says: ({ name, id, cluster }: { name: string; id: number; cluster: string }) =>
       `Workspace ${name} already exists (${id} of ${cluster}).`,
     hint: "Choose another name. `svc emulator workspaces` lists all workspaces.",

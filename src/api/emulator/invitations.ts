@@ -64,7 +64,12 @@ export const acceptInvitation = operation({
   auth: "control-token",
   request: { params: z.object({ token: z.string().describe("Token of the invitation: svc emulator invitations") }) },
   responses: { 200: json(Invitation) },
-  failures: ["no-such-invitation", "invitation-of-nobody", "invitation-to-contract", "invitation-over"],
+  failures: [
+    "no-such-invitation",
+    "invitation-without-recipient",
+    "invitation-to-contract",
+    "invitation-already-accepted",
+  ],
   cli: { command: "emulator invitations accept", columns: ["token", "kind", "state", "email"] },
   basis,
   examples: [{ title: "Accept an invitation", params: { token: "creator-4kq0Zb2mXw1s7RtY" } }],

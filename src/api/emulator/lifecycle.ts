@@ -82,7 +82,7 @@ const Spans = z.strictObject({
   sent: z.int().describe("Spans accepted by the collector"),
   waiting: z.int(),
   dropped: z.int().describe("Spans dropped from a full buffer, or not sent"),
-  trouble: z.string().nullable().describe("Error of the last export; null after a success"),
+  error: z.string().nullable().describe("Error of the last export; null after a success"),
 });
 
 export const showBufferUsage = operation({

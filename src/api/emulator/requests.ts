@@ -34,7 +34,7 @@ export const LoggedRequest = z.strictObject({
     .string()
     .optional()
     .describe("Fault that affected it, with the request that added the fault; omitted without one"),
-  left: z
+  replaced: z
     .boolean()
     .optional()
     .describe("True: its state was replaced by a restore, a rewind or a reset, and later numbers are reused"),
@@ -81,7 +81,7 @@ export const listRequests = operation({
       z.strictObject({
         items: z.array(LoggedRequest),
         total: z.int().describe("Number of all matches"),
-        reads_left_out: z.int().describe("Number of matches among requests that only read the control plane"),
+        reads_omitted: z.int().describe("Number of matches among requests that only read the control plane"),
       }),
     ),
   },

@@ -43,7 +43,7 @@ export const saveSnapshot = operation({
     query: z.object({ replace: z.boolean().default(false).describe("Replace a snapshot of the same name") }),
   },
   responses: { 201: json(Snapshot) },
-  failures: ["snapshot-there"],
+  failures: ["snapshot-exists"],
   cli: { command: "emulator snapshot save", columns },
   basis: controlPlaneBasis,
   examples: [{ title: "Save a starting state for tests", params: { name: "prepared" } }],
@@ -124,7 +124,7 @@ export const diffSnapshot = operation({
     params,
     query: z.object({
       to: anyName.optional().describe("Snapshot to compare with (default: the current state)"),
-      most: z.int().min(1).max(100_000).default(1_000).describe("Maximum number of differences"),
+      limit: z.int().min(1).max(100_000).default(1_000).describe("Maximum number of differences"),
     }),
   },
   responses: { 200: json(Diff) },
@@ -211,7 +211,7 @@ export const rewind = operation({
   role: "admin",
   request: { body: json(RewindTarget) },
   responses: { 200: json(Rewound) },
-  failures: ["no-history", "beyond-history", "not-behind"],
+  failures: ["no-history", "rewind-out-of-range", "time-in-future"],
   cli: { command: "emulator rewind", columns: ["now", "backup_snapshot", "undone"] },
   basis: controlPlaneBasis,
   examples: [

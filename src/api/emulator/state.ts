@@ -68,7 +68,7 @@ export const createWorkspace = operation({
     ),
   },
   responses: { 201: json(WorkspaceInfo) },
-  failures: ["no-such-cluster-here", "external-cluster", "workspace-there"],
+  failures: ["no-such-cluster-here", "external-cluster", "workspace-exists"],
   cli: {
     command: "emulator workspaces create",
     columns: ["id", "cluster_id", "name", "client_id", "client_secret", "hmac_key"],

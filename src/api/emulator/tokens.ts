@@ -53,7 +53,7 @@ export const createToken = operation({
       }),
     ),
   },
-  failures: ["token-name-taken", "no-workspace-named"],
+  failures: ["token-name-taken", "no-such-workspace-name"],
   cli: { command: "emulator tokens create" },
   basis,
   examples: [

@@ -96,7 +96,7 @@ export const resendToWebhook = operation({
     200: json(
       z.strictObject({
         items: z.array(ListedDelivery).describe("Resent deliveries with their results"),
-        left: z.int().describe("Number of undelivered deliveries"),
+        remaining: z.int().describe("Number of undelivered deliveries"),
       }),
     ),
   },
@@ -106,7 +106,7 @@ export const resendToWebhook = operation({
   cli: {
     command: "emulator webhooks resend",
     rows: "items",
-    columns: ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"],
+    columns: ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "status_text"],
   },
   basis,
   examples: [{ title: "Resend after a fix", params: { id: 1 } }],

@@ -19,7 +19,7 @@ type MoveAction =
   | { readonly by: "person" }
   | { readonly by: "command"; readonly formatCommand: (number: number) => string }
   /** The service applies it by itself, or it creates the contract. */
-  | { readonly by: "nobody" };
+  | { readonly by: "service" };
 
 const askToVoid = (id: string): Question => ({
   title: `Void ${id}?`,
@@ -75,12 +75,12 @@ export const moveActions: Readonly<Record<Trigger, MoveAction>> = {
     formatCommand: (number) =>
       `svc contracts upload-version ${number} --document-name signed.pdf --document-base-64 @signed.pdf --is-executed-version`,
   },
-  "executed-outside": { by: "nobody" },
-  "all-signed": { by: "nobody" },
-  "create-from-template": { by: "nobody" },
-  "upload-for-review": { by: "nobody" },
-  "upload-for-signature": { by: "nobody" },
-  "import-executed": { by: "nobody" },
+  "executed-outside": { by: "service" },
+  "all-signed": { by: "service" },
+  "create-from-template": { by: "service" },
+  "upload-for-review": { by: "service" },
+  "upload-for-signature": { by: "service" },
+  "import-executed": { by: "service" },
 };
 
 /** Result of a transition, for the foot of the page. */

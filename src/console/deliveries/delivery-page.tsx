@@ -171,7 +171,7 @@ function Attempts(delivery: FullDelivery) {
                 <State tone="open">scheduled</State>
                 <span>
                   {formatAttemptNumber(made + 1, delivery)}
-                  {delivery.put_off && `, postponed by a fault: ${toWords(delivery.put_off.effect)}`}
+                  {delivery.postponement && `, postponed by a fault: ${toWords(delivery.postponement.effect)}`}
                 </span>
               </>
             )}

@@ -107,7 +107,7 @@ function describeLastAttempt({ attempts }: Delivery): string {
   return `${last.resend ? "Resent since" : "Earlier attempt"}: ${describeAttemptOutcome(last)}`;
 }
 
-const describePostponement = ({ put_off: by }: Delivery): string =>
+const describePostponement = ({ postponement: by }: Delivery): string =>
   by === null ? "" : `, postponed by a scripted fault (${by.effect})`;
 
 /** Advice for a delivery that has not arrived: first about its webhook, then about its last attempt. */

@@ -135,7 +135,7 @@ const maxDifferences = 200;
 /** Differences between a snapshot and the current state: descriptions first, fields below. */
 function Diff({ name }: { readonly name: string }) {
   const { value, problem } = useLoaded(name, ["snapshots", "contracts", "deliveries", "clock"], () =>
-    callOperation("snapshots.diff", { params: { name }, query: { most: maxDifferences } }),
+    callOperation("snapshots.diff", { params: { name }, query: { limit: maxDifferences } }),
   );
   const diff = value.value;
   if (problem.value) return <ProblemMessage problem={problem.value} />;

@@ -27,7 +27,9 @@ export async function readRequests(): Promise<void> {
       callOperation("requests.list", { query: { service, limit: maxHeldRequests, reads: false } }),
     ),
   );
-  const read = lists.flatMap(({ items }) => items).sort((a, b) => Number(b.left ?? false) - Number(a.left ?? false));
+  const read = lists
+    .flatMap(({ items }) => items)
+    .sort((a, b) => Number(b.replaced ?? false) - Number(a.replaced ?? false));
   // Of requests with the same number, the last one. The others belong to an earlier state.
   all.value = new Map(read.map((item) => [item.id, item]));
   const services = lists.filter(({ items }) => items.some(isOfService));
@@ -55,7 +57,7 @@ export function mergeRequests(added: readonly Request[]): void {
 /** A request by its number, which the page may not have; undefined if the emulator's log does not have it either. */
 export async function findRequest(id: number): Promise<Request | undefined> {
   const { items } = await callOperation("requests.list", { query: { id } });
-  return items.findLast(({ left }) => !left) ?? items.at(-1);
+  return items.findLast(({ replaced }) => !replaced) ?? items.at(-1);
 }
 
 /** The reason why the signed-in user may not call an operation; undefined if they may. */

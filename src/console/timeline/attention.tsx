@@ -176,11 +176,11 @@ function SendAgain({
 
 function describeResendAll({
   items,
-  left,
+  remaining,
 }: {
   readonly items: readonly { readonly id: number }[];
-  readonly left: number;
+  readonly remaining: number;
 }): ActionOutcome {
-  if (left === 0) return `All ${items.length} arrived`;
-  return { tone: "bad", words: `Resent up to delivery ${items.at(-1)?.id ?? "?"}; ${left} undelivered` };
+  if (remaining === 0) return `All ${items.length} arrived`;
+  return { tone: "bad", words: `Resent up to delivery ${items.at(-1)?.id ?? "?"}; ${remaining} undelivered` };
 }

@@ -58,7 +58,7 @@ describe("svc emulator deliveries resend", () => {
       [2, 1],
     );
     app.answer(500);
-    const failed = await svc("emulator deliveries resend 3 1 --fields id,standing");
+    const failed = await svc("emulator deliveries resend 3 1 --fields id,status_text");
     assert.deepEqual([failed.exit, failed.out], [1, "3\tskipped: webhook disabled\n1\tdelivered\n"]);
     const unknown = await svc("emulator deliveries resend 1 99 --fields id");
     assert.deepEqual([unknown.exit, unknown.out], [5, "1\n"]);

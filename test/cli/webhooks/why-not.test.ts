@@ -147,8 +147,8 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     assert.equal(exit, 1);
     assert.match(out, /^Webhook 1 {2}workspace 1 {2}DELETED\n/);
     assert.match(out, /^The webhook was deleted\. Of 1 retained delivery, 0 arrived; 1 did not/m);
-    assert.deepEqual(await json("webhooks deliveries --fields standing,outcome,webhook_status"), [
-      { standing: "will be skipped", outcome: "retrying", webhook_status: "DELETED" },
+    assert.deepEqual(await json("webhooks deliveries --fields status_text,outcome,webhook_status"), [
+      { status_text: "will be skipped", outcome: "retrying", webhook_status: "DELETED" },
     ]);
   });
 

@@ -11,7 +11,7 @@ const refused = {
   status: 403,
   body: {
     error: {
-      code: "session_code_refused",
+      code: "invalid_session_code",
       message: "The sign-in code is invalid. Codes work once, within a minute.",
       hint: "Run `svc emulator open` for a new code.",
     },

@@ -66,9 +66,9 @@ describe("the clock, over the control plane", () => {
     assert.deepEqual([to, (rest as unknown[]).length, pending], ["2031-01-02T08:19:05.000Z", 4, 0]);
   });
 
-  it("clock.advance rejects a target after the year 9999 (too-far-ahead) without moving", async (t) => {
+  it("clock.advance rejects a target after the year 9999 (time-out-of-range) without moving", async (t) => {
     const on = await emulator(t);
-    const refusal = { error: { code: "too_far_ahead", message: "Virtual time ends with the year 9999." } };
+    const refusal = { error: { code: "time_out_of_range", message: "Virtual time ends with the year 9999." } };
     for (const by of ["7833w8140d1668852458405529h", "500000w"]) {
       assert.deepEqual(plain(await on.ask("POST", "clock/advance", { body: { by } })), { status: 400, body: refusal });
     }
@@ -93,13 +93,13 @@ describe("the clock, over the control plane", () => {
     assert.match(now, /^9999-12-31T23:59:/);
   });
 
-  it("clock.advance rejects a target in the past (not-ahead)", async (t) => {
+  it("clock.advance rejects a target in the past (time-in-past)", async (t) => {
     const { ask } = await emulator(t);
     assert.deepEqual(plain(await ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05Z" } })), {
       status: 400,
       body: {
         error: {
-          code: "not_ahead",
+          code: "time_in_past",
           message: "Virtual time is already 2031-01-02T03:04:05.000Z and cannot go backwards.",
           hint: "Choose a time after it. To start again, run `svc emulator reset`.",
         },
@@ -107,7 +107,7 @@ describe("the clock, over the control plane", () => {
     });
   });
 
-  it("clock.advance does not wait for a receiver that advances it before it responds (delivery-under-way)", async (t) => {
+  it("clock.advance does not wait for a receiver that advances it before it responds (delivery-in-progress)", async (t) => {
     const { ask, api } = await emulator(t);
     const sink = await receiver(t);
     const advanced = new Promise<Answer>((resolve) =>
@@ -123,7 +123,7 @@ describe("the clock, over the control plane", () => {
       status: 409,
       body: {
         error: {
-          code: "delivery_under_way",
+          code: "delivery_in_progress",
           message: "A receiver has not responded to a webhook for 1 s. The clock was not advanced.",
           hint: "If the receiver advances the clock, let it respond to the webhook first. Otherwise try again.",
         },
@@ -138,7 +138,7 @@ describe("the clock, over the control plane", () => {
     );
   });
 
-  it("clock.advance and clock.set are rejected during an advance (advance-under-way)", async (t) => {
+  it("clock.advance and clock.set are rejected during an advance (advance-in-progress)", async (t) => {
     const { ask, api } = await emulator(t);
     const sink = await receiver(t);
     let release = () => {};
@@ -156,7 +156,7 @@ describe("the clock, over the control plane", () => {
       status: 409,
       body: {
         error: {
-          code: "advance_under_way",
+          code: "advance_in_progress",
           message: "Another request is advancing the clock.",
           hint: "Wait until it completes, then try again.",
         },

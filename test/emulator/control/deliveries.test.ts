@@ -59,8 +59,8 @@ describe("subscriptions, over the control plane", () => {
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
     const resend = async () => {
       const { body } = await running.ask("POST", `webhooks/${id}/resend`);
-      const { items, left } = body as { items: { id: number; standing: string }[]; left: number };
-      return [items.map((item) => [item.id, item.standing]), left];
+      const { items, remaining } = body as { items: { id: number; status_text: string }[]; remaining: number };
+      return [items.map((item) => [item.id, item.status_text]), remaining];
     };
     let answered = 0;
     sink.answer((_, response) => {
@@ -142,9 +142,9 @@ describe("deliveries, over the control plane", () => {
       composite_id: `T-${contract}`,
       webhook_status: "ACTIVE",
       outcome: "retrying",
-      standing: "retrying",
+      status_text: "retrying",
       next_attempt_at: "2031-01-02T03:09:05.000Z",
-      put_off: null,
+      postponement: null,
       max_attempts: 7,
       created_at: now,
       attempts: [
@@ -265,9 +265,9 @@ describe("deliveries, over the control plane", () => {
         label: "signature.other-key",
         webhook_status: "ACTIVE",
         outcome: "failed",
-        standing: "failed",
+        status_text: "failed",
         next_attempt_at: null,
-        put_off: null,
+        postponement: null,
         max_attempts: 7,
         created_at: now,
         request_headers: made.headers,
@@ -277,7 +277,7 @@ describe("deliveries, over the control plane", () => {
     });
     // It is nothing that the service has to send again.
     const all = await running.ask("POST", `webhooks/${webhook}/resend`);
-    assert.deepEqual(all.body, { items: [], left: 0 });
+    assert.deepEqual(all.body, { items: [], remaining: 0 });
     const { outcome, label } = (await running.ask("POST", "deliveries/1/resend")).body as Record<string, unknown>;
     const [sent] = sink.received;
     assert.deepEqual(
@@ -310,7 +310,7 @@ describe("deliveries, over the control plane", () => {
     assert.deepEqual(plain(await ask("POST", "deliveries/7/resend")), refused);
   });
 
-  it("deliveries.resend is rejected if the subscription is deleted (subscription-deleted)", async (t) => {
+  it("deliveries.resend is rejected if the subscription is deleted (webhook-deleted)", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     const id = await subscribe(running, sink.url);
@@ -321,7 +321,7 @@ describe("deliveries, over the control plane", () => {
       status: 409,
       body: {
         error: {
-          code: "subscription_deleted",
+          code: "webhook_deleted",
           message: `Cannot resend: webhook ${id} is deleted.`,
         },
       },

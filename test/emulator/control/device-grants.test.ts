@@ -130,7 +130,7 @@ describe("approving a device on the control plane", () => {
     ]) {
       await assertRefused(world, wrong(user_code, { email, cluster_id }), {
         status: 404,
-        body: refused("no_such_person", `The cluster has no active user with the address ${email}.`),
+        body: refused("no_such_user", `The cluster has no active user with the address ${email}.`),
       });
     }
     await approve(world, user_code, { status: "DENIED" });

@@ -155,11 +155,11 @@ describe("invitations.accept", () => {
       },
     ],
     [
-      "invitation-of-nobody",
+      "invitation-without-recipient",
       409,
       async () => "creator-northwind",
       {
-        code: "invitation_of_nobody",
+        code: "invitation_without_recipient",
         message: "This token is from the seed, for the workspace Northwind Legal, and invites no particular person.",
         hint: "Invite a person: `svc trial complete` with invited_users.",
       },
@@ -178,7 +178,7 @@ describe("invitations.accept", () => {
       },
     ],
     [
-      "invitation-over",
+      "invitation-already-accepted",
       409,
       async (on) => {
         const { token } = await invited(on);
@@ -186,7 +186,7 @@ describe("invitations.accept", () => {
         await quiet(on);
         return token;
       },
-      { code: "invitation_over", message: `${bob} has already accepted this invitation.` },
+      { code: "invitation_already_accepted", message: `${bob} has already accepted this invitation.` },
     ],
   ];
   for (const [code, status, prepare, error] of refusals) {

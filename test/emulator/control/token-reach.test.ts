@@ -181,7 +181,7 @@ describe("a token that is bound to a workspace", () => {
       status: 403,
       body: {
         error: {
-          code: "whole_sandbox",
+          code: "workspace_token_not_allowed",
           message: `This operation affects all workspaces. The token ${token} is bound to the workspace ${second.name}.`,
           hint: "Use a token without a workspace. The operator of the emulator can create one.",
         },

@@ -28,7 +28,7 @@ const refusal = (token: string, role: Role, needs: Role) => ({
   status: 403,
   body: {
     error: {
-      code: "role_needed",
+      code: "insufficient_role",
       message: `The role ${needs} is required. The token ${token} has the role ${role}.`,
       hint: "Request another token from the operator of the emulator: svc emulator tokens create NAME --role ROLE.",
     },

@@ -72,7 +72,7 @@ describe("POST /_emulator/workspaces", () => {
       status: 409,
       body: {
         error: {
-          code: "workspace_there",
+          code: "workspace_exists",
           message: `Workspace Team A already exists (${workspace.id} of eu-1).`,
           hint: "Choose another name. `svc emulator workspaces` lists all workspaces.",
         },

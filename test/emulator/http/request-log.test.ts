@@ -160,7 +160,7 @@ describe("GET /_emulator/requests", () => {
     assert.deepEqual((await ask("GET", "requests?since=2031-01-02T03:04:06Z")).body, {
       items: [],
       total: 0,
-      reads_left_out: 0,
+      reads_omitted: 0,
     });
   });
 
@@ -205,19 +205,19 @@ describe("GET /_emulator/requests", () => {
     await ask("POST", "clock/advance", { body: { by: "PT1M" } });
     const listed = async (query: string) => {
       const { items, total } = (await ask("GET", `requests?${query}`)).body as {
-        items: { id: number; operation: string; left?: true }[];
+        items: { id: number; operation: string; replaced?: true }[];
         total: number;
       };
-      return [total, ...items.map(({ id, operation, left }) => `${id} ${operation}${left ? " left" : ""}`)];
+      return [total, ...items.map(({ id, operation, replaced }) => `${id} ${operation}${replaced ? " replaced" : ""}`)];
     };
     assert.deepEqual(await listed("reads=false"), [2, "1 health.show", "3 clock.advance"]);
     assert.deepEqual(await listed("reads=false&service=emulator"), [1, "3 clock.advance"]);
     assert.deepEqual(await listed("id=2"), [1, "2 clock.show"]);
     assert.deepEqual(await listed("id=999"), [0]);
     await ask("POST", "reset");
-    assert.deepEqual(await listed("id=2"), [1, "2 clock.show left"]);
+    assert.deepEqual(await listed("id=2"), [1, "2 clock.show replaced"]);
     for (let count = 0; count < 2; count += 1) await router("GET", "/");
-    assert.deepEqual(await listed("id=2"), [2, "2 clock.show left", "2 health.show"]);
+    assert.deepEqual(await listed("id=2"), [2, "2 clock.show replaced", "2 health.show"]);
   });
 
   it("shows no invite token on any listener, in any spelling, in lists and events", async (t) => {

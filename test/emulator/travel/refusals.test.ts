@@ -72,11 +72,11 @@ describe("a special file next to snapshots", () => {
 });
 
 describe("the name of a snapshot", () => {
-  it("is unique in any case, unless the first one may be replaced (snapshot-there)", async (t) => {
+  it("is unique in any case, unless the first one may be replaced (snapshot-exists)", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await save(on, "Prepared");
     const hint = "Choose another name, or use --replace.";
-    const taken = refusal(409, "snapshot_there", "Snapshot Prepared already exists.", hint);
+    const taken = refusal(409, "snapshot_exists", "Snapshot Prepared already exists.", hint);
     assert.deepEqual(plain(await on.ask("PUT", "snapshots/prepared")), taken);
     assert.equal((await on.ask("PUT", "snapshots/prepared?replace=true")).status, 201);
     const { body } = await on.ask("GET", "snapshots");

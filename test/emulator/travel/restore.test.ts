@@ -71,12 +71,15 @@ describe("restoring a snapshot", () => {
     await restore(on, "drafted");
     await draft(on.api);
     const { body } = await on.ask("GET", "requests?operation=contracts.create");
-    const told = (body as { items: { id: number; left?: true }[] }).items.map(({ id, left = false }) => ({ id, left }));
+    const told = (body as { items: { id: number; replaced?: true }[] }).items.map(({ id, replaced = false }) => ({
+      id,
+      replaced,
+    }));
     assert.deepEqual(
-      told.map(({ left }) => left),
+      told.map(({ replaced }) => replaced),
       [false, true, false],
     );
-    const now = told.filter(({ left }) => !left).map(({ id }) => id);
+    const now = told.filter(({ replaced }) => !replaced).map(({ id }) => id);
     assert.equal(new Set(now).size, now.length);
     for (const id of now) assert.equal((await on.ask("GET", `traces/request:${id}`)).status, 200);
   });

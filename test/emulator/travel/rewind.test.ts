@@ -47,7 +47,7 @@ const keptBesides = "`svc emulator snapshot list` shows the saved states.";
 const beyond = (lacks: string, ...hints: readonly string[]) =>
   refusal(
     409,
-    "beyond_history",
+    "rewind_out_of_range",
     `Cannot rewind ${lacks}. It reaches back to the beginning of the state. Nothing was changed.`,
     [...hints, keptBesides].join(" "),
   );
@@ -254,14 +254,14 @@ whereverItIsKept("a rewind", (place) => {
 });
 
 whereverItIsKept("what a rewind is refused for, while nothing is changed", (place) => {
-  it("is rejected for a time in the future (not-behind) and an unknown cause (beyond-history)", async (t) => {
+  it("is rejected for a time in the future (time-in-future) and an unknown cause (rewind-out-of-range)", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     const ahead = "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z.";
     const cases: [object, ReturnType<typeof refusal>][] = [
       [
         { to: "2031-01-02T03:04:06Z" },
-        refusal(400, "not_behind", ahead, "Advance the clock with `svc emulator clock advance`."),
+        refusal(400, "time_in_future", ahead, "Advance the clock with `svc emulator clock advance`."),
       ],
       [{ before: "request:999" }, beyond("to before request:999: the history does not include it")],
       [
@@ -342,7 +342,7 @@ describe("the history that is stored", () => {
     ];
     for (const [body, lacks] of cases) {
       const message = `Cannot rewind ${lacks}. It reaches back to 2031-01-02T05:04:05.000Z. Nothing was changed.`;
-      const expected = refusal(409, "beyond_history", message, more);
+      const expected = refusal(409, "rewind_out_of_range", message, more);
       await assertRefused(on, () => on.ask("POST", "rewind", { body }), expected);
     }
     const { now, undone } = await rewind(on, { to: "2031-01-02T05:04:05Z" });

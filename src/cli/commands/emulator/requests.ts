@@ -62,7 +62,7 @@ async function list(spec: CommandSpec, input: CommandInput, context: Context): P
   const { reads } = excludesReads(input);
   const prepared = await prepareCall(spec, input, context, reads === undefined ? {} : { query: { reads } });
   if (prepared === "dry-run") return undefined;
-  const { reads_left_out: count } = toFields((await prepared.send()).value);
+  const { reads_omitted: count } = toFields((await prepared.send()).value);
   if (typeof count === "number" && count > 0) {
     await context.output.note(`${pluralize(count, "read")} of the control plane hidden. To show them: --reads`);
   }
@@ -151,7 +151,7 @@ function findFailure({ attempts }: { readonly attempts: readonly Attempt[] }): s
   return `failed again: ${summarizeAttemptOutcome(last)}${last.answer === null ? "" : `: ${last.answer}`}`;
 }
 
-const columns = ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "standing"] as const;
+const columns = ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "status_text"] as const;
 
 async function resendSilently(
   { call: one, client }: PreparedCall<ResendResult>,
@@ -174,17 +174,17 @@ const webhooksResend = defineCommand({
     const prepared = await prepareCall<ResultOf<typeof resendToWebhook>>(spec!, input, context, { reads: true });
     if (prepared === "dry-run") return undefined;
     const { value } = await prepared.send();
-    const { items, left } = value;
+    const { items, remaining } = value;
     const failed = items.find((one) => findFailure(one) !== undefined);
     const arrived = items.length - (failed ? 1 : 0);
-    if (left === 0) {
+    if (remaining === 0) {
       await context.output.note(items.length === 0 ? "No undelivered deliveries." : `All ${arrived} arrived.`);
       return undefined;
     }
     const next = failed
       ? `: delivery ${failed.id} ${findFailure(failed)}`
       : ". To continue, run the same command again";
-    await context.output.note(`${arrived} arrived, ${left} ${left === 1 ? "has" : "have"} not${next}`);
+    await context.output.note(`${arrived} arrived, ${remaining} ${remaining === 1 ? "has" : "have"} not${next}`);
     return "failed";
   },
 });

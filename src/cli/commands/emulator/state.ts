@@ -118,7 +118,7 @@ const snapshotDiff = defineCommand({
     { flag: "exit-status", type: "switch", description: "Exit 1 if there is a difference" },
     { flag: "brief", type: "switch", description: "Hide the changed fields" },
     {
-      flag: "most",
+      flag: "limit",
       type: "integer",
       least: 1,
       most: 100_000,
@@ -137,13 +137,13 @@ const snapshotDiff = defineCommand({
   async run({ positionals: { name, other }, flags }, context) {
     const { output, signal } = context;
     const client = await context.client("emulator", { file: flags.file });
-    const query = { most: flags.most, ...(other !== undefined && { to: other }) };
+    const query = { limit: flags.limit, ...(other !== undefined && { to: other }) };
     const diff = await client.call(diffSnapshot, { params: { name }, query }, { signal });
     if (output.format === "table") {
       await output.print(...diff.items.flatMap((item) => formatItem(item, flags.brief === true)));
       if (diff.same) await output.note("No differences");
       const more = diff.total - diff.items.length;
-      if (more > 0) await output.note(`${more} more: --most ${Math.min(diff.total, 100_000)}`);
+      if (more > 0) await output.note(`${more} more: --limit ${Math.min(diff.total, 100_000)}`);
     } else {
       await output.show(diff, { rows: "items" });
     }

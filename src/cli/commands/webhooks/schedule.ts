@@ -138,10 +138,11 @@ function toPlannedRow(delivery: Delivery, webhook: Webhook | undefined) {
   };
 }
 
-function getReason({ attempts, next_attempt_at: at, put_off }: Delivery, webhook: Webhook | undefined): string {
+function getReason({ attempts, next_attempt_at: at, postponement }: Delivery, webhook: Webhook | undefined): string {
   const last = filterScheduled(attempts).at(-1);
   const by =
-    put_off && `postponed by a scripted fault: ${put_off.effect}${put_off.by === null ? "" : ` (${put_off.by})`}`;
+    postponement &&
+    `postponed by a scripted fault: ${postponement.effect}${postponement.by === null ? "" : ` (${postponement.by})`}`;
   const turn =
     last === undefined || at === null
       ? `first attempt${by ? "" : ", immediately"}`

@@ -50,7 +50,7 @@ describe("a custom payload", () => {
       on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, ...changes } });
     const refusals: [object, string, string][] = [
       [{ removals: ["contract_tags"] }, "no_such_field", "The payload has no contract_tags."],
-      [{ additions: { contract_title: "x" } }, "field_is_there", "Cannot add contract_title"],
+      [{ additions: { contract_title: "x" } }, "field_exists", "Cannot add contract_title"],
       [{ additions: { "contract_title.x": 1 } }, "no_such_field", "The payload has no contract_title.x. Known:"],
       [{ additions: { "counterparties.2": {} } }, "no_such_field", "The payload has no counterparties.2."],
       [{ payload: { a: 1 }, overrides: { b: 1 } }, "no_such_field", "The payload has no b. Known: a."],

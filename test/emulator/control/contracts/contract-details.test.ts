@@ -132,7 +132,7 @@ describe("the entities of a contract", () => {
       status: 400,
       body: {
         error: {
-          code: "entity_fixed",
+          code: "entity_not_editable",
           message: "Cannot change the entity: status is SIGN, expected DRAFT or REDLINING.",
           hint: "Run `svc contracts unmark` or `svc emulator resume` first.",
         },

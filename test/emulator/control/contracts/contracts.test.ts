@@ -328,7 +328,7 @@ describe("triggering an activity", () => {
       status: 404,
       body: {
         error: {
-          code: "no_contract_yet",
+          code: "no_contract_or_template",
           message: "No contract or template exists for the activity.",
           hint: "Start with a seed that has a template, such as demo.",
         },

@@ -95,7 +95,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
         delivery: deliveries.signDelivery(sent.request_body),
         reply: {
           status: last?.status ?? undefined,
-          error: last?.error === null ? undefined : toReplyError(last?.error ?? undefined, sent.standing),
+          error: last?.error === null ? undefined : toReplyError(last?.error ?? undefined, sent.status_text),
           durationMs: last?.duration_ms ?? 0,
           body: last?.response_body ?? "",
         },
@@ -135,7 +135,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   return { access: emulator, deliveries, retryLate, record, openConsole };
 }
 
-/** The error of an attempt of the emulator; `standing` is why there was no attempt. */
+/** The error of an attempt of the emulator; `status_text` is why there was no attempt. */
 const toReplyError = (
   error: { readonly code: string; readonly message: string } | undefined,
   skipReason: string,

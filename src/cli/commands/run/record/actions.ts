@@ -44,7 +44,8 @@ export async function readRecording(client: Client, operations: readonly Operati
   const forwardedIds = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
   const isInner = (cause?: string): boolean => cause !== undefined && !forwardedIds.has(cause);
   const ownRequests = items.filter(
-    ({ left, cause, operation }) => !left && !isInner(cause) && !skippedOperations.test(operation ?? "catch-all"),
+    ({ replaced, cause, operation }) =>
+      !replaced && !isInner(cause) && !skippedOperations.test(operation ?? "catch-all"),
   );
   ownRequests.sort((one, other) => one.id - other.id);
   const actions: Action[] = [];
