@@ -14,14 +14,16 @@ import { answeredFile, unanswered } from "./structure/completeness.ts";
 
 /** Run only when they are named: they install programs of other languages, or measure. */
 const onDemand = ["bench", "interop/generators", "interop/clients"];
-/** They start other programs, kill processes, or wait; what takes longest comes first. */
+/** They start other programs, kill processes, attack, or wait; what takes longest comes first. */
 const slow = [
   "packaged",
   "interop",
   "browser",
   "emulator/store/postgres",
+  "emulator/compose/postgres",
   "scenarios/help-examples",
-  "cli/trouble/services",
+  "structure/expressions",
+  // Kills and crashes.
   "emulator/kill",
   "emulator/travel/kill",
   "emulator/trace/killed",
@@ -29,8 +31,21 @@ const slow = [
   "emulator/cluster/reports/killed",
   "emulator/store/file/kill",
   "emulator/store/file/large-stop",
+  "emulator/store/file/crash",
+  "emulator/store/file/repair-crash",
   "cli/bulk/kill",
   "cli/emulator/killed-emulator",
+  "cli/interrupt",
+  // Hostile services, clients and files.
+  "cli/trouble/services",
+  "cli/trouble/untrusted-responses",
+  "cli/trouble/response-shapes",
+  "cli/trouble/every-success",
+  "emulator/cluster/garbage",
+  "emulator/cluster/pdf/limits",
+  "emulator/cluster/pdf/hostile-files",
+  "emulator/router/hostile",
+  "emulator/router/hostile-input",
 ];
 
 const given = process.argv.slice(2);

@@ -145,7 +145,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
   });
 
-  /** The error of a full disk for an insert. emulator/compose/database-full uses a real one. */
+  /** The error of a full disk for an insert. emulator/compose/postgres/database-full uses a real one. */
   const fullDisk = (schema: string) => `
     create function ${schema}.full() returns trigger language plpgsql as
     $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;

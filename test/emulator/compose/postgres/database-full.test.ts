@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { emulator, plain } from "../../support/emulator.ts";
-import { smallDisk } from "../../support/files/small-disk.ts";
-import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
-import { bulk, bulkBody } from "../../support/routed.ts";
-import { stateOf } from "../travel/travel.ts";
+import { emulator, plain } from "../../../support/emulator.ts";
+import { smallDisk } from "../../../support/files/small-disk.ts";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { bulk, bulkBody } from "../../../support/routed.ts";
+import { stateOf } from "../../travel/travel.ts";
 
 describe("while the disk of the database is full", { skip: noPostgres }, () => {
   const server = postgresServer();

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
-import { made, paper } from "../../support/contracts.ts";
-import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
-import { restore, save, stateOf } from "../travel/travel.ts";
+import { made, paper } from "../../../support/contracts.ts";
+import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { restore, save, stateOf } from "../../travel/travel.ts";
 
 const tokenHeader = (token: string) => ({ authorization: `Bearer ${token}` });
 

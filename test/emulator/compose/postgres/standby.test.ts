@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type Emulator, type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
-import { Readiness } from "../../../src/api/emulator/lifecycle.ts";
-import { emulator, sender } from "../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
-import { bulk, bulkBody } from "../../support/routed.ts";
+import { type Emulator, type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
+import { Readiness } from "../../../../src/api/emulator/lifecycle.ts";
+import { emulator, sender } from "../../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { bulk, bulkBody } from "../../../support/routed.ts";
 
 interface Standby {
   /** The address of the router in this process. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
-import { emulator, plain, sender, type TestEmulator } from "../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
-import { stallingProxy } from "../../support/postgres/stalling-proxy.ts";
-import { bulk, bulkBody } from "../../support/routed.ts";
-import { stateOf } from "../travel/travel.ts";
+import { type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
+import { emulator, plain, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { stallingProxy } from "../../../support/postgres/stalling-proxy.ts";
+import { bulk, bulkBody } from "../../../support/routed.ts";
+import { stateOf } from "../../travel/travel.ts";
 
 const refused = { status: 503, body: { detail: "The service cannot write its state" } };
 /** The response of a process that does not or must not lead. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { describe, it, type TestContext } from "node:test";
-import { type Emulator, type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
-import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
-import { receiver } from "../../support/receiver.ts";
-import { bulk, bulkBody } from "../../support/routed.ts";
+import { type Emulator, type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
+import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { receiver } from "../../../support/receiver.ts";
+import { bulk, bulkBody } from "../../../support/routed.ts";
 
 interface Logged {
   readonly operation: string | null;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts";
-import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
-import { bulk, bulkBody } from "../../support/routed.ts";
-import { stateOf } from "../travel/travel.ts";
+import { type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
+import { emulator, sender, type TestEmulator } from "../../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { bulk, bulkBody } from "../../../support/routed.ts";
+import { stateOf } from "../../travel/travel.ts";
 
 const map = ({ router }: Pick<TestEmulator, "router">, id: string) =>
   router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });

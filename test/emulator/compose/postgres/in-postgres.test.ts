@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RunningCluster } from "../../../emulator/index.ts";
-import { startEmulator } from "../../../emulator/index.ts";
-import { emulator, type TestEmulator } from "../../support/emulator.ts";
-import { emulatorProcess } from "../../support/emulator-process.ts";
-import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
-import { bulk, bulkBody } from "../../support/routed.ts";
-import { restore, save, stateOf } from "../travel/travel.ts";
+import type { RunningCluster } from "../../../../emulator/index.ts";
+import { startEmulator } from "../../../../emulator/index.ts";
+import { emulator, type TestEmulator } from "../../../support/emulator.ts";
+import { emulatorProcess } from "../../../support/emulator-process.ts";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { bulk, bulkBody } from "../../../support/routed.ts";
+import { restore, save, stateOf } from "../../travel/travel.ts";
 
 const keysOf = (clusters: readonly RunningCluster[]) =>
   clusters.map(({ clientId, clientSecret }) => [clientId, clientSecret]);

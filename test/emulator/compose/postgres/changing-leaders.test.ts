@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { Readiness } from "../../../src/api/emulator/lifecycle.ts";
-import { sender } from "../../support/emulator.ts";
-import { MappingClients } from "../../support/postgres/mapping-clients.ts";
-import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
-import { type SharingProcess, sharing } from "../../support/postgres/sharing.ts";
+import { Readiness } from "../../../../src/api/emulator/lifecycle.ts";
+import { sender } from "../../../support/emulator.ts";
+import { MappingClients } from "../../../support/postgres/mapping-clients.ts";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { type SharingProcess, sharing } from "../../../support/postgres/sharing.ts";
 
 /** The response if a write cannot be stored, or if there is no leader. */
 const refusals = [

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { emulator, sender } from "../../support/emulator.ts";
-import { noPostgres, postgresServer } from "../../support/postgres/server.ts";
-import { sharing } from "../../support/postgres/sharing.ts";
+import { emulator, sender } from "../../../support/emulator.ts";
+import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
+import { sharing } from "../../../support/postgres/sharing.ts";
 
 /** Makes another process take over once, right after the first leader starts, and then end. */
 const usurped = (schema: string) => `
