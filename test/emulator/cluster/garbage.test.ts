@@ -92,9 +92,9 @@ async function withRows(api: TestEmulator["api"]): Promise<void> {
   );
 }
 
-describe("garbage on the contract API", () => {
+describe("garbage input to the contract API", () => {
   for (const { id, method, path, request, examples } of operations) {
-    it(`never breaks ${id}`, async (t) => {
+    it(`never causes a server error in ${id}`, async (t) => {
       const { api } = await emulator(t);
       await withRows(api);
       const verb = String(method);

@@ -27,8 +27,8 @@ async function stage(t: TestContext) {
 
 const contracts = "/api/v2.1/public/contracts/";
 
-describe("the request log reports what the real service may reject", () => {
-  it("unknown fields of a body, with the nearest name, but not known ones", async (t) => {
+describe("warnings in the request log", () => {
+  it("reports unknown fields of a body with the nearest known name", async (t) => {
     const { api, noted } = await stage(t);
     const party = { ...acme, organisation_name: "Acme" };
     const body = request({ contract_nmae: "NDA", counter_party_details: [party], colour: "red" });
@@ -40,7 +40,7 @@ describe("the request log reports what the real service may reject", () => {
     assert.deepEqual(await noted(api("POST", contracts, { body: request() })), []);
   });
 
-  it("at most ten of them, with names that are cut", async (t) => {
+  it("reports at most ten unknown fields with truncated names", async (t) => {
     const { api, noted } = await stage(t);
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${"x".repeat(1_000)}${at}`, 1]));
     const told = (await noted(api("POST", contracts, { body: request(many) })))!;
@@ -48,7 +48,7 @@ describe("the request log reports what the real service may reject", () => {
     assert.ok(told.every((line) => line.length < 200));
   });
 
-  it("unknown template answers, wherever they are sent", async (t) => {
+  it("reports unknown template answers on every route", async (t) => {
     const { api, noted } = await stage(t);
     const filled = { contract_template_id: 102, contract_data: { start_date: "2031-02-01", seats: 3, start_dat: "x" } };
     const signatories = [
@@ -63,7 +63,7 @@ describe("the request log reports what the real service may reject", () => {
     ]);
   });
 
-  it("unknown intake form answers, at creation and later", async (t) => {
+  it("reports unknown intake form answers at creation and later", async (t) => {
     const { api, noted } = await stage(t);
     const body = await paper({ contract_type_id: 301, intake_form_data: { purpose: "x", purpos: "y" } });
     assert.deepEqual(await noted(api("POST", `${contracts}upload_review_contracts/`, { body })), [
@@ -82,7 +82,7 @@ describe("the request log reports what the real service may reject", () => {
     ["de", false],
     ["Germany", false],
   ] as const) {
-    it(`${isKnown ? "nothing of the country" : "the unknown country"} ${code}`, async (t) => {
+    it(`${isKnown ? "accepts the known country" : "reports the unknown country"} ${code}`, async (t) => {
       const { api, noted } = await stage(t);
       const address = { line_one: "Main St 1", city: "Berlin", country_iso_code: code };
       const body = request({ counter_party_details: [{ ...acme, organization_details: { address } }] });
@@ -92,7 +92,7 @@ describe("the request log reports what the real service may reject", () => {
     });
   }
 
-  it("invalid addresses of a trial", async (t) => {
+  it("reports invalid addresses of a trial", async (t) => {
     const { router, noted } = await stage(t);
     const signup = { email: "ada.example.com", captcha: "pass" };
     assert.deepEqual(await noted(router("POST", "/router/v1/trial/signup", { body: signup })), [
@@ -116,7 +116,7 @@ describe("the request log reports what the real service may reject", () => {
     );
   });
 
-  it("invalid hashes of addresses", async (t) => {
+  it("reports invalid hashes of addresses", async (t) => {
     const { router, clusters, ask } = await stage(t);
     const headers = { "x-cluster-key": clusters[0]!.clusterKey! };
     const email_hash_list = [hashEmail(jo.email), "jo@acme.example", hashEmail(jo.email).toUpperCase()];
@@ -133,7 +133,7 @@ describe("the request log reports what the real service may reject", () => {
     assert.deepEqual(await findings({ ask }), []);
   });
 
-  it("characters that the font of a document lacks", async (t) => {
+  it("reports characters that the font of a document lacks", async (t) => {
     const { api, noted } = await stage(t);
     const body = request({ contract_name: "Łódź – „Dom“ 5 € Договор 契約" });
     const { id } = (await api("POST", contracts, { body })).body as { id: string };

@@ -29,8 +29,8 @@ const party =
 const metadata = `{"id":"deal-42","record_data":${numbers}}`;
 const contract = `{"contract_template_id":101,"contract_data":${numbers},${party},"external_metadata":${metadata}}`;
 
-describe("numbers of free-form values", () => {
-  it("come back as they were written, in responses and webhooks, and after a restart", async (t) => {
+describe("numbers in free-form values", () => {
+  it("preserves their notation in responses, webhooks and after a restart", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const world = await emulator(t, { file });
     const inbox = await receiver(t);
@@ -53,14 +53,14 @@ describe("numbers of free-form values", () => {
     assert.ok(shown.includes('"record_data":{"sum":99999999999999999999.50}'), shown);
   });
 
-  it("are returned unchanged in a contract's data, and validated as numbers", async (t) => {
+  it("preserves numbers in contract data and validates them as numbers", async (t) => {
     const world = await emulator(t);
     await text(world, "POST", "/contracts/", contract);
     const data = await text(world, "PATCH", "/contracts/T-1/contract_data", `{"data":${numbers}}`);
     assert.ok(data.includes(`"price":1.10,"power":1e5`), data);
   });
 
-  it("cannot be made of what looks like a stored one", async (t) => {
+  it("does not treat a forged value as a stored number", async (t) => {
     const world = await emulator(t);
     const forged = '{"id":"deal-42","record_data":{"x":{"\\u0000number":"1,\\"y\\":2"}}}';
     const body = contract.replace(metadata, forged);

@@ -11,8 +11,8 @@ import { acme, draft, fields, made, pdf } from "../../support/contracts.ts";
 import { plain } from "../../support/emulator.ts";
 import { emulatorProcess } from "../../support/emulator-process.ts";
 
-describe("the bundled emulator", () => {
-  it("creates PDFs, and reads them with its parser", async (t) => {
+describe("bundled emulator", () => {
+  it("creates PDFs and reads them with its parser", async (t) => {
     const { api } = await emulatorProcess(t, {});
     const contract = await draft(api);
     const { body } = await api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);
@@ -46,7 +46,7 @@ describe("the bundled emulator", () => {
     );
   });
 
-  it("delivers to a receiver whose certificate the machine trusts", async (t) => {
+  it("delivers to a receiver with a certificate that the system trusts", async (t) => {
     const tls = (name: string) => join(root, "fixtures/tls", name);
     const received: string[] = [];
     const server = createServer(

@@ -12,7 +12,7 @@ async function refusal(options: object): Promise<string> {
   }
 }
 
-describe("invalid options", () => {
+describe("emulator options", () => {
   const cases: [object, string][] = [
     [{ clok: { mode: "manual" } }, 'unknown option "clok". Did you mean clock?'],
     [{ clock: { mod: "manual" } }, 'unknown option "clock.mod". Did you mean mode?'],
@@ -49,12 +49,12 @@ describe("invalid options", () => {
     ],
   ];
   for (const [options, message] of cases) {
-    it(`are rejected by name: ${JSON.stringify(options)}`, async () => {
+    it(`rejects ${JSON.stringify(options)} and names the invalid option`, async () => {
       assert.equal(await refusal(options), `InvalidOptionsError: startEmulator: ${message}`);
     });
   }
 
-  it("in a seed are rejected too", async () => {
+  it("rejects invalid options of a seed", async () => {
     assert.equal(
       await refusal({ seed: { clusters: [{ id: 5, label: "eu" }], clusterz: [] } }),
       'InvalidOptionsError: The seed is not valid: clusters[0].id: expected string, received number; Unrecognized key: "clusterz"',
@@ -62,7 +62,7 @@ describe("invalid options", () => {
     assert.match(await refusal({ seed: "demos" }), /^InvalidOptionsError: Seed "demos" not found/);
   });
 
-  it("include hosts that webhooks must not go to", async () => {
+  it("rejects hosts that webhooks must not use", async () => {
     const webhookAllow = [
       "Hooks.example.com",
       "hooks:8080",
@@ -75,7 +75,7 @@ describe("invalid options", () => {
     assert.equal(await refusal({ webhookAllow }), "it started");
   });
 
-  it("do not include undefined, which means the default", async () => {
+  it("accepts undefined as the default", async () => {
     assert.equal(await refusal({ port: undefined, clock: undefined, strict: undefined }), "it started");
   });
 });

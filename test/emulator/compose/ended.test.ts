@@ -67,8 +67,8 @@ async function asked({ controlUrl, token }, method, path, body) {
 }
 `;
 
-describe("a process with closed emulators", () => {
-  it("has no timer left that keeps it running", async (t) => {
+describe("process with closed emulators", () => {
+  it("leaves no timer that prevents the process from exiting", async (t) => {
     const argv = [join(shippedBundle(), "emulator.js"), join(await testFolder(t), "state.json")];
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program, ...argv]);
     const uses = ["nothing", "snapshot", "restore", "refused restore", "diff", "fork", "reset", "import", "rewind"];
@@ -78,7 +78,7 @@ describe("a process with closed emulators", () => {
 });
 
 describe("emulator.close()", () => {
-  it("does not wait for a receiver that never responds, or for a request that waits for it", {
+  it("does not wait for unresponsive receivers or requests that wait for them", {
     timeout: 20_000,
   }, async (t) => {
     const { api, ask, close } = await emulator(t);

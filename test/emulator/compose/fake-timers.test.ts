@@ -44,7 +44,7 @@ async function survives(t: TestContext, replace: () => () => void): Promise<void
 const credentials = { clientId: "id", clientSecret: "secret" };
 const subscription = (url: string) => ({ title: "app", url, only_for_activities: ["CONTRACT_CREATED"] });
 
-describe("an emulator inside a test process", () => {
+describe("emulator inside a test process", () => {
   it("runs under fake timers and a fake Date", { timeout: 20_000 }, (t) =>
     survives(t, () => {
       mock.timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate", "Date"], now: 0 });
@@ -52,7 +52,7 @@ describe("an emulator inside a test process", () => {
     }),
   );
 
-  it("runs when Date stands still or was set back, and fetch is a stub", { timeout: 20_000 }, (t) =>
+  it("runs when Date stands still or was set back, and fetch is stubbed", { timeout: 20_000 }, (t) =>
     survives(t, () => {
       const hourAgo = Date.now() - 3_600_000;
       const mocks = [

@@ -5,7 +5,7 @@ import { emulator } from "../../support/emulator.ts";
 type Move = Parameters<Awaited<ReturnType<typeof emulator>>["clock"]["advance"]>[0];
 
 describe("clock.advance of the library", () => {
-  it("accepts durations and times like the commands", async (t) => {
+  it("accepts durations and times in the formats of the command line", async (t) => {
     const { clock } = await emulator(t);
     const begin = clock.now();
     const passed = async (move: Move) => (await clock.advance(move)).to - begin;
@@ -16,7 +16,7 @@ describe("clock.advance of the library", () => {
     assert.equal(await passed({ to: begin + 86_400_001 }), 86_400_001);
   });
 
-  it("rejects invalid values with a message, and changes nothing", async (t) => {
+  it("rejects invalid values with a message, without changes", async (t) => {
     const { clock } = await emulator(t);
     const begin = clock.now();
     const shape = "exactly one of by, to, next: true and untilIdle: true is required";

@@ -17,8 +17,8 @@ async function linked(t: TestContext): Promise<{ readonly folder: string; readon
   return { folder, state: join(folder, "real", "state.json") };
 }
 
-describe("a state with one writer", () => {
-  it("rejects a second emulator, whatever its run file and whatever path it uses", async (t) => {
+describe("state with a single writer", () => {
+  it("rejects a second emulator with any run file or path", async (t) => {
     const { folder, state } = await linked(t);
     const first = await emulatorStart(t, { file: state, runFile: join(folder, "first.run") });
     assert.equal(await first.start(), "up");
@@ -35,7 +35,7 @@ describe("a state with one writer", () => {
 
   const within = ownNamespace();
   const skip = within ? false : "no PID namespace can be made here";
-  it("rejects one in another PID namespace, in both directions", { skip }, async (t) => {
+  it("rejects a second emulator in another PID namespace, in both directions", { skip }, async (t) => {
     const folder = await testFolder(t);
     const inside = { within: within! };
     for (const [i, [first, second]] of [[inside, {}] as const, [{}, inside] as const].entries()) {
@@ -47,7 +47,7 @@ describe("a state with one writer", () => {
     }
   });
 
-  it("stays locked while its owner is stopped, and one of four gets it after a kill", async (t) => {
+  it("stays locked while its owner is stopped, then admits one of four processes", async (t) => {
     const file = join(await testFolder(t), "state.json");
     const owner = await emulatorStart(t, { file });
     assert.equal(await owner.start(), "up");
@@ -80,8 +80,8 @@ describe("a state with one writer", () => {
   });
 });
 
-describe("a state behind a symbolic link", () => {
-  it("is created and replaced at the target, and the link stays", async (t) => {
+describe("state behind a symbolic link", () => {
+  it("writes to the target and preserves the link", async (t) => {
     const { folder, state } = await linked(t);
     const link = join(folder, "real", "link.json");
     for (const _ of ["first start", "second start"]) {
@@ -93,12 +93,12 @@ describe("a state behind a symbolic link", () => {
   });
 });
 
-describe("a file in place of the run file", () => {
+describe("unrelated file at the run file's path", () => {
   for (const [what, make, is] of [
-    ["a link that leads nowhere", (path: string) => symlink("nowhere", path), "a symbolic link"],
-    ["a file of somebody else", (path: string) => writeFile(path, "mine\n"), "a file with other contents"],
+    ["a dangling symbolic link", (path: string) => symlink("nowhere", path), "a symbolic link"],
+    ["a file with other contents", (path: string) => writeFile(path, "mine\n"), "a file with other contents"],
   ] as const) {
-    it(`is rejected with a message and left unchanged: ${what}`, async (t) => {
+    it(`rejects ${what} with a message and leaves the file unchanged`, async (t) => {
       const cwd = await testFolder(t);
       await make(join(cwd, "my.run"));
       const look = async () => readlink(join(cwd, "my.run")).catch(() => readFile(join(cwd, "my.run"), "utf8"));

@@ -26,8 +26,8 @@ interface Logged {
   readonly headers: object;
 }
 
-describe("under --deterministic", () => {
-  it("two runs of a script produce the same request log, whatever clusters report meanwhile", async (t) => {
+describe("emulator under --deterministic", () => {
+  it("produces the same request log for two runs of a script", async (t) => {
     const [first, ...others] = await Promise.all([logOf(t), logOf(t), logOf(t), logOf(t)]);
     const reports = ["signatories.add", "invite-tokens.map-counterparty"];
     assert.deepEqual(first!.map(({ operation }) => operation).slice(0, 4), [
@@ -38,7 +38,7 @@ describe("under --deterministic", () => {
     for (const other of others) assert.deepEqual(other, first);
   });
 
-  it("a receiver that sends a contract before it responds causes no deadlock", async (t) => {
+  it("does not deadlock if a receiver sends a contract before it responds", async (t) => {
     const on = await emulator(t, { deterministic: true });
     const sink = await receiver(t);
     let answered = 0;

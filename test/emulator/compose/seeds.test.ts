@@ -12,14 +12,14 @@ import { assertGolden } from "../../support/golden.ts";
 const seed = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../../fixtures/seeds/${name}.json`, import.meta.url), "utf8"));
 
-describe("a seed", () => {
-  it("has a JSON Schema, which fixtures/golden contains and emulator seed-schema prints", async () => {
+describe("emulator seed", () => {
+  it("matches the JSON Schema that emulator seed-schema prints", async () => {
     const text = `${JSON.stringify(seedSchema(), null, 2)}\n`;
     assertGolden("seed.schema.json", text);
     assert.deepEqual(await runCli(["emulator", "seed-schema"]), { exit: 0, out: text, err: "" });
   });
 
-  it("named demo keeps the numbers in the documentation", () => {
+  it("contains the documented numbers in the seed demo", () => {
     const { clusters, workspaces, templates, contract_types: types, workflows } = seed("demo");
     const ids = (rows: readonly { id: unknown }[]) => rows.map(({ id }) => id);
     assert.deepEqual(ids(clusters), ["eu-1", "us-1"]);
@@ -51,7 +51,7 @@ describe("a seed", () => {
     );
   });
 
-  it("named empty has two clusters and no users", async (t) => {
+  it("contains two clusters and no users in the seed empty", async (t) => {
     const { ask, clusters } = await emulator(t, { seed: "empty" });
     assert.deepEqual(
       clusters.map(({ id, clientId }) => [id, clientId]),
@@ -63,7 +63,7 @@ describe("a seed", () => {
     assert.deepEqual((await ask("GET", "workspaces")).body, []);
   });
 
-  it("can come from a file, which may name its schema", async (t) => {
+  it("can come from a file with a $schema", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-seed-"));
     t.after(() => rm(folder, { recursive: true, force: true }));
     const own = { $schema: "./seed.schema.json", clusters: [{ id: "own-1", label: "own", key: "k" }] };
@@ -75,7 +75,7 @@ describe("a seed", () => {
     assert.deepEqual([cluster?.id, cluster?.cluster_key], ["own-1", "k"]);
   });
 
-  it("that is invalid is rejected with every invalid field named", async () => {
+  it("reports every invalid field", async () => {
     const apps = { answers: [{ path: "/x", headers: { "x-a": "\n" }, body: 1 }] };
     const wrong = { clusters: [{ id: "", label: "x" }], user: [], workspaces: [{ id: "1" }], apps };
     await assert.rejects(startEmulator({ ephemeral: true, seed: wrong }), (error: Error) => {

@@ -18,7 +18,7 @@ const warning =
   /^virtual time is \S+Z, behind this machine's. Other programs treat the emulator's tokens as expired. Run `svc emulator clock advance --to \S+Z`$/;
 
 describe("virtual time far behind the wall clock", () => {
-  it("causes a warning at the start once every token has expired by the wall clock", async (t) => {
+  it("causes a warning at startup once all tokens have expired by the wall clock", async (t) => {
     assert.deepEqual(await warnings(t, hours(-0.9)), []);
     assert.deepEqual(await warnings(t, hours(1_000)), []);
     const [line, ...rest] = await warnings(t, hours(-1.1));
@@ -26,7 +26,7 @@ describe("virtual time far behind the wall clock", () => {
     assert.deepEqual(rest, []);
   });
 
-  it("causes a warning when a state brings it", async (t) => {
+  it("causes a warning when it comes from an imported state", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const start = new Date(Date.now() - hours(48)).toISOString();
     await (await emulator(t, { file, clock: { mode: "manual", start } })).close();

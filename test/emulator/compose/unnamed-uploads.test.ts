@@ -19,7 +19,7 @@ async function upload({ api }: TestEmulator, text: string): Promise<string> {
   return createHash("sha256").update(text).digest("hex");
 }
 
-it("unreferenced uploads are removed 30 days after a reset, at a start; referenced ones stay", async (t) => {
+it("unreferenced uploads are removed at a start 30 days after a reset", async (t) => {
   const cwd = await testFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const lines: string[] = [];
@@ -49,7 +49,7 @@ it("unreferenced uploads are removed 30 days after a reset, at a start; referenc
   assert.deepEqual(lines, ["removed 1 uploaded files that were unreferenced for 30 days"]);
 });
 
-it("uploads stay while the history refers to them, because a rewind may need them", async (t) => {
+it("uploads remain while the history refers to them", async (t) => {
   const cwd = await testFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const first = await emulator(t, { file });
@@ -61,7 +61,7 @@ it("uploads stay while the history refers to them, because a rewind may need the
   assert.deepEqual([unnamed_since, (await readdir(folder)).includes(past)], [{}, true]);
 });
 
-it("the 30 days of uploads restart when a state is imported, which may refer to them", async (t) => {
+it("importing a state restarts the 30 days of unreferenced uploads", async (t) => {
   const cwd = await testFolder(t);
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const first = await emulator(t, { file });

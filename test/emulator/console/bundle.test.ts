@@ -11,7 +11,7 @@ import { consoleMetafile, metafile, shippedBundle } from "../../support/shipped.
 const dist = shippedBundle();
 const folder = join(dist, "console");
 
-describe("the shipped console", () => {
+describe("shipped console", () => {
   it("is served by the shipped emulator, as a module and as CommonJS", async (t) => {
     const asModule = await import(pathToFileURL(join(dist, "emulator.js")).href);
     const asCommonJs = createRequire(import.meta.url)(join(dist, "emulator.cjs"));
@@ -24,7 +24,7 @@ describe("the shipped console", () => {
     }
   });
 
-  it("is in separate files, which neither the emulator nor the command line loads", () => {
+  it("consists of separate files that neither the emulator nor the CLI loads", () => {
     const loadsConsole = (path: string) => /^(src\/console|node_modules\/@?preact)\//.test(path);
     const holding = Object.entries(metafile().outputs)
       .filter(

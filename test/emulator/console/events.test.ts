@@ -30,8 +30,8 @@ async function following(t: Parameters<typeof eventStream>[0], world: TestEmulat
   return stream;
 }
 
-describe("the event stream", () => {
-  it("starts at the current event and identifies the run of the emulator", async (t) => {
+describe("console event stream", () => {
+  it("starts at the current event and identifies the emulator's run", async (t) => {
     const world = await emulator(t);
     await draft(world.api);
     const stream = await eventStream(t, world);
@@ -42,7 +42,7 @@ describe("the event stream", () => {
     assert.deepEqual([id, ref], [`${run}-1`, "request:3"]);
   });
 
-  it("reports a contract, its e-mails and the request", async (t) => {
+  it("emits a contract, its e-mails and the request", async (t) => {
     const world = await emulator(t);
     const stream = await following(t, world);
     await sent(world.api);
@@ -60,7 +60,7 @@ describe("the event stream", () => {
     );
   });
 
-  it("reports a new delivery, and each attempt with its outcome", async (t) => {
+  it("emits a new delivery, and each attempt with its outcome", async (t) => {
     const world = await emulator(t);
     const sink = await receiver(t);
     sink.answer(503);
@@ -92,7 +92,7 @@ describe("the event stream", () => {
     assert.deepEqual(last, shown, "as the list has it");
   });
 
-  it("reports the clock with the next due entry, faults, snapshots and device decisions", async (t) => {
+  it("emits the clock with the next due entry, faults, snapshots and device decisions", async (t) => {
     const world = await emulator(t);
     const stream = await following(t, world);
     const kind = (wanted: ToldEvent["event"]) => async () =>
@@ -125,7 +125,7 @@ describe("the event stream", () => {
     assert.equal(approved.event === "device" && approved.device.status, "AUTHORIZED");
   });
 
-  it("reports a replaced state after a restore, an import and a reset", async (t) => {
+  it("emits the replacement of the state by a restore, import or reset", async (t) => {
     const world = await emulator(t);
     await world.ask("PUT", "snapshots/kept");
     const exported = (await world.ask("GET", "state")).body;
@@ -141,7 +141,7 @@ describe("the event stream", () => {
     }
   });
 
-  it("does not report reads of the control plane, which events may cause", async (t) => {
+  it("does not emit reads of the control plane", async (t) => {
     const world = await emulator(t);
     const stream = await following(t, world);
     for (const path of ["clock", "requests", "deliveries", "faults"]) await world.ask("GET", path);
@@ -150,7 +150,7 @@ describe("the event stream", () => {
     assert.deepEqual([event, ref], ["request", "request:6"]);
   });
 
-  it("continues after the last event, by URL or by the standard header, without repetition", async (t) => {
+  it("continues after the last event ID in the URL or header, without repetition", async (t) => {
     const world = await emulator(t);
     const first = await following(t, world);
     await draft(world.api);
@@ -168,7 +168,7 @@ describe("the event stream", () => {
     assert.deepEqual(await again.until(isRequest("contracts.create")), missed);
   });
 
-  it("starts again with resync after an event that is dropped, unknown, or from another run", async (t) => {
+  it("sends resync after a dropped, unknown or foreign event ID", async (t) => {
     const world = await emulator(t);
     const stream = await following(t, world);
     await draft(world.api);
@@ -210,7 +210,7 @@ describe("the event stream", () => {
     assert.deepEqual(inShort(events), ["contract T-1", "request request:2"]);
   });
 
-  it("serves seven clients at once with the same events, and counts them in the buffer usage", async (t) => {
+  it("serves seven clients with the same events and counts them as buffer usage", async (t) => {
     const world = await emulator(t);
     const streams = await Promise.all(Array.from({ length: 7 }, () => following(t, world)));
     const kept = async () => ((await world.ask("GET", "usage")).body as { events: { streams: number } }).events.streams;
@@ -222,7 +222,7 @@ describe("the event stream", () => {
     while ((await kept()) > 0);
   });
 
-  it("ends with the emulator", async (t) => {
+  it("ends when the emulator closes", async (t) => {
     const world = await emulator(t);
     const stream = await following(t, world);
     const ends = assert.rejects(

@@ -44,14 +44,14 @@ async function next(stream: AsyncGenerator<{ readonly text: string }>): Promise<
   return frames.map((frame) => (frame === ":" ? "beat" : JSON.parse(frame.split("data: ")[1]!).event));
 }
 
-describe("a feed", () => {
-  it("records nothing before there is a follower", async (t) => {
+describe("console event feed", () => {
+  it("records no events before the first follower connects", async (t) => {
     const { feed, send } = await scene(t);
     await send();
     assert.deepEqual(feed.amount, { streams: 0, count: 0, bytes: 0, max_bytes: 2 * 1024 * 1024, dropped: 0 });
   });
 
-  it("sends heartbeats while idle, so that no proxy closes it", async (t) => {
+  it("sends heartbeats while idle to prevent proxies from closing the stream", async (t) => {
     const { feed, wall, send } = await scene(t);
     const stream = feed.follow(undefined, new AbortController().signal);
     assert.deepEqual(await next(stream), ["begin"]);
@@ -87,7 +87,7 @@ describe("a feed", () => {
     assert.equal(feed.amount.bytes, 0);
   });
 
-  it("asks followers to reload after more than 4,000 changes at once", async (t) => {
+  it("sends resync to followers after more than 4,000 simultaneous changes", async (t) => {
     const { feed, wall, send } = await scene(t);
     const stream = feed.follow(undefined, new AbortController().signal);
     assert.deepEqual(await next(stream), ["begin"]);

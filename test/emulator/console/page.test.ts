@@ -8,8 +8,8 @@ import { emulator } from "../../support/emulator.ts";
 const headersOf = (headers: Headers, ...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, headers.get(name)]));
 
-describe("the page of the console", () => {
-  it("is served without credentials, contains no state, and may only load its own files", async (t) => {
+describe("console page", () => {
+  it("is served without credentials or state and loads only its own files", async (t) => {
     const { router } = await emulator(t);
     const { status, headers, body } = await router("GET", "/_emulator/ui/");
     assert.equal(status, 200);
@@ -64,7 +64,7 @@ describe("the page of the console", () => {
     );
   });
 
-  it("sends files compressed to clients that accept brotli, and uncompressed to others", async (t) => {
+  it("sends brotli to clients that accept it, and uncompressed files to others", async (t) => {
     const { router, routerUrl } = await emulator(t);
     const page = String((await router("GET", "/_emulator/ui/")).body);
     const script = `${routerUrl}/_emulator/ui/${/assets\/main-\w+\.js/.exec(page)![0]}`;
@@ -82,7 +82,7 @@ describe("the page of the console", () => {
     }
   });
 
-  it("serves no other file, whatever the path", async (t) => {
+  it("serves no other file for any path", async (t) => {
     const { router, routerUrl } = await emulator(t);
     const refused = {
       error: {
@@ -99,7 +99,7 @@ describe("the page of the console", () => {
     }
   });
 
-  it("is rejected in a frame, under another host name, and for scripts of other sites", async (t) => {
+  it("rejects frames, other host names and scripts of other sites", async (t) => {
     const url = `${(await emulator(t)).routerUrl}/_emulator/ui/`;
     const navigation = { "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site" };
     const asked: readonly (readonly [string, Readonly<Record<string, string>>, number])[] = [

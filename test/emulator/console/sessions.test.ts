@@ -49,8 +49,8 @@ const standing = async (t: TestContext) => {
   return { world, browser: await signedIn(world) };
 };
 
-describe("a session of the console", () => {
-  it("is created with a code, and has the permissions of the control token", async (t) => {
+describe("console session", () => {
+  it("is created with a code and has the permissions of the control token", async (t) => {
     const world = await emulator(t);
     const made = await world.ask("POST", "sessions/codes");
     const { code, ...rest } = made.body as { code: string };
@@ -69,7 +69,7 @@ describe("a session of the console", () => {
     assert.equal((await ask("POST", "clock/advance", { body: { by: "PT5M" } })).status, 200);
   });
 
-  it("is created once: a used or unknown code is rejected", async (t) => {
+  it("rejects a used or unknown code", async (t) => {
     const world = await emulator(t);
     const code = await newCode(world);
     assert.equal((await begin(world, code)).status, 201);
@@ -78,7 +78,7 @@ describe("a session of the console", () => {
     assert.deepEqual(await begin(world, world.token).then(plain), refused);
   });
 
-  it("must be created within a minute of wall-clock time", async () => {
+  it("rejects a code older than a minute of wall-clock time", async () => {
     const wall = new StandingWall();
     const sessions = new Sessions(createSeededIds("sessions"), wall);
     const [late, inTime] = [sessions.createCode(owner), sessions.createCode(owner)];
@@ -91,7 +91,7 @@ describe("a session of the console", () => {
     );
   });
 
-  it("is not created for another origin or a rebound host name", async (t) => {
+  it("rejects another origin and a rebound host name", async (t) => {
     const world = await emulator(t);
     const code = await newCode(world);
     const { host } = new URL(world.routerUrl);
@@ -107,7 +107,7 @@ describe("a session of the console", () => {
     assert.equal((await begin(world, code, honest)).status, 201, "none of them used it up");
   });
 
-  it("is useless to pages of other sites", async (t) => {
+  it("rejects pages of other sites", async (t) => {
     const { world, browser } = await standing(t);
     const get = (headers: Readonly<Record<string, string>>) => browser.ask("GET", "clock", { headers });
     assert.equal((await get({ origin: "https://evil.example" })).status, 403);
@@ -127,7 +127,7 @@ describe("a session of the console", () => {
     assert.deepEqual(plain(inUrl), stranger, "nor an address");
   });
 
-  it("ends on its own request, and no other session does", async (t) => {
+  it("ends on its own request without ending other sessions", async (t) => {
     const { world, browser } = await standing(t);
     const other = await signedIn(world);
     assert.equal((await browser.ask("DELETE", "sessions")).status, 204);
@@ -135,7 +135,7 @@ describe("a session of the console", () => {
     assert.equal((await other.ask("GET", "clock")).status, 200);
   });
 
-  it("ends with all others and every code on request of the control token's owner", async (t) => {
+  it("ends with all others and every code when the control token's owner requests it", async (t) => {
     const { world, browser } = await standing(t);
     const code = await newCode(world);
     assert.equal((await world.ask("DELETE", "sessions")).status, 204);
@@ -143,7 +143,7 @@ describe("a session of the console", () => {
     assert.deepEqual(await begin(world, code).then(plain), refused);
   });
 
-  it("ends with the emulator: the next one with the same control token rejects it and its codes", async (t) => {
+  it("ends when the emulator closes, together with its codes", async (t) => {
     const token = "the-same-for-both";
     const first = await emulator(t, { token });
     const browser = await signedIn(first);
@@ -170,7 +170,7 @@ describe("a session of the console", () => {
     );
   });
 
-  it("is one of fifty per token, beyond which the oldest of that token ends", () => {
+  it("ends when a token exceeds fifty sessions, oldest first", () => {
     const sessions = new Sessions(createSeededIds("sessions"), new StandingWall());
     const reader = { name: "reader", role: "read", hash: "h" } as const;
     const admin = sessions.begin(sessions.createCode(owner))!;

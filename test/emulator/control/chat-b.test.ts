@@ -17,8 +17,8 @@ async function mint({ ask }: TestEmulator, body: object = {}): Promise<{ token: 
   return answer.body as { token: string; kid: string };
 }
 
-describe("the issuer of bot-framework tokens", () => {
-  it("mints a token that the router accepts for its activity", async (t) => {
+describe("issuer of bot-framework tokens", () => {
+  it("issues a token that the router accepts for its activity", async (t) => {
     const world = await emulator(t);
     const { token } = await mint(world, { service_url: activity.serviceUrl });
     const headers = { authorization: `Bearer ${token}` };
@@ -30,7 +30,7 @@ describe("the issuer of bot-framework tokens", () => {
     assert.equal((await world.router("POST", path, { body: other, headers })).status, 401);
   });
 
-  it("mints tokens that the router rejects, on request", async (t) => {
+  it("issues tokens on request that the router rejects", async (t) => {
     const world = await emulator(t);
     for (const change of [
       { expires_in: -600 },
@@ -45,7 +45,7 @@ describe("the issuer of bot-framework tokens", () => {
     }
   });
 
-  it("publishes metadata and keys to anyone, without private fields", async (t) => {
+  it("publishes metadata and keys without authentication or private fields", async (t) => {
     const world = await emulator(t);
     const metadata = await (await fetch(`${world.controlUrl}/chat-b/openid-configuration`)).json();
     assert.deepEqual(metadata, {
@@ -63,7 +63,7 @@ describe("the issuer of bot-framework tokens", () => {
     );
   });
 
-  it("keeps its key after a restart", async (t) => {
+  it("preserves its key across a restart", async (t) => {
     const { mkdtemp, rm } = await import("node:fs/promises");
     const folder = await mkdtemp("/tmp/svc-test-");
     t.after(() => rm(folder, { recursive: true, force: true }));
@@ -79,7 +79,7 @@ describe("the issuer of bot-framework tokens", () => {
     assert.equal((await mint(one)).kid, (await mint(two)).kid);
   });
 
-  it("mints nothing if the seed names another issuer", async (t) => {
+  it("issues no token if the seed names another issuer", async (t) => {
     const url = "https://issuer.example/metadata";
     const seed = { clusters: [{ id: "eu-1", label: "eu" }], apps: { chat_b: { openid_metadata_url: url } } };
     const world = await emulator(t, { seed });

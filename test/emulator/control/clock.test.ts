@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { type Answer, emulator, plain } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 
-describe("the clock, over the control plane", () => {
+describe("clock on the control plane", () => {
   it("clock.show returns the time and the next due entry", async (t) => {
     const { ask } = await emulator(t);
     assert.deepEqual(plain(await ask("GET", "clock")), {
@@ -29,7 +29,7 @@ describe("the clock, over the control plane", () => {
     assert.equal(((await ask("GET", "clock")).body as { mode: string }).mode, "manual");
   });
 
-  it("clock.advance moves time by a duration, to a time, to the next entry, and until the queue is empty", async (t) => {
+  it("clock.advance accepts a duration, a time, the next entry, or an empty queue", async (t) => {
     const { ask, api } = await emulator(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -107,7 +107,7 @@ describe("the clock, over the control plane", () => {
     });
   });
 
-  it("clock.advance does not wait for a receiver that advances it before it responds (delivery-in-progress)", async (t) => {
+  it("clock.advance does not wait for a receiver that advances the clock itself", async (t) => {
     const { ask, api } = await emulator(t);
     const sink = await receiver(t);
     const advanced = new Promise<Answer>((resolve) =>
@@ -138,7 +138,7 @@ describe("the clock, over the control plane", () => {
     );
   });
 
-  it("clock.advance and clock.set are rejected during an advance (advance-in-progress)", async (t) => {
+  it("clock.advance and clock.set reject a concurrent advance (advance-in-progress)", async (t) => {
     const { ask, api } = await emulator(t);
     const sink = await receiver(t);
     let release = () => {};

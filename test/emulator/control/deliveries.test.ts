@@ -5,8 +5,8 @@ import { receiver } from "../../support/receiver.ts";
 
 const now = "2031-01-02T03:04:05.000Z";
 
-describe("subscriptions, over the control plane", () => {
-  it("emulator-webhooks.list shows them with counters, and custom headers by name only", async (t) => {
+describe("webhooks on the control plane", () => {
+  it("emulator-webhooks.list returns webhooks with counters and custom header names", async (t) => {
     const running = await emulator(t);
     const id = await subscribe(running, "http://127.0.0.1:9/hooks", { custom_headers: { "X-Token": "secret" } });
     assert.deepEqual(plain(await running.ask("GET", "webhooks")), {
@@ -33,7 +33,7 @@ describe("subscriptions, over the control plane", () => {
     });
   });
 
-  it("emulator-webhooks.disable and emulator-webhooks.enable switch one, and enabling resets its failures", async (t) => {
+  it("emulator-webhooks.enable and disable switch one webhook and reset its failures", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -50,7 +50,7 @@ describe("subscriptions, over the control plane", () => {
     assert.deepEqual(await seen(`webhooks/${id}/disable`), ["DISABLED_BY_USER", 0]);
   });
 
-  it("emulator-webhooks.resend sends what has not arrived, oldest first, until one fails", async (t) => {
+  it("emulator-webhooks.resend sends undelivered events, oldest first, until a failure", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     const id = await subscribe(running, sink.url);
@@ -84,7 +84,7 @@ describe("subscriptions, over the control plane", () => {
     assert.deepEqual(await resend(), [[], 0]);
   });
 
-  it("activities.list counts all activities, with or without a subscription", async (t) => {
+  it("activities.list returns counts of all activities, even without a webhook", async (t) => {
     const running = await emulator(t);
     await createContract(running);
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -104,7 +104,7 @@ describe("subscriptions, over the control plane", () => {
     });
   });
 
-  it("emulator-webhooks.enable, emulator-webhooks.disable and emulator-webhooks.resend reject unknown webhooks (no-such-webhook)", async (t) => {
+  it("emulator-webhooks.enable, disable and resend reject unknown webhooks (no-such-webhook)", async (t) => {
     const { ask } = await emulator(t);
     for (const verb of ["enable", "disable", "resend"]) {
       assert.deepEqual(plain(await ask("POST", `webhooks/99/${verb}`)), {
@@ -121,8 +121,8 @@ describe("subscriptions, over the control plane", () => {
   });
 });
 
-describe("deliveries, over the control plane", () => {
-  it("deliveries.list shows every delivery with its attempts, and reports dropped ones", async (t) => {
+describe("deliveries on the control plane", () => {
+  it("deliveries.list returns deliveries with their attempts and the number dropped", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     sink.answer((_, response) => void response.writeHead(503).end("busy\n  still"));
@@ -175,7 +175,7 @@ describe("deliveries, over the control plane", () => {
     }
   });
 
-  it("deliveries.show returns the sent headers, and the custom ones by name only", async (t) => {
+  it("deliveries.show returns the sent headers, custom ones by name only", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     await subscribe(running, sink.url, { custom_headers: { "x-secret": "s3cret" } });
@@ -207,7 +207,7 @@ describe("deliveries, over the control plane", () => {
     );
   });
 
-  it("deliveries.resend sends once more and returns the outcome", async (t) => {
+  it("deliveries.resend repeats the delivery and returns the outcome", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     const id = await subscribe(running, sink.url);
@@ -225,7 +225,7 @@ describe("deliveries, over the control plane", () => {
     assert.equal(sink.received.length, 1);
   });
 
-  it("deliveries.record adds one that another program made, whose bytes and headers a resend sends", async (t) => {
+  it("deliveries.record stores an external delivery, which deliveries.resend repeats unchanged", async (t) => {
     const running = await emulator(t, { webhookJson: "spaced" });
     const sink = await receiver(t);
     const webhook = await subscribe(running, sink.url);
@@ -286,7 +286,7 @@ describe("deliveries, over the control plane", () => {
     );
   });
 
-  it("deliveries.record takes no webhook that does not exist (no-such-webhook), and no header of a connection", async (t) => {
+  it("deliveries.record rejects an unknown webhook (no-such-webhook) and connection headers", async (t) => {
     const running = await emulator(t);
     const made = { webhook: 7, activity: "CONTRACT_SIGNED", label: "x", body: "{}", status: null, duration_ms: 0 };
     const missing = await running.ask("POST", "deliveries", { body: { ...made, headers: {} } });
@@ -310,7 +310,7 @@ describe("deliveries, over the control plane", () => {
     assert.deepEqual(plain(await ask("POST", "deliveries/7/resend")), refused);
   });
 
-  it("deliveries.resend is rejected if the subscription is deleted (webhook-deleted)", async (t) => {
+  it("deliveries.resend rejects a deleted webhook (webhook-deleted)", async (t) => {
     const running = await emulator(t);
     const sink = await receiver(t);
     const id = await subscribe(running, sink.url);

@@ -21,8 +21,8 @@ const refused = (code: string, message: string, hint?: string) => ({
   error: { code, message, ...(hint && { hint }) },
 });
 
-describe("devices on the control plane", () => {
-  it("device-grants.list shows waiting devices and earlier decisions, newest first", async (t) => {
+describe("device grants on the control plane", () => {
+  it("device-grants.list returns waiting devices and earlier decisions, newest first", async (t) => {
     const world = await emulator(t);
     const decided = await device(world);
     const waiting = await device(world);
@@ -41,7 +41,7 @@ describe("devices on the control plane", () => {
   });
 });
 
-describe("approving a device on the control plane", () => {
+describe("device approval on the control plane", () => {
   const approve = ({ ask }: TestEmulator, code: string, body: object) => ask("POST", `device-grants/${code}`, { body });
 
   it("issues the tokens of the approving user", async (t) => {
@@ -73,7 +73,7 @@ describe("approving a device on the control plane", () => {
     assert.equal(((await ownerOf(world, waiting)) as { sub: string }).sub, "11");
   });
 
-  it("uses the client itself if the cluster has no user", async (t) => {
+  it("issues client tokens if the cluster has no user", async (t) => {
     const oauth_clients = [{ client_id: "demo-cli", client_name: "Demo" }];
     const world = await emulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients } });
     const waiting = await device(world);
@@ -81,7 +81,7 @@ describe("approving a device on the control plane", () => {
     assert.deepEqual(await ownerOf(world, waiting), { sub: "demo-cli", cluster: "eu-1" });
   });
 
-  it("only approves at the cluster that the code is bound to", async (t) => {
+  it("accepts only the cluster that the code is bound to", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     await waiting.decide("PENDING", "us-1");
@@ -100,14 +100,14 @@ describe("approving a device on the control plane", () => {
     });
   });
 
-  it("can deny it", async (t) => {
+  it("denies the device on request", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     await approve(world, waiting.user_code, { status: "DENIED", cluster_id: "us-1" });
     assert.deepEqual((await waiting.poll()).body, { error: "access_denied" });
   });
 
-  it("requires a waiting code, an existing cluster, and a user of it", async (t) => {
+  it("requires a waiting code, an existing cluster, and one of its users", async (t) => {
     const world = await emulator(t);
     const { user_code } = await device(world);
     const wrong = (code: string, body: object) => () => approve(world, code, { status: "AUTHORIZED", ...body });
@@ -151,7 +151,7 @@ describe("approving a device on the control plane", () => {
   });
 });
 
-describe("the page for a device", () => {
+describe("device page", () => {
   const open = async ({ router }: TestEmulator, code?: string) => {
     const { status, body } = await router("GET", `/_emulator/device${code === undefined ? "" : `?user_code=${code}`}`);
     return { status, text: String(body) };
@@ -162,7 +162,7 @@ describe("the page for a device", () => {
       headers: { ...form, ...headers },
     });
 
-  it("asks for a code, shows the device, and approves", async (t) => {
+  it("prompts for a code, shows the device and approves it", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     assert.match((await open(world)).text, /<input name="user_code"/);
@@ -186,7 +186,7 @@ describe("the page for a device", () => {
     assert.deepEqual((await waiting.poll()).body, { error: "access_denied" });
   });
 
-  it("reports an invalid code, before and after the form", async (t) => {
+  it("reports an invalid code before and after the form", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     assert.match((await open(world, "<b>")).text, /No device has this code/);
@@ -199,14 +199,14 @@ describe("the page for a device", () => {
     assert.match((await open(world, waiting.user_code)).text, /has expired/);
   });
 
-  it("only offers the cluster that a code is bound to", async (t) => {
+  it("offers only the cluster that a code is bound to", async (t) => {
     const world = await emulator(t);
     const waiting = await device(world);
     await waiting.decide("PENDING", "us-1");
     assert.doesNotMatch((await open(world, waiting.user_code)).text, /eu-1/);
   });
 
-  it("rejects a form without its token, and forms from other sites", async (t) => {
+  it("rejects a form without its token and forms from other sites", async (t) => {
     const world = await emulator(t);
     const mine = await device(world);
     const other = await device(world);

@@ -17,8 +17,8 @@ async function trialOn({ router }: TestEmulator, more: object = {}): Promise<str
   return token;
 }
 
-describe("the e-mails of the platform", () => {
-  it("emails.list shows signing e-mails, with the link of the recipient and the metadata of their events", async (t) => {
+describe("platform e-mail", () => {
+  it("emails.list returns signing e-mails with their links and event metadata", async (t) => {
     const on = await emulator(t);
     const link = await signingLink(on, await sent(on.api), "jo@acme.example");
     const workspaces = (await on.ask("GET", "workspaces")).body as { counterparty_tokens: string[] }[];
@@ -58,7 +58,7 @@ describe("the e-mails of the platform", () => {
     assert.deepEqual(items[0].events, [{ type: "Delivery", at: "2031-01-02T03:05:05.000Z", detail: null }]);
   });
 
-  it("can be filtered by contract, recipient and purpose, and paged", async (t) => {
+  it("emails.list filters by contract, recipient and purpose, and returns pages", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const shared = await draft(on.api, { contract_template_id: 104 });
@@ -83,7 +83,7 @@ describe("the e-mails of the platform", () => {
     assert.equal((await on.ask("GET", "emails?purpose=spam")).status, 400);
   });
 
-  it("contain the token of a trial or an invitation", async (t) => {
+  it("contains the token of a trial or an invitation", async (t) => {
     const on = await emulator(t);
     const token = await trialOn(on);
     const { items } = (await on.ask("GET", "emails")).body as { items: { token: string; cluster_id: unknown }[] };
@@ -94,7 +94,7 @@ describe("the e-mails of the platform", () => {
     assert.deepEqual(body, [{ table: "creator_tokens", key: invitation!.token, cluster_id: "eu-1" }]);
   });
 
-  it("are dropped after ninety days", async (t) => {
+  it("expires after ninety days", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "P89D" } });
@@ -104,7 +104,7 @@ describe("the e-mails of the platform", () => {
   });
 });
 
-it("emails.blackhole shows the received mails, newest first", async (t) => {
+it("emails.blackhole returns the received mails, newest first", async (t) => {
   const on = await emulator(t);
   const path = "/router/v1/mailer/inbound/blackhole";
   const headers = { "content-type": "text/plain" };
@@ -122,7 +122,7 @@ it("emails.blackhole shows the received mails, newest first", async (t) => {
   assert.deepEqual((await on.ask("GET", "blackhole?limit=1&offset=1")).body, { items: [row(1, "one")], total: 2 });
 });
 
-it("trials.list shows the completed signups, newest first", async (t) => {
+it("trials.list returns completed signups, newest first", async (t) => {
   const on = await emulator(t);
   const token = await trialOn(on, { last_name: "Park", cluster_location: "us" });
   await on.router("POST", trial, { body: { email: "al@newco.example", captcha: "yes" } });

@@ -24,8 +24,8 @@ const families: readonly MetricFamily[] = [
   },
 ];
 
-describe("expositions", () => {
-  it("follow OpenMetrics, with units and an end marker", () => {
+describe("metrics exposition", () => {
+  it("follows OpenMetrics with units and an end marker", () => {
     assert.equal(
       formatOpenMetrics(families),
       `# TYPE svc_requests counter
@@ -51,7 +51,7 @@ svc_request_duration_seconds_sum{service="router"} 4.5
     );
   });
 
-  it("follow the older text format, with counters named like their samples, and unescaped quotes in help", () => {
+  it("follows the older text format, with unescaped quotes in help", () => {
     assert.equal(
       formatPrometheusText(families),
       `# TYPE svc_requests_total counter

@@ -6,8 +6,8 @@ import { emulator, plain, sender, type TestEmulator } from "../../support/emulat
 const create = "/api/v2.1/public/contracts/";
 const health = "/";
 
-describe("a fault for incoming requests", () => {
-  it("faults.add returns the fault, faults.list counts, faults.remove removes it", async (t) => {
+describe("fault for incoming requests", () => {
+  it("can be added, counted and removed", async (t) => {
     const { ask, router } = await emulator(t);
     const fault = { id: 1, direction: "incoming", nth: 1, chance: 1, seed: 1, operation: "health.show", status: 503 };
     const rule = { direction: "incoming", operation: "health.show", status: 503 };
@@ -34,7 +34,7 @@ describe("a fault for incoming requests", () => {
     });
   });
 
-  it("affects a number of requests from its nth match on, and nothing else", async (t) => {
+  it("affects a number of requests starting at its nth match", async (t) => {
     const { ask, api } = await emulator(t);
     await ask("POST", "faults", {
       body: { direction: "incoming", operation: "contracts.create", status: 502, nth: 2, count: 2 },
@@ -46,7 +46,7 @@ describe("a fault for incoming requests", () => {
     assert.equal((body as { total_results: number }).total_results, 3);
   });
 
-  it("sends the headers and the body of its status", async (t) => {
+  it("sends its status with headers and body", async (t) => {
     const { ask, router } = await emulator(t);
     await ask("POST", "faults", {
       body: {
@@ -65,8 +65,8 @@ describe("a fault for incoming requests", () => {
     ["service", { service: "contracts" }],
     ["method", { method: "PUT" }],
     ["path", { path: "/router/*/x*/" }],
-    ["a header's presence", { header: "x-probe" }],
-    ["a header's value", { header: "Accept: text/x-other" }],
+    ["header name", { header: "x-probe" }],
+    ["header value", { header: "Accept: text/x-other" }],
     ["operation", { operation: "contracts.create" }],
   ] as const;
   for (const [what, matcher] of narrow) {
@@ -81,8 +81,8 @@ describe("a fault for incoming requests", () => {
     ["service", { service: "router" }],
     ["method", { method: "GET" }],
     ["path", { path: "/*" }],
-    ["a header's name", { header: "X-Probe" }],
-    ["a header's value", { header: "x-probe: yes" }],
+    ["header name", { header: "X-Probe" }],
+    ["header value", { header: "x-probe: yes" }],
   ] as const;
   for (const [what, matcher] of wide) {
     it(`matches requests by ${what}`, async (t) => {
@@ -92,7 +92,7 @@ describe("a fault for incoming requests", () => {
     });
   }
 
-  it("delays, resets and truncates", async (t) => {
+  it("delays, resets and truncates responses", async (t) => {
     const { ask, router } = await emulator(t);
     const add = (body: object) => ask("POST", "faults", { body: { direction: "incoming", count: 1, ...body } });
     await add({ reset: true });
@@ -105,7 +105,7 @@ describe("a fault for incoming requests", () => {
     assert.ok(performance.now() - before >= 39);
   });
 
-  it("affects a request once, although the router forwards it", async (t) => {
+  it("affects a forwarded request once", async (t) => {
     const running = await emulator(t);
     const { clientId = "", clientSecret = "" } = running.clusters[0]!;
     const viaRouter = sender(running.routerUrl, { "client-id": clientId, "client-secret": clientSecret });
@@ -126,7 +126,7 @@ describe("a fault for incoming requests", () => {
     assert.equal((await ask("DELETE", "faults/1")).status, 204);
   });
 
-  it("waits while an older one applies, and applies after it", async (t) => {
+  it("waits until an older fault no longer applies", async (t) => {
     const { ask, router } = await emulator(t);
     for (const status of [500, 418]) {
       await ask("POST", "faults", { body: { direction: "incoming", operation: "health.show", status, count: 2 } });
@@ -136,7 +136,7 @@ describe("a fault for incoming requests", () => {
     assert.deepEqual(statuses, [500, 500, 418, 418, 200]);
   });
 
-  it("with a probability affects the same requests in every run with the same seed", async (t) => {
+  it("affects the same requests in every run with the same seed and probability", async (t) => {
     const run = async (seed: number) => {
       const { ask, router } = await emulator(t);
       await ask("POST", "faults", { body: { direction: "incoming", status: 503, chance: 0.5, seed } });
@@ -150,7 +150,7 @@ describe("a fault for incoming requests", () => {
     assert.match(first, /x.*\.|\..*x/);
   });
 
-  it("is rejected if its operation does not exist", async (t) => {
+  it("rejects an unknown operation", async (t) => {
     const { ask } = await emulator(t);
     assert.deepEqual(
       plain(
@@ -176,7 +176,7 @@ describe("a fault for incoming requests", () => {
     [withHeader("Content-Length", "5"), "answer_headers.Content-Length: is set by the emulator"],
   ] as const;
   for (const [body, words] of mistakes) {
-    it(`is rejected if it is invalid: ${words}`, async (t) => {
+    it(`rejects an invalid fault: ${words}`, async (t) => {
       const { ask } = await emulator(t);
       const { status, body: refusal } = await ask("POST", "faults", { body });
       assert.equal(status, 400);

@@ -62,8 +62,8 @@ const told = ({ target }: Scene) => target.received.map(activityOf);
 const isGenuine = ({ clusters }: Scene, { body, headers }: Received) =>
   contentHash(clusters[0]!.hmacKey!, body) === headers[hashHeader];
 
-describe("a fault for outgoing webhooks", () => {
-  it("duplicate: the same bytes arrive twice and count once", async (t) => {
+describe("fault for outgoing webhooks", () => {
+  it("sends the same bytes twice and counts them once with duplicate", async (t) => {
     const world = await scene(t, { effect: "duplicate", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
     assert.deepEqual(told(world), ["CONTRACT_SIGNED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
@@ -72,7 +72,7 @@ describe("a fault for outgoing webhooks", () => {
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 200", "CONTRACT_EXECUTED delivered, +0 200"]);
   });
 
-  it("drop: nothing arrives, and the schedule retries", async (t) => {
+  it("sends nothing with drop, and retries on schedule", async (t) => {
     const world = await scene(t, { effect: "drop", attempt: 1 });
     await world.happen("CONTRACT_SIGNED");
     assert.deepEqual(told(world), []);
@@ -82,7 +82,7 @@ describe("a fault for outgoing webhooks", () => {
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 dropped, +5 200"]);
   });
 
-  it("tamper: the body differs from the signed one", async (t) => {
+  it("changes the body after signing with tamper", async (t) => {
     const world = await scene(t, { effect: "tamper", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
     const [bad, good] = world.target.received;
@@ -92,7 +92,7 @@ describe("a fault for outgoing webhooks", () => {
     assert.equal(bad!.headers[hashHeader], good!.headers[hashHeader]);
   });
 
-  it("wrong_key: the bytes are right, but the signature is not", async (t) => {
+  it("signs unchanged bytes with another key with wrong_key", async (t) => {
     const world = await scene(t, { effect: "wrong_key", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
     const [bad, good] = world.target.received;
@@ -101,7 +101,7 @@ describe("a fault for outgoing webhooks", () => {
     assert.equal(isGenuine(world, good!), true);
   });
 
-  it("delay: arrives once after that virtual time, without an earlier attempt", async (t) => {
+  it("sends once after the given virtual time with delay", async (t) => {
     const world = await scene(t, { effect: "delay", delay: "PT3M" });
     await world.happen("CONTRACT_SIGNED");
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED waiting"]);
@@ -113,14 +113,14 @@ describe("a fault for outgoing webhooks", () => {
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +3 200"]);
   });
 
-  it("delay: does not apply to a resend, whose caller waits for the response", async (t) => {
+  it("does not delay a resend, whose caller waits for the response", async (t) => {
     const world = await scene(t, { effect: "delay", activity: "CONTRACT_VOIDED" });
     await world.happen("CONTRACT_VOIDED");
     await world.ask("POST", "deliveries/1/resend");
     assert.deepEqual(await world.log(), ["CONTRACT_VOIDED delivered, +0 200"]);
   });
 
-  it("reorder: the next delivery overtakes it", async (t) => {
+  it("sends the next delivery first with reorder", async (t) => {
     const world = await scene(t, { effect: "reorder", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
     assert.deepEqual(told(world), ["CONTRACT_EXECUTED"]);
@@ -128,7 +128,7 @@ describe("a fault for outgoing webhooks", () => {
     assert.deepEqual(told(world), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
   });
 
-  it("reorder: among waiting deliveries, it goes right after the next one", async (t) => {
+  it("moves a waiting delivery directly after the next one with reorder", async (t) => {
     const world = await scene(t, { effect: "reorder", attempt: 2, count: 1 });
     world.target.answer(500);
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
@@ -149,7 +149,7 @@ describe("a fault for outgoing webhooks", () => {
     { path: "/other/*" },
   ];
   for (const matcher of spared) {
-    it(`does not affect attempts without ${JSON.stringify(matcher)}`, async (t) => {
+    it(`does not affect attempts that do not match ${JSON.stringify(matcher)}`, async (t) => {
       const world = await scene(t, { effect: "drop", ...matcher });
       await world.happen("CONTRACT_SIGNED");
       assert.deepEqual(told(world), ["CONTRACT_SIGNED"]);
@@ -164,7 +164,7 @@ describe("a fault for outgoing webhooks", () => {
     });
   }
 
-  it("is removed by a reset", async (t) => {
+  it("ends with a reset", async (t) => {
     const { ask } = await scene(t, { effect: "drop" });
     assert.equal((await ask("POST", "reset")).status, 204);
     assert.deepEqual((await ask("GET", "faults")).body, []);

@@ -8,8 +8,8 @@ interface Row {
   readonly [key: string]: unknown;
 }
 
-describe("the inbox of an emulated cluster", () => {
-  it("clusters.inbox shows the bytes and the headers as received, oldest first", async (t) => {
+describe("inbox of an emulated cluster", () => {
+  it("clusters.inbox returns bytes and headers as received, oldest first", async (t) => {
     const { ask, router } = await emulator(t);
     const body = Buffer.from('{ "a": "\u00e4",\n "b":1.0 }');
     const answer = await router("POST", "/some/path?x=1", {
@@ -38,7 +38,7 @@ describe("the inbox of an emulated cluster", () => {
     assert.deepEqual((await ask("GET", "clusters/eu-1/inbox")).body, { items: [], total: 0 });
   });
 
-  it("is filtered by path, shows the newest, and is empty after a reset", async (t) => {
+  it("filters by path, returns the newest requests, and is empty after a reset", async (t) => {
     const { ask, router } = await emulator(t);
     for (const path of ["/a/1", "/a/2", "/b/3"]) await router("GET", path, { headers: { "x-cluster-id": "eu-1" } });
     const targets = async (query: string) => {
@@ -53,7 +53,7 @@ describe("the inbox of an emulated cluster", () => {
     assert.deepEqual(await targets(""), [0]);
   });
 
-  it("retains the newest requests up to a size, with arbitrary bytes, and emulator.usage counts the dropped ones", async (t) => {
+  it("retains the newest requests up to a size and counts dropped ones", async (t) => {
     const { ask, router } = await emulator(t, { inboxBytes: 10_000, requestLogBytes: 2_000 });
     const body = Buffer.from(Array.from({ length: 2_048 }, (_, i) => i % 256));
     const headers = { "x-cluster-id": "eu-1", "content-type": "application/octet-stream" };
@@ -86,7 +86,7 @@ describe("the inbox of an emulated cluster", () => {
     assert.equal((body as { items: Row[] }).items[0]!.status, 202);
   });
 
-  it("only exists for emulated clusters", async (t) => {
+  it("exists only for emulated clusters", async (t) => {
     const other = await receiver(t);
     const { ask } = await emulator(t, {
       seed: { clusters: [{ id: "x-1", label: "x", external_url: other.url }] },

@@ -35,7 +35,7 @@ async function invited(on: TestEmulator): Promise<Row> {
 }
 
 describe("invitations.list", () => {
-  it("lists the people whom the clusters invited, newest first, then the tokens of the seed", async (t) => {
+  it("lists users invited by clusters, newest first, then tokens of the seed", async (t) => {
     const on = await emulator(t);
     const { token, link } = await invited(on);
     const contract = await sent(on.api);
@@ -91,7 +91,7 @@ describe("invitations.list", () => {
     });
   });
 
-  it("filters by cluster, workspace, person, kind and state, and pages", async (t) => {
+  it("filters by cluster, workspace, user, kind and state, in pages", async (t) => {
     const on = await emulator(t);
     await invited(on);
     await sent(on.api);
@@ -112,7 +112,7 @@ describe("invitations.list", () => {
     assert.equal((await on.ask("GET", "invitations?kind=admin")).status, 400);
   });
 
-  it("shows that those of a contract end with it", async (t) => {
+  it("shows a contract's invitations as ended after the contract ends", async (t) => {
     const on = await emulator(t);
     const { id } = await sent(on.api);
     await on.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body: { note: "Off" } });
@@ -129,7 +129,7 @@ describe("invitations.list", () => {
 });
 
 describe("invitations.accept", () => {
-  it("activates the member, maps their address and ends the token", async (t) => {
+  it("activates the member, maps the address and ends the token", async (t) => {
     const on = await emulator(t);
     const row = await invited(on);
     const accepted = { ...row, state: "ACCEPTED" };
@@ -190,7 +190,7 @@ describe("invitations.accept", () => {
     ],
   ];
   for (const [code, status, prepare, error] of refusals) {
-    it(`rejects with ${code}, and changes nothing`, async (t) => {
+    it(`rejects with ${code}, without changes`, async (t) => {
       const on = await emulator(t);
       const token = await prepare(on);
       await assertRefused(on, () => accept(on, token), { status, body: { error } });

@@ -26,7 +26,7 @@ const starting = (samples: ReadonlyMap<string, number>, ...names: readonly strin
   Object.fromEntries([...samples].filter(([name]) => names.some((start) => name.startsWith(start))));
 
 describe("GET /_emulator/metrics", () => {
-  it("counts requests by service, operation and status class, with one name for unknown ones", async (t) => {
+  it("counts requests by service, operation and status class", async (t) => {
     const world = await emulator(t);
     await world.api("GET", "/api/v2.1/public/templates/");
     await world.api("GET", "/api/v2.1/public/contracts/T-9/status");
@@ -47,7 +47,7 @@ describe("GET /_emulator/metrics", () => {
     );
   });
 
-  it("reports attempts by response, deliveries by outcome, and the number of waiting ones", async (t) => {
+  it("reports attempts by response, deliveries by outcome, and pending deliveries", async (t) => {
     const world = await emulator(t);
     const failing = await receiver(t);
     failing.answer(503);
@@ -75,7 +75,7 @@ describe("GET /_emulator/metrics", () => {
     });
   });
 
-  it("continues over a reset", async (t) => {
+  it("preserves its counters across a reset", async (t) => {
     const world = await emulator(t);
     await world.router("GET", "/router/v1/clusters/");
     await world.ask("POST", "reset");
@@ -92,35 +92,39 @@ describe("GET /_emulator/metrics", () => {
   for (const [who, accept, type] of [
     ["Prometheus 2", prometheus2, openMetrics],
     ["Prometheus 3", prometheus3, openMetrics],
-    ["whoever names OpenMetrics in no version", "application/openmetrics-text", openMetrics],
+    ["a client without an OpenMetrics version", "application/openmetrics-text", openMetrics],
     [
-      "whoever writes it otherwise",
+      "a client with another notation of OpenMetrics",
       'APPLICATION/OpenMetrics-Text ; Version="1.0.0" ; Q=0.5, text/plain;q=0.4',
       openMetrics,
     ],
-    ["whoever takes both alike", "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0", openMetrics],
-    ["whoever takes all but the text", "text/*;q=0,application/*", openMetrics],
-    ["VictoriaMetrics", "text/plain;version=0.0.4;q=1,*/*;q=0.1", plainText],
     [
-      "whoever would rather have the text",
-      "application/openmetrics-text;q=0.3,text/plain;version=0.0.4;q=0.7",
+      "a client that accepts both equally",
+      "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0",
+      openMetrics,
+    ],
+    ["a client that rejects text", "text/*;q=0,application/*", openMetrics],
+    ["VictoriaMetrics", "text/plain;version=0.0.4;q=1,*/*;q=0.1", plainText],
+    ["a client that prefers text", "application/openmetrics-text;q=0.3,text/plain;version=0.0.4;q=0.7", plainText],
+    ["a client that rejects OpenMetrics", "application/openmetrics-text;q=0,*/*", plainText],
+    [
+      "a client of another OpenMetrics version",
+      "application/openmetrics-text;version=0.0.1,text/plain;q=0.5",
       plainText,
     ],
-    ["whoever wants no OpenMetrics", "application/openmetrics-text;q=0,*/*", plainText],
-    ["whoever reads another version of it", "application/openmetrics-text;version=0.0.1,text/plain;q=0.5", plainText],
     ["curl", "*/*", plainText],
     ["a browser", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", plainText],
-    ["whoever has a header that is none", ";;q=,,/", plainText],
-    ["whoever wants neither", "application/json", plainText],
+    ["a client with a malformed Accept header", ";;q=,,/", plainText],
+    ["a client that accepts neither format", "application/json", plainText],
   ] as const) {
-    it(`sends ${who} ${type.split(";", 1)[0]}`, async (t) => {
+    it(`sends ${type.split(";", 1)[0]} to ${who}`, async (t) => {
       const { status, headers, body } = await (await emulator(t)).ask("GET", "metrics", { headers: { accept } });
       assert.deepEqual([status, headers.get("content-type"), headers.get("vary")], [200, type, "accept"]);
       assert.equal(String(body).endsWith("\n# EOF\n"), type === openMetrics);
     });
   }
 
-  it("reports the same in both formats, apart from the names of counters", async (t) => {
+  it("reports the same values in both formats", async (t) => {
     const { ask } = await emulator(t);
     const lines = async (accept: string) =>
       String((await ask("GET", "metrics", { headers: { accept } })).body)
@@ -148,7 +152,7 @@ describe("GET /_emulator/metrics", () => {
 });
 
 describe("GET /_emulator/live", () => {
-  it("identifies the process to anyone, and its pid to programs on its machine only", async (t) => {
+  it("identifies the process, and its pid only to programs on the same machine", async (t) => {
     const world = await emulator(t);
     const { body, status } = await world.router("GET", "/_emulator/live");
     const { process: told, ...others } = body as { process: { machine: string } };
@@ -164,7 +168,7 @@ describe("GET /_emulator/live", () => {
     });
   });
 
-  it("reports no pid behind a proxy, which may forward without a trace", async (t) => {
+  it("omits the pid behind a proxy that may forward without a trace", async (t) => {
     const world = await emulator(t, { publicUrl: "https://svc.example" });
     const { body } = await world.router("GET", "/_emulator/live");
     assert.deepEqual(body, { instance_id: world.instanceId, public_url: "https://svc.example" });

@@ -4,8 +4,8 @@ import * as declarations from "../../../src/api/registry.ts";
 import { buildOpenApi, documentedServices } from "../../../src/derive/openapi.ts";
 import { emulator, sender } from "../../support/emulator.ts";
 
-describe("the OpenAPI documents of a running emulator", () => {
-  it("are served to anyone, as built from the registry", async (t) => {
+describe("OpenAPI document of a running emulator", () => {
+  it("is served without authentication, as derived from the registry", async (t) => {
     const { controlUrl } = await emulator(t);
     const anybody = sender(controlUrl);
     for (const service of documentedServices) {
@@ -16,7 +16,7 @@ describe("the OpenAPI documents of a running emulator", () => {
     }
   });
 
-  it("list reachable addresses, under the host name of the request", async (t) => {
+  it("lists reachable addresses under the host name of the request", async (t) => {
     const { routerUrl, clusters } = await emulator(t);
     const called = (url: string) => url.replace("127.0.0.1", "localhost");
     const serversOf = async (service: string) => {
@@ -32,7 +32,7 @@ describe("the OpenAPI documents of a running emulator", () => {
     );
   });
 
-  it("do not exist for the signed storage or under other names", async (t) => {
+  it("does not exist for the signed storage or other names", async (t) => {
     const { controlUrl } = await emulator(t);
     for (const name of ["storage.json", "router", "router.yaml"]) {
       assert.equal((await sender(controlUrl)("GET", `/openapi/${name}`)).status, 400, name);

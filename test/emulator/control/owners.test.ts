@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { routed } from "../../support/routed.ts";
 
-describe("the owners of an identifier", () => {
-  it("are looked up in bulk, in one table, in the order of the request", async (t) => {
+describe("owners of an identifier", () => {
+  it("returns owners in bulk from one table, in request order", async (t) => {
     const world = await routed(t, {});
     await world.map("clients", "us-1", ["c-1", "c-3"]);
     await world.map("clients", "eu-1", ["c-2"]);
@@ -13,7 +13,7 @@ describe("the owners of an identifier", () => {
     assert.deepEqual([status, found], [200, { cluster_ids: ["us-1", null, "eu-1", "us-1"] }]);
   });
 
-  it("are listed with the table and the key", async (t) => {
+  it("returns owners with the table and the key", async (t) => {
     const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
     await world.map("emails", "eu-1", [hashEmail("ada@example.org")]);
     await world.map("clients", "us-1", ["cli"]);
@@ -70,7 +70,7 @@ describe("the owners of an identifier", () => {
   });
 });
 
-describe("hashes of signatories", () => {
+describe("signatory hashes", () => {
   it("can be seeded, and removed for a single cluster", async (t) => {
     const rows = [
       { signatory_hash: "sig-1", cluster: "eu-1" },

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { emulator } from "../../support/emulator.ts";
 import { read, talk } from "../http/serving.ts";
 
-describe("balancers and monitors", () => {
-  it("may probe in HTTP/1.0 without a host, unlike other clients", async (t) => {
+describe("health probe by a load balancer or monitor", () => {
+  it("accepts HTTP/1.0 without a host, unlike other requests", async (t) => {
     const { routerUrl } = await emulator(t);
     const status = async (target: string) => read(await talk(routerUrl, [`GET ${target} HTTP/1.0\r\n\r\n`])).status;
     assert.deepEqual(
@@ -15,7 +15,7 @@ describe("balancers and monitors", () => {
     assert.equal(read(await talk(routerUrl, [named])).status, 403);
   });
 
-  it("may probe by OPTIONS, as HAProxy does by default, without weakening the checks of other sites", async (t) => {
+  it("accepts OPTIONS, like HAProxy's default, but not from other sites", async (t) => {
     const { routerUrl } = await emulator(t);
     const probe = async (lines: string) => {
       const { status, body } = read(await talk(routerUrl, [`${lines}\r\n\r\n`]));
@@ -30,7 +30,7 @@ describe("balancers and monitors", () => {
     assert.deepEqual(await probe("OPTIONS / HTTP/1.0"), [403, false]);
   });
 
-  it("may send HEAD for everything that they may read", async (t) => {
+  it("accepts HEAD wherever GET is allowed", async (t) => {
     const { routerUrl, token } = await emulator(t);
     const head = async (path: string, headers: Record<string, string> = {}) => {
       const url = `${routerUrl}/_emulator/${path}`;

@@ -23,7 +23,7 @@ async function signInAs(
 const begin = async ({ router }: TestEmulator, path: string) =>
   (await router("GET", path)).body as { authorization_url: string; state: string };
 
-describe("a trial signup with a provider", () => {
+describe("trial signup with a provider", () => {
   for (const [query, provider] of [
     ["", "ProviderA"],
     ["?provider=ProviderC", "ProviderC"],
@@ -58,7 +58,7 @@ describe("a trial signup with a provider", () => {
     });
   }
 
-  it("requires a state and a code that were issued", async (t) => {
+  it("requires an issued state and code", async (t) => {
     const world = await emulator(t);
     const { state } = await begin(world, "/router/v1/trial/signup/oauth");
     const callback = (of: string) => () =>
@@ -72,7 +72,7 @@ describe("a trial signup with a provider", () => {
     assert.equal(unknown.status, 422);
   });
 
-  it("equals the signup by e-mail, with a better identification, and is rejected if there is an account", async (t) => {
+  it("updates the signup by e-mail, and rejects an existing account", async (t) => {
     const world = await emulator(t);
     const email = "zoe@newco.example";
     const first = await world.router("POST", "/router/v1/trial/signup", { body: { email, captcha: "x" } });
@@ -96,8 +96,8 @@ describe("a trial signup with a provider", () => {
   });
 });
 
-describe("a login or signup with a provider at a cluster", () => {
-  it("logs in a user of the cluster that started it", async (t) => {
+describe("login or signup with a provider at a cluster", () => {
+  it("logs in a user of the cluster that started the login", async (t) => {
     const world = await emulator(t);
     const { authorization_url, state } = await begin(world, "/api/v1/svc_auth/oauth/login?email=eli@fabrikam.example");
     assert.match(state, /^us-1_/);
@@ -119,7 +119,7 @@ describe("a login or signup with a provider at a cluster", () => {
     });
   });
 
-  it("rejects a login without an account, and creates one at a signup", async (t) => {
+  it("rejects a login without an account, and creates an account at signup", async (t) => {
     const world = await emulator(t);
     const email = "new@nowhere.example";
     const login = await begin(world, "/api/v1/svc_auth/oauth/login?provider=ProviderB");
@@ -154,8 +154,8 @@ describe("a login or signup with a provider at a cluster", () => {
   });
 });
 
-describe("the page of the provider", () => {
-  it("shows request values as text, cannot be framed, and loads nothing", async (t) => {
+describe("provider page", () => {
+  it("escapes request values, rejects frames, and loads no resources", async (t) => {
     const world = await emulator(t, { publicUrl: "https://router.example" });
     const { status, headers, body } = await world.router(
       "GET",
@@ -172,7 +172,7 @@ describe("the page of the provider", () => {
     assert.equal(headers.get("cache-control"), "no-store");
   });
 
-  it("only accepts its own form, for that flow and state, from its own origin", async (t) => {
+  it("accepts only its own form for the same flow and state", async (t) => {
     const world = await emulator(t);
     const shown = String((await world.router("GET", "/_emulator/provider?flow=trial&provider=P&state=s")).body);
     const submit =

@@ -5,8 +5,8 @@ import { emulator, plain } from "../../support/emulator.ts";
 import { assertRefused } from "../../support/refused.ts";
 import { subscribed } from "../travel/travel.ts";
 
-describe("the whole state, over the control plane", () => {
-  it("is exported as one document and imported again, with continuing ids and its clock", async (t) => {
+describe("whole state on the control plane", () => {
+  it("restores its IDs and clock when exported and imported again", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
@@ -23,7 +23,7 @@ describe("the whole state, over the control plane", () => {
     assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T04:04:05.000Z");
   });
 
-  it("is saved before an import unless it is the same, and can be restored", async (t) => {
+  it("is saved before an import of another state, and can be restored", async (t) => {
     const on = await emulator(t);
     const { body: kept } = await on.ask("GET", "state");
     const contract = await draft(on.api);
@@ -37,7 +37,7 @@ describe("the whole state, over the control plane", () => {
     assert.equal(await statusOf(on.api, contract), "DRAFT");
   });
 
-  it("continues after the highest numbers in it, whatever its sequences are", async (t) => {
+  it("continues numbering after its highest numbers, regardless of sequences", async (t) => {
     const on = await emulator(t);
     await subscribed(on, "https://receiver.example/");
     const first = await draft(on.api);
@@ -53,7 +53,7 @@ describe("the whole state, over the control plane", () => {
     }
   });
 
-  it("is rejected with invalid times and numbers, without changes", async (t) => {
+  it("rejects invalid times and numbers without changes", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const { body: kept } = await on.ask("GET", "state");
@@ -87,7 +87,7 @@ describe("the whole state, over the control plane", () => {
     assert.equal(await statusOf(on.api, contract), "DRAFT");
   });
 
-  it("includes the keys of its clusters, which are valid after that", async (t) => {
+  it("includes the keys of its clusters, which remain valid after an import", async (t) => {
     const [from, to] = [await emulator(t), await emulator(t, { strict: ["keys"] })];
     assert.equal((await to.ask("PUT", "state", { body: (await from.ask("GET", "state")).body })).status, 200);
     const map = (key: string) =>
@@ -99,7 +99,7 @@ describe("the whole state, over the control plane", () => {
     assert.equal((await map(to.clusters[0]!.clusterKey)).status, 401);
   });
 
-  it("can be imported although it is larger than other bodies may be", async (t) => {
+  it("accepts an import larger than other request bodies", async (t) => {
     const on = await emulator(t);
     const { body: kept } = await on.ask("GET", "state");
     const { mappings } = kept as { mappings: Record<string, object> };
@@ -115,7 +115,7 @@ describe("the whole state, over the control plane", () => {
     assert.deepEqual(plain(found), { status: 200, body: { email_hash, cluster_id: "us-1" } });
   });
 
-  it("is rejected if it is not a state, without changes", async (t) => {
+  it("rejects a document that is not a state, without changes", async (t) => {
     const on = await emulator(t);
     const { body: kept } = await on.ask("GET", "state");
     for (const [state, message] of [
@@ -134,7 +134,7 @@ describe("the whole state, over the control plane", () => {
     }
   });
 
-  it("is rejected if it has other clusters", async (t) => {
+  it("rejects a state with other clusters", async (t) => {
     const other = await emulator(t, { seed: { clusters: [{ id: "in-1", label: "in" }] } });
     const { body: foreign } = await other.ask("GET", "state");
     const on = await emulator(t);
@@ -151,7 +151,7 @@ describe("the whole state, over the control plane", () => {
   });
 });
 
-it("the state is exported in chunks, one row per line", async (t) => {
+it("emulator exports the state in chunks with one row per line", async (t) => {
   const on = await emulator(t);
   await draft(on.api);
   const response = await fetch(`${on.controlUrl}/state`, { headers: { authorization: `Bearer ${on.token}` } });
@@ -164,7 +164,7 @@ it("the state is exported in chunks, one row per line", async (t) => {
   assert.ok(text.includes(`\n${JSON.stringify(rows.users[0])},\n${JSON.stringify(rows.users[1])},\n`));
 });
 
-describe("a reset", () => {
+describe("reset of the emulator", () => {
   it("restores the seed, numbers and time, and clears the schedule", async (t) => {
     const running = await emulator(t, { autoSignMs: 60_000 });
     const before = await running.ask("GET", "state");
@@ -184,7 +184,7 @@ describe("a reset", () => {
     });
   });
 
-  it("keeps every key and secret, because they were shared", async (t) => {
+  it("preserves every key and secret, because programs use them", async (t) => {
     const { ask, clusters, api } = await emulator(t);
     const keys = await ask("GET", "workspaces");
     const apps = async () => ((await ask("GET", "state")).body as { rows: { apps: unknown; clusters: unknown } }).rows;
@@ -197,7 +197,7 @@ describe("a reset", () => {
     assert.equal((await draft(api)).id, "T-1");
   });
 
-  it("keeps the clock mode and the request log", async (t) => {
+  it("preserves the clock mode and the request log", async (t) => {
     const { ask } = await emulator(t);
     await ask("PUT", "clock", { body: { mode: "auto" } });
     await ask("POST", "reset");

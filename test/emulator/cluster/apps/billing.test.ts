@@ -32,7 +32,7 @@ const event = (event_type: string, subscription?: object, more: object = {}) => 
   ...more,
 });
 
-describe("a billing event at an emulated cluster", () => {
+describe("billing event at an emulated cluster", () => {
   it("stores the plan of the workspace", async (t) => {
     const { bill, plans } = await stage(t);
     assert.deepEqual(await bill(event("subscription_created", { plan_id: "business", status: "active" })), []);
@@ -50,7 +50,7 @@ describe("a billing event at an emulated cluster", () => {
     ["subscription_cancelled", { plan_id: "business", status: "cancelled" }, "subscription_reactivated"],
     ["subscription_paused", undefined, "subscription_resumed"],
   ] as const) {
-    it(`suspends the workspace by ${event_type}, whose API is refused until ${end}`, async (t) => {
+    it(`suspends the workspace's API after ${event_type} until ${end}`, async (t) => {
       const { bill, api, plans } = await stage(t);
       assert.equal((await api("GET", status)).status, 200);
       await bill(event(event_type, subscription));
@@ -64,7 +64,7 @@ describe("a billing event at an emulated cluster", () => {
     });
   }
 
-  it("changes nothing if it is older than the last one", async (t) => {
+  it("ignores an event older than the last one", async (t) => {
     const { bill, plans } = await stage(t);
     await bill(event("subscription_cancelled", { status: "cancelled" }, { occurred_at: 2_000 }));
     assert.deepEqual(await bill(event("subscription_activated", { status: "active" }, { occurred_at: 1_000 })), [
@@ -73,7 +73,7 @@ describe("a billing event at an emulated cluster", () => {
     assert.equal((await plans())[0]?.[2], true);
   });
 
-  it("reports no plan for an invoice", async (t) => {
+  it("does not change the plan for an invoice", async (t) => {
     const { bill, plans } = await stage(t);
     const before = await plans();
     await bill({ event_type: "payment_failed", content: { customer: { id: "eu-1_1" }, invoice: { id: "7" } } });
@@ -81,7 +81,7 @@ describe("a billing event at an emulated cluster", () => {
   });
 
   for (const customer of ["eu-1_99", "eu-1_3", "eu-1_northwind"]) {
-    it(`leaves a finding for an unknown workspace: ${customer}`, async (t) => {
+    it(`records a finding for the unknown workspace of ${customer}`, async (t) => {
       const { bill, plans } = await stage(t);
       const before = await plans();
       const unknown = { event_type: "subscription_created", content: { customer: { id: customer } } };

@@ -48,8 +48,8 @@ async function stage(t: TestContext) {
 const added = { status: 200, body: { text: "Comment added to T-1." } };
 const nothing = { status: 200, body: {} };
 
-describe("a message that names a contract", () => {
-  it("of chat_a becomes a comment on it", async (t) => {
+describe("message that names a contract", () => {
+  it("creates a comment from chat_a", async (t) => {
     const { event, comments, told } = await stage(t);
     const text = "<@U1> what about T-1?";
     assert.deepEqual(plain(await event({ type: "app_mention", user: "U7", text })), added);
@@ -58,7 +58,7 @@ describe("a message that names a contract", () => {
     assert.deepEqual(activity?.activity_data.performed_by, { name: "U7" });
   });
 
-  it("of chat_b becomes a comment on it", async (t) => {
+  it("creates a comment from chat_b", async (t) => {
     const { activity, comments } = await stage(t);
     assert.deepEqual(plain(await activity({ type: "message", text: "T-1 is urgent" })), {
       status: 200,
@@ -67,7 +67,7 @@ describe("a message that names a contract", () => {
     assert.deepEqual(await comments(), ["T-1 is urgent"]);
   });
 
-  it("is not a comment without a contract or from a bot", async (t) => {
+  it("ignores messages without a contract and messages from a bot", async (t) => {
     const { event, activity, comments, findings } = await stage(t);
     assert.deepEqual(plain(await event({ type: "app_mention", text: "hello" })), nothing);
     assert.deepEqual(plain(await event({ type: "message", bot_id: "B1", text: "T-1" })), nothing);
@@ -76,7 +76,7 @@ describe("a message that names a contract", () => {
   });
 });
 
-describe("an interaction that names a contract", () => {
+describe("interaction that names a contract", () => {
   const button = { action_id: "approve", text: { type: "plain_text", text: "Looks good" }, value: "T-1" };
   const field = { values: { note: { text: { type: "plain_text_input", value: "Please shorten section 4" } } } };
   const interactions: readonly (readonly [what: string, payload: object, comment: string])[] = [
@@ -94,7 +94,7 @@ describe("an interaction that names a contract", () => {
     ["a shortcut on a message", { type: "message_action", callback_id: "T-1" }, "jo: message_action"],
   ];
   for (const [what, payload, comment] of interactions) {
-    it(`becomes a comment on it: ${what} of chat_a`, async (t) => {
+    it(`creates a comment from ${what} of chat_a`, async (t) => {
       const { interact, comments, told } = await stage(t);
       assert.deepEqual(plain(await interact(payload)), added);
       assert.deepEqual(await comments(), [comment]);
@@ -102,7 +102,7 @@ describe("an interaction that names a contract", () => {
     });
   }
 
-  it("becomes a comment on it: a card of chat_b", async (t) => {
+  it("creates a comment from a card of chat_b", async (t) => {
     const { activity, comments } = await stage(t);
     const value = { action: { verb: "comment", data: { contract_id: "T-1", comment: "Signed on paper" } } };
     assert.equal((await activity({ type: "invoke", name: "adaptiveCard/action", value })).status, 200);
@@ -115,7 +115,7 @@ describe("an interaction that names a contract", () => {
     ["a contract by another letter", "H-1", "T-NORTHWIND", "unknown-contract: the workspace has no contract H-1"],
     ["a contract in a team of no workspace", "T-1", "T-OTHER", "unknown-workspace: no workspace of eu-1 has T-OTHER"],
   ] as const) {
-    it(`leaves a finding with ${what}`, async (t) => {
+    it(`records a finding for an interaction with ${what}`, async (t) => {
       const { interact, router, clusters, comments, findings } = await stage(t);
       const teams = { cluster_id: "eu-1", chat_a_team_id_list: ["T-OTHER"] };
       const headers = { "x-cluster-key": clusters[0]!.clusterKey };
@@ -126,18 +126,18 @@ describe("an interaction that names a contract", () => {
     });
   }
 
-  it("is limited to its workspace: another team finds no contract of it", async (t) => {
+  it("does not find contracts of another workspace's team", async (t) => {
     const { interact, comments } = await stage(t);
     await interact({ type: "block_actions", actions: [button] }, "T-FABRIKAM");
     assert.deepEqual(await comments(), []);
   });
 });
 
-describe("an options menu of chat_a", () => {
+describe("options menu of chat_a", () => {
   const option = (id: string, name: string) => ({ text: { type: "plain_text", text: `${id} ${name}` }, value: id });
   const listed = (answer: Answer) => (answer.body as { options: object[] }).options;
 
-  it("gets the contracts of the workspace that fit the query, the newest first", async (t) => {
+  it("lists the workspace's contracts that match the query, newest first", async (t) => {
     const { api, options } = await stage(t);
     await draft(api, { contract_name: "Order form with Acme" });
     await draft(api, { contract_name: "NDA with Globex" });
@@ -148,7 +148,7 @@ describe("an options menu of chat_a", () => {
     assert.deepEqual(listed(await options("nda", "T-FABRIKAM")), []);
   });
 
-  it("gets at most a hundred, with names that it can show", async (t) => {
+  it("lists at most 100 contracts with displayable names", async (t) => {
     const { api, options } = await stage(t);
     for (let at = 0; at < 101; at += 1) await draft(api, { contract_name: "x".repeat(200) });
     const all = listed(await options("x")) as { text: { text: string } }[];

@@ -23,7 +23,7 @@ async function benSees({ api }: TestEmulator): Promise<boolean> {
 }
 
 describe("contract-details.invite", () => {
-  it("shows a contract to a user, with the permission that was given last", async (t) => {
+  it("grants a user access with the most recently assigned permission", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     assert.equal(await benSees(on), false);
@@ -41,7 +41,7 @@ describe("contract-details.invite", () => {
     assert.deepEqual(await accessOn(on), [{ ...row, permission_name: "CONTRACT.SIGN", note: null }]);
   });
 
-  it("shows it to all who have a role", async (t) => {
+  it("grants access to all users with a role", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     assert.deepEqual(plain(await invite(on, [{ role_id: 1, ...read }])), done);
@@ -54,7 +54,7 @@ describe("contract-details.invite", () => {
     ]);
   });
 
-  it("invites a new user to the workspace once, and maps the token at the router", async (t) => {
+  it("invites a new user to the workspace once and registers the token", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const rows = [
@@ -94,7 +94,7 @@ describe("contract-details.invite", () => {
     assert.equal((await on.api("GET", "/api/v2.1/public/contracts/T-1/status", { headers })).status, 200);
   });
 
-  it("rejects with not-found what the workspace has not, by its composite id, too", async (t) => {
+  it("returns 404 for an unknown contract number and a composite ID", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     await assertRefused(on, () => invite(on, [{ user_id: 12, ...read }], 2), notFound);
@@ -105,8 +105,8 @@ describe("contract-details.invite", () => {
   const only = "Only one of user_id, role_id, new_user_email can be given";
   const invalid: [string, unknown, object][] = [
     ["no rows at all", undefined, { items: [required] }],
-    ["a row of nobody", [{ ...read }], { items: { 0: { user_id: [required] } } }],
-    ["a row of two", [{ user_id: 12, role_id: 1, ...read }], { items: { 0: { role_id: [only] } } }],
+    ["a row without a user or role", [{ ...read }], { items: { 0: { user_id: [required] } } }],
+    ["a row with user and role", [{ user_id: 12, role_id: 1, ...read }], { items: { 0: { role_id: [only] } } }],
     [
       "users and roles of others, all at once",
       [
@@ -138,7 +138,7 @@ describe("contract-details.invite", () => {
     ],
   ];
   for (const [what, items, problems] of invalid) {
-    it(`rejects ${what} with field errors, and changes nothing`, async (t) => {
+    it(`rejects ${what} with field errors, without changes`, async (t) => {
       const on = await emulator(t);
       await draft(on.api);
       await assertRefused(on, () => invite(on, items), fields(problems));
@@ -147,7 +147,7 @@ describe("contract-details.invite", () => {
 });
 
 describe("contracts.list-v1", () => {
-  it("names contracts by their numbers, newest first, on pages", async (t) => {
+  it("lists contracts by number, newest first, in pages", async (t) => {
     const on = await emulator(t);
     await draft(on.api, { external_metadata: { id: "deal-1" } });
     const { id } = await draft(on.api);

@@ -31,7 +31,7 @@ const timestamp = "2031-01-02T03:04:05.000000Z";
 describe("comments", () => {
   const comments = ({ contract_id }: Created) => `${base}/${contract_id}/comments/`;
 
-  it("are added, listed newest first, and reported with the contract", async (t) => {
+  it("adds comments, lists them newest first and emits each one", async (t) => {
     const on = await emulator(t);
     const contract = await contractIn(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
@@ -63,7 +63,7 @@ describe("comments", () => {
     });
   });
 
-  it("are rejected when empty", async (t) => {
+  it("rejects an empty comment", async (t) => {
     const on = await emulator(t);
     const contract = await contractIn(on.api);
     await assertRefused(on, () => on.api("POST", comments(contract), { body: { comment: "" } }), {
@@ -79,7 +79,7 @@ describe("key-pointers", () => {
   const purpose = { id: 2, value: "Sales", label: "Purpose", field_name: "purpose", data_type: "string" };
   const shown = (row: object) => ({ ...row, format_option: {} });
 
-  it("are created and changed by field name or id, and reported one by one", async (t) => {
+  it("creates and updates key pointers by field name or ID, emitting each change", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     const told = await subscribe(t, on, ["CONTRACT_KEY_POINTER_CREATION", "CONTRACT_KEY_POINTER_UPDATION"]);
@@ -128,7 +128,7 @@ describe("key-pointers", () => {
     });
   });
 
-  it("are validated row by row, and none is stored if one is invalid", async (t) => {
+  it("validates every row and stores none if one is invalid", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     const key_pointers = [
@@ -151,7 +151,7 @@ describe("key-pointers", () => {
     });
   });
 
-  it("keep to their contract and to their type", async (t) => {
+  it("rejects key pointers of another contract or type", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     const second = await contractIn(on.api);
@@ -167,7 +167,7 @@ describe("key-pointers", () => {
 });
 
 describe("key-pointers.definitions", () => {
-  it("lists those of a contract type: common ones and the intake form", async (t) => {
+  it("lists the common definitions and those of the intake form", async (t) => {
     const on = await emulator(t);
     const path = "/api/v2.1/public/key_pointers/";
     const { status, body } = await on.api("GET", `${path}?contract_type_id=301`);
@@ -210,7 +210,7 @@ describe("approvals", () => {
   const finance = { name: "Finance", notes: "Over 10k", approver_user_id: 12, order: 1 };
   const legal = { name: "Legal", notes: "", approver_role_id: 1, order: 2 };
 
-  it("are asked for in their order, and given by people", async (t) => {
+  it("requests approvals in order and records decisions of the approvers", async (t) => {
     const on = await emulator(t);
     const { id, contract_id } = await contractIn(on.api);
     const told = await subscribe(t, on, ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
@@ -261,7 +261,7 @@ describe("approvals", () => {
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
   });
 
-  it("are rejected while an earlier group is open", async (t) => {
+  it("rejects an approval while an earlier group is pending", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     await on.api("POST", approvals(id), { body: { approvals: [finance] } });
@@ -274,7 +274,7 @@ describe("approvals", () => {
     assert.equal((await on.api("POST", approvals(id), { body: { approvals: [legal] } })).status, 201);
   });
 
-  it("require exactly one approver of the workspace", async (t) => {
+  it("requires exactly one approver who belongs to the workspace", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     const row = { name: "Finance", notes: "" };
@@ -306,7 +306,7 @@ describe("approvals", () => {
     });
   });
 
-  it("are rejected once the contract is out for signature", async (t) => {
+  it("rejects approvals once the contract is out for signature", async (t) => {
     const on = await emulator(t);
     const { id } = await contractIn(on.api);
     assert.equal((await on.api("POST", `${base}/${id}/send_to_counterparties`, { body: {} })).status, 200);
@@ -318,7 +318,7 @@ describe("approvals", () => {
   });
 });
 
-describe("a contract of another workspace", () => {
+describe("contract of another workspace", () => {
   const key_pointers = [{ key_pointer_field_name: "purpose", value: "x" }];
   const approvals = [{ name: "Finance", notes: "", approver_user_id: 12 }];
   const byNumber: [operation: string, method: string, path: (id: number) => string, body?: object][] = [
@@ -334,7 +334,7 @@ describe("a contract of another workspace", () => {
   ];
 
   for (const [operation, method, path, body] of byNumber) {
-    it(`is unknown to ${operation}`, async (t) => {
+    it(`returns 404 from ${operation}`, async (t) => {
       const on = await emulator(t);
       const { contract_id } = await contractIn(on.api);
       const other = await apiOf(on, 2);
@@ -344,7 +344,7 @@ describe("a contract of another workspace", () => {
   }
 
   for (const [operation, method, path, body] of byComposite) {
-    it(`is unknown to ${operation}, and so are a bare number and the other letter`, async (t) => {
+    it(`returns 404 from ${operation}, even for a bare number or another ID prefix`, async (t) => {
       const on = await emulator(t);
       const { id } = await contractIn(on.api);
       const set = { body: { key_pointers } };
@@ -358,8 +358,8 @@ describe("a contract of another workspace", () => {
   }
 });
 
-describe("an activity of a counterparty", () => {
-  it("carries its newest contract", async (t) => {
+describe("counterparty activity", () => {
+  it("includes the newest contract of the counterparty", async (t) => {
     const on = await emulator(t);
     await contractIn(on.api);
     const newest = await contractIn(on.api);

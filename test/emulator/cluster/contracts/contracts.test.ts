@@ -6,8 +6,8 @@ import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts
 import { assertRefused, notFound } from "../../../support/refused.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
 
-describe("the signatories of a contract", () => {
-  it("are the contacts of the counterparties, with everything that recipients tell", async (t) => {
+describe("signatories of a contract", () => {
+  it("lists the contacts of the counterparties with the data of recipients", async (t) => {
     const { api } = await emulator(t);
     const contract = await sent(api);
     assert.deepEqual(plain(await api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`)), {
@@ -34,7 +34,7 @@ describe("the signatories of a contract", () => {
     });
   });
 
-  it("wait until it is sent, and with an order until it is their turn", async (t) => {
+  it("reports PENDING until the contract is sent and it is the signatory's turn", async (t) => {
     const { api } = await emulator(t);
     const contract = await draft(api, bothSign);
     assert.deepEqual(await recipientsOf(api, contract), ["ada@northwind.example PENDING", "jo@acme.example PENDING"]);
@@ -46,7 +46,7 @@ describe("the signatories of a contract", () => {
   });
 });
 
-describe("the people of a contract", () => {
+describe("user IDs of a contract", () => {
   const peopleOf = async ({ api }: TestEmulator, contract: Made) => {
     const { body } = await api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`);
     const { items } = body as { items: { recipient: { user: { id: number; email: string } } }[] };
@@ -67,7 +67,7 @@ describe("the people of a contract", () => {
     ],
   });
 
-  it("have unique ids, members and outsiders, which are the same on every contract", async (t) => {
+  it("assigns unique IDs to members and outsiders, identical on every contract", async (t) => {
     const on = await emulator(t);
     const people = await peopleOf(on, await draft(on.api, signedBy(...outsiders)));
     // Those of the seed are 11 to 13, 21 and 31.
@@ -82,7 +82,7 @@ describe("the people of a contract", () => {
     ]);
   });
 
-  it("in a workspace that is created later have unique ids, too", async (t) => {
+  it("assigns unique IDs in a workspace created later", async (t) => {
     const on = await emulator(t);
     await draft(on.api, signedBy("p1@acme.example", "p2@acme.example"));
     const signup = { email: "zoe@newco.example", captcha: "yes" };
@@ -94,14 +94,14 @@ describe("the people of a contract", () => {
   });
 });
 
-describe("a contract that the workspace does not have", () => {
+describe("contract outside the workspace", () => {
   const routes: readonly (readonly [string, string])[] = [
     ["POST", "send_to_counterparties"],
     ["GET", "status"],
     ["GET", "recipients/"],
   ];
   for (const [method, tail] of routes) {
-    it(`is not found by ${method} …/${tail}: unknown, foreign, or named by its number or the other letter`, async (t) => {
+    it(`returns 404 from ${method} …/${tail} for unknown, foreign and malformed IDs`, async (t) => {
       const on = await emulator(t);
       await draft(on.api);
       const ask = (id: string) =>
@@ -116,13 +116,13 @@ describe("a contract that the workspace does not have", () => {
     });
   }
 
-  it("is not found by number either", async (t) => {
+  it("returns 404 for a contract number", async (t) => {
     const on = await emulator(t);
     const path = "/api/v2.1/public/contracts/7/recipients/recipient_link/?recipient_email=jo@acme.example";
     await assertRefused(on, () => on.api("GET", path), notFound);
   });
 
-  it("has no page, and neither does another cluster's", async (t) => {
+  it("returns 404 for the contract page, even at another cluster", async (t) => {
     const { api, clusters } = await emulator(t);
     const [here, there] = clusters.map(({ url }) => `${url}/contracts/T-1`);
     assert.equal((await fetch(here!)).status, 404);
@@ -131,7 +131,7 @@ describe("a contract that the workspace does not have", () => {
   });
 });
 
-it("the page of a contract shows names as text, loads nothing, and may be framed: nothing on it can be clicked", async (t) => {
+it("contract page escapes names, loads no resources and may be framed", async (t) => {
   const on = await emulator(t);
   const name = "<script>alert('NDA & co')</script>";
   await draft(on.api, { contract_name: name });
@@ -148,7 +148,7 @@ it("the page of a contract shows names as text, loads nothing, and may be framed
   assert.match(text, /<h1>&#60;script&#62;alert\(&#39;NDA &#38; co&#39;\)/);
 });
 
-it("numbers contracts over all clusters in one sequence", async (t) => {
+it("contract numbers form one sequence across clusters", async (t) => {
   const on = await emulator(t);
   const other = await apiOf(on, 3);
   assert.equal((await draft(on.api)).id, "T-1");

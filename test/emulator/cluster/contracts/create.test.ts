@@ -9,7 +9,7 @@ import { subscribe } from "../../../support/told.ts";
 const unknown = (id: unknown) => `Invalid pk "${id}" - object does not exist.`;
 
 describe("creating a contract from a template", () => {
-  it("answers the whole record, in DRAFT", async (t) => {
+  it("returns the whole record in status DRAFT", async (t) => {
     const { api, clusters } = await emulator(t);
     const metadata = { id: "deal-42", integration_name: "crm", record_type: "deal" };
     assert.deepEqual(
@@ -42,7 +42,7 @@ describe("creating a contract from a template", () => {
     assert.deepEqual(body, { contract_status: "DRAFT", contract_name: "Mutual NDA - Acme Inc." });
   });
 
-  it("emits CONTRACT_CREATED with all data of the contract, then its metadata", async (t) => {
+  it("emits CONTRACT_CREATED with all contract data, then the metadata", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
     await draft(on.api, { external_metadata: { id: "deal-42" } });
@@ -84,13 +84,13 @@ describe("creating a contract from a template", () => {
     assert.deepEqual(metadata, { ...created, activity: "CONTRACT_EXTERNAL_METADATA_CREATED" });
   });
 
-  it("sends it at once when the workflow reports that", async (t) => {
+  it("sends the contract immediately if the workflow configuration requests it", async (t) => {
     const { api } = await emulator(t);
     const contract = await draft(api, { workflow_config: { auto_send_to_counterparty: true } });
     assert.equal(await statusOf(api, contract), "SIGN");
   });
 
-  it("accepts an individual by name, and the own entity by its reference", async (t) => {
+  it("accepts an individual by name and an own entity by reference ID", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, ["CONTRACT_CREATED"]);
     await draft(on.api, {
@@ -210,7 +210,7 @@ describe("creating a contract from a template", () => {
       },
     ],
     [
-      "sending at once when nobody could sign",
+      "immediate sending without signatories",
       { counter_party_details: [], workflow_config: { auto_send_to_counterparty: true } },
       domain("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     ],
@@ -223,7 +223,7 @@ describe("creating a contract from a template", () => {
   }
 });
 
-describe("a template of one's own seed", () => {
+describe("template of a custom seed", () => {
   const base = { workspace_id: 1, contract_type_id: 301 };
   const templates = [
     { ...base, id: 111, name: "Old NDA", archived: true },
@@ -242,13 +242,13 @@ describe("a template of one's own seed", () => {
   const refusals: readonly (readonly [string, object, object])[] = [
     ["that is archived", { contract_template_id: 111 }, { contract_template_id: [unknown(111)] }],
     [
-      "for persons, with an organization",
+      "for individuals, with an organization",
       { contract_template_id: 112 },
       { counter_party_details: { "0": { is_individual: ["The template takes counterparties of kind Individual"] } } },
     ],
   ];
   for (const [what, more, problems] of refusals) {
-    it(`${what} is refused`, async (t) => {
+    it(`rejects a template ${what}`, async (t) => {
       const on = await emulator(t, { seed });
       const create = () => on.api("POST", "/api/v2.1/public/contracts/", { body: request(more) });
       await assertRefused(on, create, fields(problems));

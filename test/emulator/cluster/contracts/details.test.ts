@@ -9,8 +9,8 @@ import { apiOf } from "../../../support/workspace-api.ts";
 /** How two routes say it (DECISIONS.md, F5). */
 const capitalNotFound = { status: 404, body: { detail: "Not Found" } };
 
-describe("a contract's data", () => {
-  it("can be changed before signature, key by key, and is reported", async (t) => {
+describe("contract data", () => {
+  it("updates single keys before signature and emits the change", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, bothSign);
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
@@ -46,8 +46,8 @@ describe("a contract's data", () => {
   });
 });
 
-describe("the note on a contract", () => {
-  it("is empty at first, and written under its id", async (t) => {
+describe("contract note", () => {
+  it("is empty at first and stored under its ID", async (t) => {
     const on = await emulator(t);
     const { id } = await draft(on.api);
     assert.deepEqual(plain(await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)), {
@@ -65,8 +65,8 @@ describe("the note on a contract", () => {
   });
 });
 
-describe("the business user", () => {
-  it("is a user of the workspace, and payloads name them", async (t) => {
+describe("business user", () => {
+  it("must belong to the workspace and appears in payloads", async (t) => {
     const on = await emulator(t);
     const { number } = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
@@ -80,8 +80,8 @@ describe("the business user", () => {
   });
 });
 
-describe("relations", () => {
-  it("make contracts depend on one another, but not in a circle", async (t) => {
+describe("contract relations", () => {
+  it("makes contracts depend on each other, but rejects a cycle", async (t) => {
     const on = await emulator(t);
     for (let n = 0; n < 3; n += 1) await draft(on.api);
     const relate = (id: number, related_contract_id: number, relation_type: string) =>
@@ -106,7 +106,7 @@ describe("relations", () => {
 });
 
 describe("process metrics", () => {
-  it("say when a contract went through which step, and whose move it is", async (t) => {
+  it("reports when a contract passed each step and who must act next", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, bothSign);
     const metrics = async () =>
@@ -144,7 +144,7 @@ describe("process metrics", () => {
   });
 });
 
-it("an invalid contract number is not found", async (t) => {
+it("contract routes return 404 for an invalid contract number", async (t) => {
   const on = await emulator(t);
   const metrics = () => on.api("GET", "/api/v2.1/public/contracts/T-1/process_metrics/");
   await assertRefused(on, metrics, notFound);
@@ -153,7 +153,7 @@ it("an invalid contract number is not found", async (t) => {
   await assertRefused(on, owner, notFound);
 });
 
-it("another workspace's contract is not found", async (t) => {
+it("contract routes return 404 for a contract of another workspace", async (t) => {
   const on = await emulator(t);
   await draft(on.api);
   const other = await apiOf(on, 2);

@@ -10,8 +10,8 @@ const path = "/api/v2.1/public/contracts/executed_contracts/";
 const request = (more: object = {}) =>
   executed({ external_metadata: { id: "doc-7", integration_name: "archive" }, ...more });
 
-describe("importing an executed contract", () => {
-  it("answers the whole record with a historical id, and reports only that it was created", async (t) => {
+describe("import of an executed contract", () => {
+  it("returns the whole record with a historical ID and emits only CONTRACT_CREATED", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, [
       "CONTRACT_CREATED",
@@ -44,7 +44,7 @@ describe("importing an executed contract", () => {
     assert.equal(events[0]?.contract_kind, "EXECUTED_CONTRACT");
   });
 
-  it("accepts the other spelling of the fields, and ids as text", async (t) => {
+  it("accepts alternative field names and string IDs", async (t) => {
     const { api } = await emulator(t);
     const counterparty_details = [{ is_individual: true, poc_details: jo }];
     const body = {
@@ -60,7 +60,7 @@ describe("importing an executed contract", () => {
     assert.equal((answer.body as { counter_party_name: string }).counter_party_name, "Jo Doe");
   });
 
-  it("prefers the specification's name if both are sent", async (t) => {
+  it("prefers the specification's field name if both are sent", async (t) => {
     const { api } = await emulator(t);
     const body = await request({ file_content: "nonsense", organization_entity_id: 999 });
     assert.equal((await api("POST", path, { body })).status, 201);
@@ -115,12 +115,12 @@ describe("importing an executed contract", () => {
       },
     ],
     [
-      "fields that are missing",
+      "missing fields",
       { contract_name: undefined, contract_type_id: undefined, file_name: undefined },
       { contract_name: ["Field required"], contract_type_id: ["Field required"], file_name: ["Field required"] },
     ],
     [
-      "a file and an entity that are missing with others, in one answer",
+      "a missing file and entity together with other missing fields",
       { contract_name: undefined, file_base64: undefined, creator_organization_entity_id: undefined },
       {
         contract_name: ["Field required"],
@@ -137,7 +137,7 @@ describe("importing an executed contract", () => {
     });
   }
 
-  it("rejects object configurations, because none is configured", async (t) => {
+  it("rejects object configurations, because the workspace has none", async (t) => {
     const on = await emulator(t);
     const object_configuration_id = "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11";
     const body = await request({ external_metadata: { id: "1", object_configuration_id } });

@@ -10,7 +10,7 @@ const forbidden = (status: string, words: string) =>
   domain("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
 
 describe("marking for execution", () => {
-  it("requests signatures from DRAFT and from REDLINING, and unmarking undoes it", async (t) => {
+  it("requests signatures from DRAFT and REDLINING, and unmarking restores the status", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, [
@@ -38,7 +38,7 @@ describe("marking for execution", () => {
     assert.equal((await mark()).status, 200);
   });
 
-  it("is rejected without signatories, while a review is open or an approval pending", async (t) => {
+  it("rejects a contract without signatories, with an open review or pending approval", async (t) => {
     const on = await emulator(t);
     const mark = ({ id }: { id: string }) => on.api("POST", `/api/v2.1/public/contracts/${id}/mark_for_execution/`);
     const nobody = await draft(on.api, { counter_party_details: [] });
@@ -64,7 +64,7 @@ describe("marking for execution", () => {
 });
 
 describe("voiding through the API", () => {
-  it("requires a note, is final, and is rejected for executed contracts", async (t) => {
+  it("requires a note, is final, and rejects executed contracts", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
@@ -90,8 +90,8 @@ describe("voiding through the API", () => {
   });
 });
 
-describe("asking for a review", () => {
-  it("retains a draft from being sent until the review is complete", async (t) => {
+describe("review request", () => {
+  it("blocks sending a draft until the review is complete", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED"]);
@@ -110,7 +110,7 @@ describe("asking for a review", () => {
     assert.equal((await send()).status, 200);
   });
 
-  it("accepts exactly one assignee, of the workspace, and only before signature", async (t) => {
+  it("accepts one assignee of the workspace, and only before signature", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const ask = (body: object) => () =>
@@ -130,8 +130,8 @@ describe("asking for a review", () => {
   });
 });
 
-describe("sending the signing e-mail again", () => {
-  it("reminds one signatory, and is delivered a minute later", async (t) => {
+describe("resending the signing e-mail", () => {
+  it("reminds one signatory by an e-mail delivered a minute later", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
@@ -147,7 +147,7 @@ describe("sending the signing e-mail again", () => {
     assert.equal(item?.recipient.last_sent_for_signature_at, "2031-01-02T04:04:05Z");
   });
 
-  it("is rejected to strangers, to those who signed, and outside signature", async (t) => {
+  it("rejects unknown recipients, those who signed, and other statuses", async (t) => {
     const on = await emulator(t);
     const resend = (id: string, email_id: string) => () =>
       on.api("POST", `/api/v2.1/public/contracts/${id}/signatories/resend_email/`, { body: { email_id } });
@@ -175,8 +175,8 @@ describe("sending the signing e-mail again", () => {
   });
 });
 
-describe("another workspace's contract", () => {
-  it("is not found by any of these routes", async (t) => {
+describe("contract of another workspace", () => {
+  it("returns 404 from every execution route", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const other = await apiOf(on, 2);

@@ -7,7 +7,7 @@ import { activitiesTold, subscribe } from "../../../support/told.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
 
 describe("external metadata", () => {
-  it("is created by the first write and updated by each later one; record_data is replaced whole", async (t) => {
+  it("creates metadata at the first write, and later replaces record_data as a whole", async (t) => {
     const on = await emulator(t);
     const { id } = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"]);
@@ -35,7 +35,7 @@ describe("external metadata", () => {
   });
 
   for (const record of ["deal/9", "/a//b", "50% of 1/2 ?#é"]) {
-    it(`finds a record whose id has slashes: ${record}`, async (t) => {
+    it(`finds the record ${record}, whose ID contains slashes`, async (t) => {
       const on = await emulator(t);
       const { id } = await draft(on.api, { external_metadata: { id: record } });
       const path = (text: string) => `/api/v2.1/public/contracts/by_external_metadata/${text}`;
@@ -51,7 +51,7 @@ describe("external metadata", () => {
     });
   }
 
-  it("finds contracts of the workspace alone, newest first, at most 50", async (t) => {
+  it("lists at most 50 contracts of the workspace, newest first", async (t) => {
     const on = await emulator(t);
     const find = async (api = on.api) =>
       (await api("GET", "/api/v2.1/public/contracts/by_external_metadata/deal%2042:7")).body;
@@ -81,7 +81,7 @@ describe("external metadata", () => {
     assert.deepEqual(await find(await apiOf(on, 2)), []);
   });
 
-  it("is rejected on unknown contracts and with what is malformed", async (t) => {
+  it("rejects unknown contracts and malformed metadata", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const other = await apiOf(on, 2);

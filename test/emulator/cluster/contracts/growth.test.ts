@@ -12,8 +12,8 @@ import { timesAsLong } from "../../../support/growth.ts";
 /** Four times as much takes four times as long, or sixteen times where each is compared with each. */
 const bound = 9;
 
-describe("A contract with very many of something", () => {
-  it("takes linear time in the number of parties and of contacts", async (t) => {
+describe("contract with very many parts", () => {
+  it("takes linear time in the number of parties and contacts", async (t) => {
     const { api } = await emulator(t);
     let names = 0;
     const create = (count: number) => async () => {
@@ -36,7 +36,7 @@ describe("A contract with very many of something", () => {
     assert.equal(party?.contacts.length, 1_000);
   });
 
-  it("checks each signatory only a few times to find whose turn it is", () => {
+  it("checks each signatory only a few times to find the next one", () => {
     const looksFor = (count: number, look: (signatories: readonly Signatory[]) => unknown) => {
       let looks = 0;
       const signatory = {
@@ -54,7 +54,7 @@ describe("A contract with very many of something", () => {
     assert.ok(looksFor(1_000, (all) => findNextSignatories(all)) <= 4_000);
   });
 
-  it("reads each of its ancestors once, however many paths lead to them", async (t) => {
+  it("reads each ancestor once, regardless of the number of paths", async (t) => {
     const { api } = await emulator(t);
     const relate = (from: number, to: number) =>
       api("POST", `/api/v2.1/public/contracts/${from}/contract_relation/`, {
@@ -73,8 +73,8 @@ describe("A contract with very many of something", () => {
   });
 });
 
-describe("What a request would tell its webhooks", () => {
-  it("is rejected without changes if it exceeds the body limit", async (t) => {
+describe("oversized webhook payload of a request", () => {
+  it("rejects the request without changes", async (t) => {
     const { api } = await emulator(t);
     const body = (count: number) => ({
       counter_party_details: [{ ...acme, organization_name: "A".repeat(1_000_000) }],

@@ -18,8 +18,8 @@ const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: o
 
 const closed = (reason: string) => domain("SVC_ASSUMED_112", `The intake form cannot be changed: ${reason}.`);
 
-describe("the answers of an intake form", () => {
-  it("can be changed a few at a time, and are reported of", async (t) => {
+describe("intake form answers", () => {
+  it("updates single answers and emits the change", async (t) => {
     const on = await emulator(t);
     const { id, number } = await uploaded(on, "review");
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
@@ -51,7 +51,7 @@ describe("the answers of an intake form", () => {
     );
   });
 
-  it("can be changed on direct-signature paper until a user signs", async (t) => {
+  it("accepts changes to direct-signature paper until a user signs", async (t) => {
     const on = await emulator(t);
     const { id } = await uploaded(on, "sign");
     const patch = (body: object) => on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
@@ -62,7 +62,7 @@ describe("the answers of an intake form", () => {
     await assertRefused(on, () => patch({ purpose: "Third" }), closed("the contract is in status EXECUTED"));
   });
 
-  it("cannot be changed in signature after review, without an editable workflow, or on a template contract", async (t) => {
+  it("rejects changes in signature after review, or without an editable workflow", async (t) => {
     const on = await emulator(t);
     const patch = (id: string) => () =>
       on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body: { purpose: "x" } });
@@ -76,7 +76,7 @@ describe("the answers of an intake form", () => {
     await assertRefused(on, patch(template.id), closed("its workflow has no editable response"));
   });
 
-  it("are checked by their questions", async (t) => {
+  it("validates answers against their questions", async (t) => {
     const on = await emulator(t);
     const { id, number } = await uploaded(on, "review");
     const patch = (body: unknown) => () =>

@@ -50,8 +50,8 @@ async function waiting() {
   return { run, told, queued, leave, row };
 }
 
-describe("what the schedule does with a contract", () => {
-  it("reports the delivery once, and the entry is gone with it", async () => {
+describe("scheduled jobs of a contract", () => {
+  it("emits the delivery once and removes its entry", async () => {
     const { run, told, queued, row } = await waiting();
     const contract = await row();
     assert.equal(await run(), "told");
@@ -63,7 +63,7 @@ describe("what the schedule does with a contract", () => {
     assert.deepEqual(await told(), ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"]);
   });
 
-  it("reports nothing if the contract left its state while the entry was running", async () => {
+  it("emits no activity if the contract changed status during the job", async () => {
     const { run, told, queued, leave } = await waiting();
     await leave();
     assert.equal(await run(), "ended");

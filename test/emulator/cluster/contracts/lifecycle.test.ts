@@ -116,10 +116,10 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   delete: ["(deleted)", "(deleted)", "(deleted)", "(deleted)", "(deleted)", "(deleted)"],
 };
 
-describe("the lifecycle of a contract", () => {
+describe("contract lifecycle", () => {
   const moving = (Object.keys(triggers) as Trigger[]).filter((trigger) => triggers[trigger] !== "created");
 
-  it("reports of every trigger what it does in every status", () => {
+  it("lists the effect of every trigger in every status", () => {
     assert.deepEqual(moving.toSorted(), Object.keys(expected).toSorted());
   });
   for (const trigger of moving) {
@@ -133,7 +133,7 @@ describe("the lifecycle of a contract", () => {
     });
   }
 
-  it("sends for review first if the template requires it, and opens the counterparty's review", () => {
+  it("starts the counterparty's review if the template requires it", () => {
     const outcome = move(contract({ counterparty_review: true }), "send", at);
     assert.ok(outcome.refused === undefined);
     assert.equal(outcome.contract.status, "REDLINING");
@@ -141,18 +141,18 @@ describe("the lifecycle of a contract", () => {
   });
 
   const blocked: readonly (readonly [string, Partial<Contract>, string])[] = [
-    ["nobody signs", { signatories: [] }, "no-signatories"],
+    ["no signatory exists", { signatories: [] }, "no-signatories"],
     ["a review is open", { reviews: [review("internal")] }, "review-open"],
     ["an approval is pending", { approvals: [approval("PENDING")] }, "approvals-pending"],
   ];
   for (const [what, more, code] of blocked) {
-    it(`neither sends nor marks while ${what}`, () => {
+    it(`neither sends nor marks a contract while ${what}`, () => {
       assert.equal(next(contract(more), "send"), code);
       assert.equal(next(contract({ ...more, status: "REDLINING" }), "mark-for-execution"), code);
     });
   }
 
-  it("completes an internal review in place, and signature must be requested", () => {
+  it("completes an internal review without requesting signatures", () => {
     const row = contract({ status: "REDLINING", kind: "THIRD_PARTY_CONTRACT", reviews: [review("internal")] });
     const outcome = move(row, "complete-review", at);
     assert.ok(outcome.refused === undefined);
@@ -161,13 +161,13 @@ describe("the lifecycle of a contract", () => {
     assert.equal(next(outcome.contract, "mark-for-execution"), "SIGN");
   });
 
-  it("begins signature when the counterparty's review is complete and no approval is pending", () => {
+  it("begins signature after the counterparty's review if no approval is pending", () => {
     const row = contract({ status: "REDLINING", reviews: [review("counterparty")] });
     assert.equal(next(row, "complete-review"), "SIGN");
     assert.equal(next({ ...row, signatories: [] }, "complete-review"), "no-signatories");
   });
 
-  it("waits for the last approval when the counterparty was first", () => {
+  it("waits for the last approval after the counterparty's review", () => {
     const row = contract({
       status: "REDLINING",
       reviews: [review("counterparty")],
@@ -181,7 +181,7 @@ describe("the lifecycle of a contract", () => {
     assert.equal(next(two, "approve"), "REDLINING");
   });
 
-  it("returns declined paper to REDLINING, while a template contract returns to DRAFT", () => {
+  it("returns declined paper to REDLINING and a template contract to DRAFT", () => {
     for (const kind of ["THIRD_PARTY_CONTRACT", "SIGN_CONTRACT"] as const) {
       assert.equal(next(contract({ kind, status: "SIGN" }), "decline"), "REDLINING");
     }
@@ -195,7 +195,7 @@ describe("the lifecycle of a contract", () => {
     }
   });
 
-  it("has no row that an earlier one always hides, and only failures that are declared", () => {
+  it("contains no unreachable row and only declared failures", () => {
     for (const [i, row] of lifecycle.entries()) {
       if ("refusedAs" in row) assert.ok(row.refusedAs in contractFailures);
       const hiding = lifecycle.slice(0, i).filter((earlier) => earlier.trigger === row.trigger && !("when" in earlier));

@@ -28,8 +28,8 @@ const foundBy = async (api: TestEmulator["api"], queries: readonly string[]): Pr
   return found;
 };
 
-describe("listing contracts", () => {
-  it("shows the workspace's own, newest first, page by page", async (t) => {
+describe("contract list", () => {
+  it("lists contracts of the workspace in pages, newest first", async (t) => {
     const on = await emulator(t);
     for (let n = 0; n < 12; n += 1) await draft(on.api);
     const first = await list(on.api);
@@ -88,7 +88,7 @@ describe("listing contracts", () => {
     "?filter__expiring_at[$lt]=2040-01-01": "",
     "?filter__approvals_pending=false&limit=1": "T-3",
   };
-  it("filters by every operator, and by text", async (t) => {
+  it("filters by every operator and by text", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
@@ -120,7 +120,7 @@ describe("listing contracts", () => {
     "?filter__tags[$in]=paper,deal": "T-3",
     "?filter__last_updated_on[$gt]=2031-01-02T03:04:05Z": "T-3",
   };
-  it("filters by what people did", async (t) => {
+  it("filters by signatures, reviews, approvals and other actions", async (t) => {
     const on = await emulator(t);
     const [signed, declined] = [await sent(on.api), await sent(on.api)];
     await on.ask("POST", `contracts/${signed.id}/sign`);
@@ -176,7 +176,7 @@ describe("listing contracts", () => {
     }
   });
 
-  it("costs no more than a page if an index covers the filter, however many contracts there are", async (t) => {
+  it("reads one page at most if an index covers the filter", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const rare = await sent(on.api, { contract_template_id: 104 });

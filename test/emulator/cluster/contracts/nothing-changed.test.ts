@@ -19,7 +19,7 @@ async function arranged({ api }: TestEmulator): Promise<void> {
   await api("POST", `${base}/contracts/T-2/key_pointers/bulk`, { body: { key_pointers: [pointer] } });
 }
 
-describe("a request that changes nothing succeeds without a write or an event:", () => {
+describe("request without changes", () => {
   const requests: [method: string, path: string, body: object][] = [
     ["PATCH", `${base}/contracts/T-1/contract_data`, { data: {} }],
     ["PATCH", `${base}/contracts/T-1/contract_data`, { data: { seats: 3 } }],
@@ -39,7 +39,7 @@ describe("a request that changes nothing succeeds without a write or an event:",
     ["PATCH", `${base}/contracts/T-2/key_pointers/1`, { value: "Sales" }],
   ];
   for (const [method, path, body] of requests) {
-    it(`${method} ${path} ${JSON.stringify(body)}`, async (t) => {
+    it(`does not write or emit for ${method} ${path} ${JSON.stringify(body)}`, async (t) => {
       const on = await emulator(t);
       await arranged(on);
       const { status, body: answer } = await on.api(method, path, { body });
@@ -48,7 +48,7 @@ describe("a request that changes nothing succeeds without a write or an event:",
     });
   }
 
-  it("the first metadata is reported as created, even if the contract had none", async (t) => {
+  it("emits the first metadata as created, even if the contract had none", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"]);
     const { id } = await draft(on.api, { external_metadata: {} });

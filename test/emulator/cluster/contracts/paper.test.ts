@@ -31,7 +31,7 @@ const record = (url: string, status: string) => ({
 });
 
 describe("third-party paper for review", () => {
-  it("stays out of signature until its review is complete", async (t) => {
+  it("blocks signature until the review is complete", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, [
       "CONTRACT_CREATED",
@@ -62,7 +62,7 @@ describe("third-party paper for review", () => {
     ]);
   });
 
-  it("accepts a reviewer by address or role, and a counterparty by its workspace", async (t) => {
+  it("accepts a reviewer by address or role, and a counterparty by workspace", async (t) => {
     const { api, ask } = await emulator(t);
     const upload = async (more: object) => made(api("POST", review, { body: await paper(more) }));
     await upload({ contract_type_id: 302 });
@@ -86,7 +86,7 @@ describe("third-party paper for review", () => {
 });
 
 describe("third-party paper for signature", () => {
-  it("goes straight to signature by both sides", async (t) => {
+  it("proceeds directly to signature by both sides", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, [
       "CONTRACT_CREATED",
@@ -114,7 +114,7 @@ describe("third-party paper for signature", () => {
   });
 });
 
-describe("paper is rejected", () => {
+describe("third-party paper validation", () => {
   const both: readonly (readonly [string, object, { status: number; body: unknown }])[] = [
     [
       "when it is no PDF",
@@ -163,7 +163,7 @@ describe("paper is rejected", () => {
     ["for signature", sign],
   ] as const) {
     for (const [what, more, expected] of both) {
-      it(`${route} ${what}`, async (t) => {
+      it(`rejects paper ${route} ${what}`, async (t) => {
         const on = await emulator(t);
         const body = await paper({ ...ready, ...more });
         await assertRefused(on, () => on.api("POST", path, { body }), expected);
@@ -171,7 +171,7 @@ describe("paper is rejected", () => {
     }
   }
 
-  it("by the route that its contract type does not support", async (t) => {
+  it("rejects paper on a route that its contract type does not support", async (t) => {
     const on = await emulator(t);
     const words = "The contract type is not linked to a published third-party paper upload workflow.";
     const expected = domain("SVC_CONTRACTS_00289", words);
@@ -181,7 +181,7 @@ describe("paper is rejected", () => {
     await assertRefused(on, () => on.api("POST", sign, { body: forSignature }), expected);
   });
 
-  it("for review by a stranger", async (t) => {
+  it("rejects a reviewer from another workspace", async (t) => {
     const on = await emulator(t);
     const body = await paper({ reviewer: { org_user_email: "dina@contoso.example", role_id: 3 } });
     await assertRefused(
@@ -196,7 +196,7 @@ describe("paper is rejected", () => {
     );
   });
 
-  it("for signature without signatories or required answers", async (t) => {
+  it("rejects paper for signature without signatories or required answers", async (t) => {
     const on = await emulator(t);
     const neither = await paper();
     await assertRefused(

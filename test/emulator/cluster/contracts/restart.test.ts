@@ -5,8 +5,8 @@ import { made, paper, recipientsOf, sent, statusOf } from "../../../support/cont
 import { emulator } from "../../../support/emulator.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
-describe("contracts across a restart", () => {
-  it("are unchanged, and their timers continue", async (t) => {
+describe("contracts after a restart", () => {
+  it("preserves contracts and continues their timers", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const first = await emulator(t, { file, autoSignMs: 600_000 });
     const contract = await sent(first.api, { external_metadata: { id: "deal-42", record_data: { stage: "won" } } });

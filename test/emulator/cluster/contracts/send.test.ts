@@ -6,7 +6,7 @@ import { assertRefused } from "../../../support/refused.ts";
 import { subscribe } from "../../../support/told.ts";
 
 describe("sending a contract to its counterparties", () => {
-  it("requests signatures, and the mail provider reports a minute later", async (t) => {
+  it("requests signatures, and emits the e-mail delivery a minute later", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, [
@@ -48,7 +48,7 @@ describe("sending a contract to its counterparties", () => {
     ]);
   });
 
-  it("invites each signatory once, when it is their turn", async (t) => {
+  it("invites each signatory once in signing order", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, {
       counter_party_details: [acme],
@@ -101,7 +101,7 @@ describe("sending a contract to its counterparties", () => {
     assert.deepEqual(await next(), [["CONTRACT_SIGNED", undefined]]);
   });
 
-  it("shares it for review first when the template reports that", async (t) => {
+  it("sends the contract for review first if the template requires it", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_template_id: 104 });
     const told = await subscribe(t, on, ["CONTRACT_SENT_TO_COUNTERPARTY", "CONTRACT_SIGNATURE_REQUESTED"]);
@@ -118,7 +118,7 @@ describe("sending a contract to its counterparties", () => {
     });
   });
 
-  it("reports the review e-mail as delivered to all recipients, including copies", async (t) => {
+  it("emits the delivery of the review e-mail to all recipients, including copies", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_template_id: 104 });
     const told = await subscribe(t, on, ["REDLINING_EMAIL_DELIVERED"]);
@@ -135,7 +135,7 @@ describe("sending a contract to its counterparties", () => {
     );
   });
 
-  it("rejects a second time, and what is wrong in the keys that are sent", async (t) => {
+  it("rejects a second request and invalid fields", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const send = (body: object) =>
@@ -169,7 +169,7 @@ describe("sending a contract to its counterparties", () => {
     );
   });
 
-  it("rejects while a review is open, and while an approval is pending", async (t) => {
+  it("rejects a contract with an open review or a pending approval", async (t) => {
     const on = await emulator(t);
     const reviewed = await draft(on.api);
     await on.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {

@@ -20,7 +20,7 @@ async function isShown({ api }: TestEmulator, id: string, scoping: string | unde
 }
 
 describe("Enforce-User-Scoping", () => {
-  it("hides contracts of other users, but only on request", async (t) => {
+  it("hides contracts of other users only if the header is set", async (t) => {
     const on = await emulator(t);
     const { id } = await draft(on.api);
     assert.equal(await isShown(on, id), false);
@@ -47,7 +47,7 @@ describe("Enforce-User-Scoping", () => {
       await api("PATCH", `/api/v2.1/public/contracts/${number}/business_user/`, { body: { user_id: 12 } });
       return id;
     },
-    "reviews, himself or by his role": async ({ api }) => {
+    "reviews, in person or by role": async ({ api }) => {
       const { id, number } = await draft(api);
       await api("POST", `/api/v2.1/public/contracts/${number}/review_request/`, { body: { assignee_role_id: 2 } });
       return id;
@@ -65,7 +65,7 @@ describe("Enforce-User-Scoping", () => {
     },
   };
   for (const [tie, make] of Object.entries(ties)) {
-    it(`shows what he ${tie}`, async (t) => {
+    it(`shows contracts that the user ${tie}`, async (t) => {
       const on = await emulator(t);
       assert.equal(await isShown(on, await make(on)), true);
     });

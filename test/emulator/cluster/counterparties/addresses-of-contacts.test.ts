@@ -4,8 +4,8 @@ import { emulator } from "../../../support/emulator.ts";
 
 const counterpartiesPath = "/api/v2.1/public/counter_parties/";
 
-describe("the e-mail address of a contact", () => {
-  it("may have an internationalized domain, as Django and pydantic have it, and is no other text", async (t) => {
+describe("e-mail address of a contact", () => {
+  it("allows an internationalized domain, like Django and pydantic, and rejects other text", async (t) => {
     const on = await emulator(t);
     const create = (contact_email: string) =>
       on.api("POST", counterpartiesPath, { body: { is_individual: true, contact_name: "Kim", contact_email } });

@@ -16,7 +16,7 @@ describe("counterparty-contacts", () => {
   const jo = { name: "Jo Diaz", email: "jo@acme.example" };
   const kim = { name: "Kim Lee", email: "kim@acme.example" };
 
-  it("are created, changed one by one or together, and deleted; one is always primary", async (t) => {
+  it("creates, updates and deletes contacts, one of which is always primary", async (t) => {
     const on = await emulator(t);
     await on.api("POST", counterpartiesPath, { body: acme });
     const told = await subscribe(t, on, ["COUNTER_PARTY_CONTACT_CREATED", "COUNTER_PARTY_CONTACT_UPDATED"]);
@@ -60,7 +60,7 @@ describe("counterparty-contacts", () => {
     ]);
   });
 
-  it("are rejected when malformed or unknown", async (t) => {
+  it("rejects malformed data and unknown contacts", async (t) => {
     const on = await emulator(t);
     await on.api("POST", counterpartiesPath, { body: { ...acme, contact_name: jo.name, contact_email: jo.email } });
     await assertRefused(on, () => on.api("POST", contacts, { body: {} }), {
@@ -90,7 +90,7 @@ describe("counterparty-contacts", () => {
 describe("counterparty-addresses", () => {
   const addresses = `${at(1)}/addresses/`;
 
-  it("are created and changed; the primary one shows with the counterparty", async (t) => {
+  it("creates and updates addresses, and shows the primary one with the counterparty", async (t) => {
     const on = await emulator(t);
     await on.api("POST", counterpartiesPath, { body: acme });
     const told = await subscribe(t, on, ["COUNTER_PARTY_ADDRESS_CREATED", "COUNTER_PARTY_ADDRESS_UPDATED"]);
@@ -115,7 +115,7 @@ describe("counterparty-addresses", () => {
     ]);
   });
 
-  it("are rejected when malformed or unknown", async (t) => {
+  it("rejects malformed data and unknown addresses", async (t) => {
     const on = await emulator(t);
     await on.api("POST", counterpartiesPath, { body: { ...acme, primary_address: office } });
     const required = ["Field required"];

@@ -14,7 +14,7 @@ const office = { line_one: "2 High Street", city_name: "Leeds", country_name: "U
 const list = (...results: unknown[]) => ({ page: 1, limit: 10, total_results: results.length, results });
 
 describe("counterparties.create", () => {
-  it("retains an organization with its contact and address, and reports all three", async (t) => {
+  it("stores an organization with its contact and address, and emits all three", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, [
       "COUNTER_PARTY_CREATED",
@@ -61,7 +61,7 @@ describe("counterparties.create", () => {
     ]);
   });
 
-  it("retains a person under their own name", async (t) => {
+  it("stores an individual under the individual's name", async (t) => {
     const { api } = await emulator(t);
     const answer = await api("POST", counterpartiesPath, {
       body: { is_individual: true, contact_name: "Kim Lee", contact_email: "kim@lee.example" },
@@ -104,7 +104,7 @@ describe("counterparties.create", () => {
   }
 });
 
-describe("counterparties that a contract names", () => {
+describe("counterparties of a contract", () => {
   const told = [
     "COUNTER_PARTY_CREATED",
     "COUNTER_PARTY_CONTACT_CREATED",
@@ -123,7 +123,7 @@ describe("counterparties that a contract names", () => {
       [activity, contract_id ?? counterparty_id, contact_id ?? address_id].filter((each) => each !== undefined),
     );
 
-  it("of a template contract are reported before it if they are new, with their address", async (t) => {
+  it("emits new counterparties of a template contract before the contract, with their addresses", async (t) => {
     const on = await emulator(t);
     const next = await subscribe(t, on, told);
     const other = { is_individual: true, poc_details: { ...poc, email: "kim@lee.example" } };
@@ -156,7 +156,7 @@ describe("counterparties that a contract names", () => {
     assert.deepEqual(few(rest), [["CONTRACT_CREATED", 2]]);
   });
 
-  it("by an import and by paper are reported of too", async (t) => {
+  it("emits new counterparties of an import and of third-party paper", async (t) => {
     const on = await emulator(t);
     const next = await subscribe(t, on, told);
     const file = { file_name: "a.pdf", file_base64: await pdfBase64(), contract_type_id: 301, contract_name: "Paper" };
@@ -184,8 +184,8 @@ describe("counterparties that a contract names", () => {
   });
 });
 
-describe("counterparties.list, show and update", () => {
-  it("list a page, by contact or by custom field", async (t) => {
+describe("counterparties.list, counterparties.show and counterparties.update", () => {
+  it("lists a page, filtered by contact or custom field", async (t) => {
     const { api } = await emulator(t);
     const ids = async (query: string) => {
       const { body } = await api("GET", `${counterpartiesPath}${query}`);
@@ -206,7 +206,7 @@ describe("counterparties.list, show and update", () => {
     assert.deepEqual(await ids("?filter_custom__nothing=undefined"), { ...one, total_results: 0, ids: [] });
   });
 
-  it("change what is sent, keep the rest, and tell", async (t) => {
+  it("updates the given fields only and emits the change", async (t) => {
     const on = await emulator(t);
     await on.api("POST", counterpartiesPath, { body: { ...acme, brand_name: "ACME", custom_fields: { a: 1, b: 2 } } });
     const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED"]);
@@ -225,7 +225,7 @@ describe("counterparties.list, show and update", () => {
     assert.deepEqual(activitiesTold(await told()), ["COUNTER_PARTY_UPDATED"]);
   });
 
-  it("reject a counterparty of another workspace", async (t) => {
+  it("rejects a counterparty of another workspace", async (t) => {
     const on = await emulator(t);
     await (await apiOf(on, 2))("POST", counterpartiesPath, { body: acme });
     assert.deepEqual((await on.api("GET", counterpartiesPath)).body, list());
@@ -236,7 +236,7 @@ describe("counterparties.list, show and update", () => {
   });
 });
 
-describe("a counterparty of another workspace", () => {
+describe("counterparty of another workspace", () => {
   const jo = { name: "Jo Diaz", email: "jo@acme.example" };
   const calls: [operation: string, method: string, path: (id: number) => string, body?: object][] = [
     ["counterparties.show", "GET", at],
@@ -251,7 +251,7 @@ describe("a counterparty of another workspace", () => {
     ["counterparty-addresses.update", "PATCH", (id) => `${at(id)}/addresses/1/`, { line_one: "Mine" }],
   ];
   for (const [operation, method, path, body] of calls) {
-    it(`is unknown to ${operation}`, async (t) => {
+    it(`returns 404 from ${operation}`, async (t) => {
       const on = await emulator(t);
       await (await apiOf(on, 2))("POST", counterpartiesPath, {
         body: { ...acme, contact_name: jo.name, contact_email: jo.email, primary_address: office },

@@ -51,8 +51,8 @@ async function crm(t: TestContext) {
   };
 }
 
-describe("what crm_a shows next to a record", () => {
-  it("is a card for each contract that names the record, and each link opens", async (t) => {
+describe("crm_a cards for a record", () => {
+  it("shows a card for each contract that names the record, with a working link", async (t) => {
     const { ask, cluster, contractOf } = await crm(t);
     const { id, number } = await contractOf("9", { record_type: "deal" }, "<b>Lease</b>");
     const page = `${cluster}/contracts/${id}`;
@@ -83,7 +83,7 @@ describe("what crm_a shows next to a record", () => {
     assert.ok(listed.includes(`<a href="${page}">&#60;b&#62;Lease&#60;/b&#62;</a>`), listed);
   });
 
-  it("are the newest five, of that id and of no other type", async (t) => {
+  it("shows the newest five contracts of the record's ID and type", async (t) => {
     const { cards, contractOf } = await crm(t);
     await contractOf("8");
     await contractOf("9", { record_type: "CONTACT" }, "a contact");
@@ -93,7 +93,7 @@ describe("what crm_a shows next to a record", () => {
     assert.deepEqual(titles(await cards("associatedObjectId=8")), ["Of 8"]);
   });
 
-  it("are limited to the workspaces of the person who acts in the CRM", async (t) => {
+  it("shows only contracts in workspaces of the acting CRM user", async (t) => {
     const { ask, cluster, cards, contractOf } = await crm(t);
     const { number } = await contractOf("9");
     assert.deepEqual(
@@ -110,7 +110,7 @@ describe("what crm_a shows next to a record", () => {
     }
   });
 
-  it("are empty for a record without contracts, for no record, and for another cluster", async (t) => {
+  it("returns no card without contracts, without a record, or for another cluster", async (t) => {
     const { cards, contractOf } = await crm(t);
     await contractOf("9");
     for (const query of ["associatedObjectId=10", "portalId=1", `cluster_id=us-1&${deal}`]) {
@@ -119,8 +119,8 @@ describe("what crm_a shows next to a record", () => {
   });
 });
 
-describe("the embedded app of crm_a", () => {
-  it("redirects to the page of the named contract, by either of its ids", async (t) => {
+describe("embedded app of crm_a", () => {
+  it("redirects to the page of the named contract by either ID", async (t) => {
     const { ask, cluster, contractOf } = await crm(t);
     const { id, number } = await contractOf("9");
     for (const named of [id, String(number)]) {
@@ -129,13 +129,13 @@ describe("the embedded app of crm_a", () => {
     }
   });
 
-  it("keeps a contract id within the path of its page", async (t) => {
+  it("escapes the contract ID within the path of its page", async (t) => {
     const { ask, cluster } = await crm(t);
     const { headers } = await ask(`${iframe}?contract_id=${encodeURIComponent("../..//evil\r\nx: 1")}`);
     assert.equal(headers.get("location"), `${cluster}/contracts/..%2F..%2F%2Fevil%0D%0Ax%3A%201`);
   });
 
-  it("is a page that may be framed, with the record in it and no markup of the caller's", async (t) => {
+  it("escapes the record's markup in a page that may be framed", async (t) => {
     const { ask } = await crm(t);
     const attack = "</script><script>alert(1)</script>";
     const query = new URLSearchParams({ portalId: attack, associatedObjectId: "245", associatedObjectType: "CONTACT" });
@@ -155,7 +155,7 @@ describe("the embedded app of crm_a", () => {
     });
   });
 
-  it("is in the cluster's inbox unchanged", async (t) => {
+  it("records the unchanged request in the cluster's inbox", async (t) => {
     const { world, ask } = await crm(t);
     await ask(`${iframe}?${deal}`);
     const { body } = await world.ask("GET", "clusters/eu-1/inbox");

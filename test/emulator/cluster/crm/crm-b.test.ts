@@ -22,8 +22,8 @@ const contextIn = (page: unknown): unknown => {
   return context === undefined ? undefined : JSON.parse(context);
 };
 
-describe("the canvas page of crm_b", () => {
-  it("has the context of the signed request, and not the CRM's tokens", async (t) => {
+describe("crm_b canvas page", () => {
+  it("contains the context of the signed request without the CRM's tokens", async (t) => {
     const answer = await open(await emulator(t), signed());
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
@@ -32,7 +32,7 @@ describe("the canvas page of crm_b", () => {
     assert.ok(!String(answer.body).includes("<b>Keller"));
   });
 
-  it("comes for a form of parts, too, and for a request without a context", async (t) => {
+  it("accepts multipart form data and a request without a context", async (t) => {
     const world = await emulator(t);
     const parts = new FormData();
     parts.set("signed_request", signed({ issuedAt: null }));
@@ -40,7 +40,7 @@ describe("the canvas page of crm_b", () => {
     assert.deepEqual([answer.status, contextIn(await answer.text())], [200, {}]);
   });
 
-  it("is the same without a context to a GET", async (t) => {
+  it("responds to a GET without a context", async (t) => {
     const { status, body } = await (await emulator(t)).router("GET", path);
     assert.equal(status, 200);
     assert.match(String(body), /<h1>Contracts in crm_b<\/h1>/);
@@ -55,7 +55,7 @@ describe("the canvas page of crm_b", () => {
     assert.deepEqual(plain(await router("POST", path, { body: "", headers: form })), expected);
   });
 
-  it("loads its front end from index_url_override, if it is allowed", async (t) => {
+  it("loads its front end from index_url_override if it is allowed", async (t) => {
     const world = await emulator(t);
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
     for (const answer of [

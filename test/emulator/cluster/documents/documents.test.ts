@@ -28,8 +28,8 @@ const upload = ({ api }: TestEmulator, number: number, body: object) =>
 
 const docx = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), Buffer.alloc(40)]);
 
-describe("downloading a contract", () => {
-  it("makes a PDF of a template contract, from the template and the data", async (t) => {
+describe("contract download", () => {
+  it("generates a PDF from the template and the data", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const { headers, bytes } = await download(on, contract.id);
@@ -40,7 +40,7 @@ describe("downloading a contract", () => {
     assert.deepEqual((await download(on, contract.id)).bytes, bytes);
   });
 
-  it("generates one for a contract whose name is not valid in a header", async (t) => {
+  it("generates a PDF for a contract whose name is invalid in a header", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_name: "NDA ".repeat(500_000) });
     const { headers, bytes } = await download(on, contract.id);
@@ -48,7 +48,7 @@ describe("downloading a contract", () => {
     assert.equal(await findPdfProblem(bytes, pdfs), undefined);
   });
 
-  it("returns the newest uploaded version, directly and by a link without credentials", async (t) => {
+  it("returns the newest uploaded version, directly and by an unauthenticated link", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED"]);
@@ -77,7 +77,7 @@ describe("downloading a contract", () => {
     ],
   ];
   for (const [sent, kept, shown] of names) {
-    it(`keeps ${JSON.stringify(sent)} as ${kept}, under which it can be downloaded`, async (t) => {
+    it(`stores ${JSON.stringify(sent)} as ${kept} and offers this name for download`, async (t) => {
       const on = await emulator(t);
       const { id, number } = await draft(on.api);
       const bytes = await pdf();
@@ -91,7 +91,7 @@ describe("downloading a contract", () => {
     });
   }
 
-  it("returns a DOCX if there is one, and falls back to the PDF on request", async (t) => {
+  it("returns a DOCX if one exists, or the PDF on request", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const link = (format: string) =>
@@ -105,7 +105,7 @@ describe("downloading a contract", () => {
     assert.equal(((await link("DOCX")).body as { file_name: string }).file_name, "v2.docx");
   });
 
-  it("has no PDF of paper that only has another version", async (t) => {
+  it("returns no PDF of paper without a PDF version", async (t) => {
     const on = await emulator(t);
     const answer = on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
       body: {
@@ -127,11 +127,11 @@ describe("downloading a contract", () => {
   });
 });
 
-describe("previewing a document", () => {
+describe("document preview", () => {
   const preview = (api: TestEmulator["api"], body: object) =>
     api("POST", "/api/v2.1/public/contracts/preview/", { body });
 
-  it("generates a PDF of a template and some answers, without creating anything", async (t) => {
+  it("generates a PDF from a template and some answers without creating a contract", async (t) => {
     const on = await emulator(t);
     const before = await on.ask("GET", "state");
     const body = { contract_template_id: 102, contract_data: { seats: 3 } };
@@ -144,7 +144,7 @@ describe("previewing a document", () => {
     assert.deepEqual((await on.ask("GET", "state")).body, before.body);
   });
 
-  it("rejects a template that the workspace does not have, and answers of the wrong kind", async (t) => {
+  it("rejects a template of another workspace and invalid answers", async (t) => {
     const on = await emulator(t);
     await assertRefused(
       on,
@@ -159,7 +159,7 @@ describe("previewing a document", () => {
   });
 });
 
-it("generated documents are only stored if a link leads to them", async (t) => {
+it("generated documents are stored only if a link refers to them", async (t) => {
   const folder = await testFolder(t);
   const on = await emulator(t, { file: join(folder, "emulator.json") });
   const { id } = await draft(on.api);
@@ -170,7 +170,7 @@ it("generated documents are only stored if a link leads to them", async (t) => {
   assert.equal((await readdir(join(folder, "files"))).length, 1);
 });
 
-describe("downloading the DOCX of a contract", () => {
+describe("DOCX download of a contract", () => {
   it("returns the newest version, or an older one on request", async (t) => {
     const on = await emulator(t);
     const { number } = await draft(on.api);
@@ -195,8 +195,8 @@ describe("downloading the DOCX of a contract", () => {
   });
 });
 
-describe("the text of a contract", () => {
-  it("is that of the generated PDF, as a whole or by line", async (t) => {
+describe("contract text", () => {
+  it("returns the text of the generated PDF, as a whole or by line", async (t) => {
     const on = await emulator(t);
     const { id } = await draft(on.api);
     const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
@@ -220,7 +220,7 @@ describe("the text of a contract", () => {
     });
   });
 
-  it("is that of the newest or the requested version; a DOCX has none", async (t) => {
+  it("returns the text of the newest or requested PDF version, not of a DOCX", async (t) => {
     const on = await emulator(t);
     const { id, number } = await draft(on.api);
     await upload(on, number, { document_name: "v1.pdf", document_base_64: (await pdf()).toString("base64") });
@@ -238,7 +238,7 @@ describe("the text of a contract", () => {
     await assertRefused(on, () => content("?contract_version_id=9"), fields(unknown));
   });
 
-  it("cannot be had from pages that cannot be read, though the first one can", async (t) => {
+  it("rejects a document with any unreadable page", async (t) => {
     const on = await emulator(t);
     const { id, number } = await draft(on.api);
     const whole = (await pdf(2, { useObjectStreams: false })).toString("latin1");
@@ -252,8 +252,8 @@ describe("the text of a contract", () => {
   });
 });
 
-describe("uploading a version", () => {
-  it("that is executed executes the contract, whoever has not signed", async (t) => {
+describe("version upload", () => {
+  it("executes the contract if the version is executed, regardless of missing signatures", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED", "SIGNING_EMAIL_DELIVERED"]);
@@ -298,7 +298,7 @@ describe("uploading a version", () => {
 });
 
 describe("supporting documents", () => {
-  it("are attached to a contract", async (t) => {
+  it("accepts a supporting document for a contract", async (t) => {
     const on = await emulator(t);
     const { id } = await draft(on.api);
     const body = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
@@ -314,7 +314,7 @@ describe("supporting documents", () => {
   });
 });
 
-it("another workspace's contract is not found", async (t) => {
+it("document routes return 404 for a contract of another workspace", async (t) => {
   const on = await emulator(t);
   await draft(on.api);
   const other = await apiOf(on, 2);

@@ -37,8 +37,8 @@ const told = [
   "SIGNING_EMAIL_OPENED",
 ] as const;
 
-describe("an event of the e-mail provider", () => {
-  it("is stored with the e-mail in its metadata, and emitted", async (t) => {
+describe("event of the e-mail provider", () => {
+  it("stores the event with the e-mail's metadata and emits an activity", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const next = await subscribe(t, on, told);
@@ -68,7 +68,7 @@ describe("an event of the e-mail provider", () => {
     assert.deepEqual((await emailsOn(on))[0]?.events, [{ type: "Open", at: "2031-01-02T03:04:05.000Z", detail: null }]);
   });
 
-  it("finds the newest e-mail of a recipient without an id, by contract and purpose", async (t) => {
+  it("matches the newest e-mail by recipient, contract and purpose without an ID", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     await sent(on.api);
@@ -93,7 +93,7 @@ describe("an event of the e-mail provider", () => {
     assert.deepEqual(await findingsOn(on), Array(4).fill("unknown-email"));
   });
 
-  it("that is unknown or invalid is accepted with a finding, and changes nothing", async (t) => {
+  it("accepts an unknown or invalid event with a finding, without changes", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     await quiet(on);
@@ -115,7 +115,7 @@ describe("an event of the e-mail provider", () => {
     assert.deepEqual(await findingsOn(on), codes);
   });
 
-  it("reports a bounce instead of the delivery a minute later, and a repeated bounce twice", async (t) => {
+  it("emits a bounce instead of the delivery, and a repeated bounce twice", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const next = await subscribe(t, on, told);
@@ -134,7 +134,7 @@ describe("an event of the e-mail provider", () => {
     assert.deepEqual((await emailsOn(on))[0]?.events, [bounced, bounced]);
   });
 
-  it("is stored without an activity if the contract is deleted; the last hundred are kept", async (t) => {
+  it("stores the event of a deleted contract silently, and retains the last hundred", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const [{ metadata: Metadata }] = (await emailsOn(on)) as [Email];
@@ -149,7 +149,7 @@ describe("an event of the e-mail provider", () => {
   });
 });
 
-it("an opened link of a signatory or a contact counts as clicked", async (t) => {
+it("opened link of a signatory or contact counts as clicked", async (t) => {
   const on = await emulator(t);
   await sent(on.api);
   await draft(on.api, { contract_template_id: 104 });
@@ -174,7 +174,7 @@ it("an opened link of a signatory or a contact counts as clicked", async (t) => 
   assert.deepEqual(activitiesTold(await next()), ["REDLINING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_LINK_CLICKED"]);
 });
 
-it("the e-mail behind a link is found without a look at others, to the same person or about the same contract", async (t) => {
+it("lookup of the e-mail behind a link reads no other e-mail", async (t) => {
   const store = openMemoryStore({ collections: [emails], wall: systemWallClock });
   const about = { purpose: "signing", sent_at: 0, cluster_id: "eu-1" } as const;
   await store.transaction("send e-mails", (tx) => {
@@ -193,7 +193,7 @@ it("the e-mail behind a link is found without a look at others, to the same pers
   await store.close();
 });
 
-it("a reminder is a separate e-mail, and a draft sends none", async (t) => {
+it("reminder is a separate e-mail, and a draft sends none", async (t) => {
   const on = await emulator(t);
   await draft(on.api);
   assert.deepEqual(await emailsOn(on), []);

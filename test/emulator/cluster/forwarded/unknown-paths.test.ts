@@ -4,8 +4,8 @@ import { namedSeeds } from "../../../../emulator/compose/state/seed.ts";
 import { unemulatedRoutes } from "../../../../src/api/contracts/unemulated-routes.ts";
 import { emulator, plain, sender } from "../../../support/emulator.ts";
 
-describe("an unknown path at a cluster", () => {
-  it("is 404 below the public API in any version and below the control plane, with the nearest operation, and not in the inbox", async (t) => {
+describe("unknown path at a cluster", () => {
+  it("returns 404 with the nearest operation below the public API or control plane", async (t) => {
     const on = await emulator(t);
     for (const path of [
       "/api/v2.1/public/contract/",
@@ -26,7 +26,7 @@ describe("an unknown path at a cluster", () => {
     );
   });
 
-  it("is 501 with the missing facts if the service has the route, unless the seed scripts a response", async (t) => {
+  it("returns 501 for a known route, unless the seed scripts a response", async (t) => {
     const path = "/api/v2.1/public/contracts/1/related_contracts/";
     const on = await emulator(t);
     const notBuilt = {
@@ -56,7 +56,7 @@ describe("an unknown path at a cluster", () => {
     assert.deepEqual(plain(await scripted.api("GET", path)), { status: 200, body: { items: [] } });
   });
 
-  it("is echoed elsewhere, as what the router forwards, with a finding, and noted in the inbox", async (t) => {
+  it("echoes other paths like forwarded ones, with a finding and an inbox entry", async (t) => {
     const on = await emulator(t);
     assert.deepEqual(plain(await sender(on.clusters[1]!.url)("POST", "/public/things?x=1", { body: {} })), {
       status: 200,
@@ -71,7 +71,7 @@ describe("an unknown path at a cluster", () => {
     assert.equal((body as { total: number }).total, 1);
   });
 
-  it("is 404 under --strict=paths, in the inbox, too; events of apps are accepted all the same", async (t) => {
+  it("returns 404 under --strict=paths, except for events of apps", async (t) => {
     const on = await emulator(t, { strict: ["paths"] });
     const send = sender(on.clusters[1]!.url);
     assert.equal((await send("POST", "/public/things?x=1", { body: {} })).status, 404);
@@ -91,7 +91,7 @@ describe("an unknown path at a cluster", () => {
     );
   });
 
-  it("is matched in its decoded form: an escaped slash is a separator", async (t) => {
+  it("decodes the path before matching: an escaped slash is a separator", async (t) => {
     const on = await emulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
     const redirect = "/router/v1/oauth2.0/external";
     const echo = (path: string) => ({ cluster_id: "eu-1", method: "GET", path });

@@ -21,8 +21,8 @@ import {
 const ada = "ada@northwind.example";
 const eli = "eli@fabrikam.example";
 
-describe("an authorization request", () => {
-  it("shows the users of all clusters, each a link that signs them in at their own", async (t) => {
+describe("authorization request", () => {
+  it("lists the users of all clusters with a sign-in link for each", async (t) => {
     const world = await emulator(t);
     const { status, headers, body } = await authorize(world);
     assert.equal(status, 200);
@@ -43,7 +43,7 @@ describe("an authorization request", () => {
     }
   });
 
-  it("may be posted as a form, too", async (t) => {
+  it("accepts a POST form", async (t) => {
     const world = await emulator(t);
     const answer = await world.router("POST", authorizePath, {
       body: changed(request, { svc_user: ada }),
@@ -53,7 +53,7 @@ describe("an authorization request", () => {
     assert.match(sentBack(answer).code!, /^eu-1_/);
   });
 
-  it("keeps the client's own query byte for byte, and has no state if none was sent", async (t) => {
+  it("preserves the client's query byte for byte, and adds no state", async (t) => {
     const world = await emulator(t);
     const iss = encodeURIComponent(world.routerUrl);
     for (const [redirect_uri, more] of [
@@ -70,7 +70,7 @@ describe("an authorization request", () => {
     }
   });
 
-  it("for a user who is not an active user of any cluster ends on a page", async (t) => {
+  it("shows an error page for a user who is not active in any cluster", async (t) => {
     const world = await emulator(t);
     for (const svc_user of ["nobody@x.example", "cleo@northwind.example"]) {
       const { status, body, headers } = await authorize(world, { svc_user });
@@ -108,7 +108,7 @@ describe("an authorization request", () => {
     ["demo-cli", "http://localhost:3000\\@anything.example/", false],
   ];
   for (const [client_id, redirect_uri, allowed] of redirects) {
-    it(`of ${client_id} ${allowed ? "may" : "must not"} redirect to ${redirect_uri}`, async (t) => {
+    it(`${allowed ? "redirects" : "does not redirect"} ${client_id} to ${redirect_uri}`, async (t) => {
       const seed = { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients: clients };
       const world = await emulator(t, { seed });
       const answer = await authorize(world, { client_id, redirect_uri, prompt: "none" });
@@ -118,7 +118,7 @@ describe("an authorization request", () => {
     });
   }
 
-  it("of an unknown client ends on a page, whose words are text", async (t) => {
+  it("shows an error page for an unknown client, with escaped text", async (t) => {
     const world = await emulator(t);
     for (const client_id of [undefined, "<script>"]) {
       const { status, body, headers } = await authorize(world, { client_id });
@@ -148,7 +148,7 @@ describe("an authorization request", () => {
     [{ prompt: "none" }, { error: "login_required" }],
   ];
   for (const [changes, problem] of problems) {
-    it(`with ${JSON.stringify(changes)} redirects to the client with ${JSON.stringify(problem)}`, async (t) => {
+    it(`redirects ${JSON.stringify(changes)} to the client with ${JSON.stringify(problem)}`, async (t) => {
       const world = await emulator(t);
       const answer = await authorize(world, changes);
       assert.equal(answer.status, 302);
@@ -157,10 +157,10 @@ describe("an authorization request", () => {
   }
 });
 
-describe("a parameter that is repeated", () => {
+describe("repeated parameter", () => {
   const target = (more: string) => `${authorizePath}?${changed(request, {})}&${more}`;
 
-  it("redirects to the client as an invalid request", async (t) => {
+  it("redirects to the client with invalid_request", async (t) => {
     const world = await emulator(t);
     const answer = await world.router("GET", target("scope=openid"));
     assert.equal(answer.status, 302);
@@ -174,7 +174,7 @@ describe("a parameter that is repeated", () => {
   });
 
   for (const more of ["client_id=demo-web", `redirect_uri=${encodeURIComponent("http://127.0.0.1:9/other")}`]) {
-    it(`shows an error page if it names the recipient of the redirect: ${more}`, async (t) => {
+    it(`shows an error page if the redirect target is ambiguous: ${more}`, async (t) => {
       const world = await emulator(t);
       const { status, body, headers } = await world.router("GET", target(more));
       assert.deepEqual([status, headers.get("location")], [400, null]);
@@ -183,8 +183,8 @@ describe("a parameter that is repeated", () => {
   }
 });
 
-describe("a scope", () => {
-  it("is granted without unknown words, which leave a finding", async (t) => {
+describe("OAuth scope", () => {
+  it("grants known scopes and records a finding for unknown ones", async (t) => {
     const world = await emulator(t);
     const { scope, refresh_token } = await signIn(world, ada, { scope: "openid contracts:read email admin" });
     assert.equal(scope, "openid email");
@@ -194,7 +194,7 @@ describe("a scope", () => {
     assert.equal(refreshed.scope, "email");
   });
 
-  it("with only unknown words grants nothing but the subject", async (t) => {
+  it("grants only the subject if all scopes are unknown", async (t) => {
     const world = await emulator(t);
     const { scope, id_token, access_token } = await signIn(world, ada, { scope: "contracts:read" });
     assert.deepEqual([scope, id_token], ["", undefined]);
@@ -202,14 +202,14 @@ describe("a scope", () => {
   });
 });
 
-describe("a session", () => {
+describe("sign-in session", () => {
   const begin = async (world: Parameters<typeof authorize>[0], svc_user: string) => {
     const [cookie, ...attributes] = (await authorize(world, { svc_user })).headers.get("set-cookie")!.split("; ");
     return { cookie: cookie!, attributes };
   };
   const hour = 3_600_000;
 
-  it("starts with a sign-in and skips the next one, at any cluster", async (t) => {
+  it("starts with a sign-in and skips the next one at any cluster", async (t) => {
     const world = await emulator(t);
     for (const [email, cluster] of [
       [ada, "eu-1"],
@@ -226,7 +226,7 @@ describe("a session", () => {
     }
   });
 
-  it("is stored below the path that a proxy has the router at", async (t) => {
+  it("scopes its cookie to the proxy's path of the router", async (t) => {
     const world = await emulator(t, { publicUrl: "https://sandbox.example/twin" });
     const { attributes } = await begin(world, ada);
     assert.equal(attributes[0], "Path=/twin/api/v1/oauth/");
@@ -244,7 +244,7 @@ describe("a session", () => {
     assert.equal(await status({ max_age: "60" }), 200);
   });
 
-  it("does not skip a sign-in with max_age=0, even if no time has passed", async (t) => {
+  it("does not skip a sign-in with max_age=0, even without elapsed time", async (t) => {
     const world = await emulator(t);
     const { cookie } = await begin(world, ada);
     const headers = { cookie };
@@ -253,7 +253,7 @@ describe("a session", () => {
     assert.equal(sentBack(silent).error, "login_required");
   });
 
-  it("of a user at another cluster is unknown there, which prompt=none reports", async (t) => {
+  it("rejects prompt=none at a cluster where the user is unknown", async (t) => {
     const world = await emulator(t);
     const { cookie } = await begin(world, eli);
     await world.router("POST", "/router/v1/cluster_clients/bulk", {
@@ -264,7 +264,7 @@ describe("a session", () => {
     assert.equal((await authorize(world, {}, { headers: { cookie } })).status, 200);
   });
 
-  it("ends after twelve virtual hours", async (t) => {
+  it("expires after twelve virtual hours", async (t) => {
     const world = await emulator(t);
     const { cookie } = await begin(world, ada);
     const silent = async () =>
@@ -275,7 +275,7 @@ describe("a session", () => {
     assert.equal(await silent(), "login_required");
   });
 
-  it("with an unknown state is rejected", async (t) => {
+  it("rejects an unknown state", async (t) => {
     const world = await emulator(t);
     const cookie = "svc_session=eu-1_guess";
     const answer = await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } });
@@ -283,11 +283,11 @@ describe("a session", () => {
   });
 });
 
-describe("an id_token_hint", () => {
+describe("id_token_hint", () => {
   const cookieOf = async (world: TestEmulator, svc_user: string) =>
     (await authorize(world, { svc_user })).headers.get("set-cookie")!.split("; ")[0]!;
 
-  it("signs in the user whom it names, even after it expired, at any cluster", async (t) => {
+  it("signs in the named user at any cluster, even after it expired", async (t) => {
     const world = await emulator(t);
     for (const [email, cluster] of [
       [ada, "eu-1"],
@@ -302,7 +302,7 @@ describe("an id_token_hint", () => {
     }
   });
 
-  it("of another user than the signed-in one is login_required with prompt=none", async (t) => {
+  it("returns login_required with prompt=none if another user is signed in", async (t) => {
     const world = await emulator(t);
     const required = {
       "": callback,
@@ -322,7 +322,7 @@ describe("an id_token_hint", () => {
     }
   });
 
-  it("of another user than the signed-in one asks to sign in, and accepts only that user", async (t) => {
+  it("prompts for a sign-in as the named user if another user is signed in", async (t) => {
     const world = await emulator(t);
     const { id_token } = await signIn(world, ada);
     const headers = { cookie: await cookieOf(world, "ben@northwind.example") };
@@ -334,7 +334,7 @@ describe("an id_token_hint", () => {
     for (const other of [1, 3]) assert.equal((await choose(other)).error, "login_required");
   });
 
-  it("must be an ID token: an access token, or one that was altered, is an invalid request", async (t) => {
+  it("rejects an access token and an altered ID token as invalid_request", async (t) => {
     const world = await emulator(t);
     const { id_token, access_token } = await signIn(world, ada);
     const [head, , signature] = id_token.split(".");

@@ -18,7 +18,7 @@ const bodies: Record<string, string | Uint8Array> = {
 for (const path of paths) {
   for (const [what, body] of Object.entries(bodies)) {
     for (const type of ["application/json", "application/x-www-form-urlencoded"]) {
-      it(`${path} rejects ${what} as ${type}, and nothing changes`, async (t) => {
+      it(`${path} rejects ${what} as ${type} without changes`, async (t) => {
         const world = await emulator(t);
         const before = (await world.ask("GET", "state")).body;
         const { url } = world.clusters[0]!;
@@ -30,7 +30,7 @@ for (const path of paths) {
   }
 }
 
-it("credentials that are no text, or too much of it, are rejected", async (t) => {
+it("userinfo and authorization reject malformed and oversized credentials", async (t) => {
   const world = await emulator(t);
   const { url } = world.clusters[0]!;
   for (const authorization of [

@@ -29,8 +29,8 @@ const proven = (code: string, changes: Changes = {}) => ({
   ...changes,
 });
 
-describe("a confidential client", () => {
-  it("may omit PKCE, which leaves a finding", async (t) => {
+describe("confidential client", () => {
+  it("may omit PKCE, which records a finding", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const code = await codeOf(world, email, withoutPkce);
     assert.deepEqual(await findings(world, "eu-1"), [
@@ -40,7 +40,7 @@ describe("a confidential client", () => {
     assert.equal(status, 200);
   });
 
-  it("must not bring a verifier to a code that was given without a challenge", async (t) => {
+  it("rejects a verifier for a code issued without a challenge", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const code = await codeOf(world, email, withoutPkce);
     await assertRefused(world, () => requestToken(world, proven(code, { code_verifier: verifier })), {
@@ -49,7 +49,7 @@ describe("a confidential client", () => {
     });
   });
 
-  it("with a challenge requires the verifier, and leaves no finding", async (t) => {
+  it("requires the verifier after a challenge, without a finding", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const code = await codeOf(world, email, { client_id });
     await assertRefused(world, () => requestToken(world, proven(code)), {
@@ -60,7 +60,7 @@ describe("a confidential client", () => {
     assert.deepEqual(await findings(world, "eu-1"), []);
   });
 
-  it("that names a method sends a challenge, too", async (t) => {
+  it("requires a challenge if the request names a method", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const answer = await authorize(world, { ...withoutPkce, code_challenge_method: "S256", svc_user: email });
     const problem = invalid("code_challenge_method requires code_challenge");
@@ -75,7 +75,7 @@ describe("a confidential client", () => {
   });
 });
 
-it("a public client always requires PKCE", async (t) => {
+it("public client always requires PKCE", async (t) => {
   const world = await emulator(t);
   const answer = await authorize(world, { ...withoutPkce, client_id: "demo-cli", svc_user: email });
   assert.deepEqual(plain(answer).status, 302);

@@ -31,8 +31,8 @@ const seedWith = (rest: object = {}) => ({
   ...rest,
 });
 
-describe("the signing key of a cluster", () => {
-  it("is public in its key set, named by its thumbprint, and signs the tokens", async (t) => {
+describe("signing key of a cluster", () => {
+  it("signs tokens and is published in the key set under its thumbprint", async (t) => {
     const { jwk, kid } = vectors.jwk_thumbprint;
     assert.equal(thumbprint(jwk), kid);
     assert.equal(await calculateJwkThumbprint(jwk), kid);
@@ -51,7 +51,7 @@ describe("the signing key of a cluster", () => {
     }
   });
 
-  it("is created once, even by concurrent requests, and survives a restart", async (t) => {
+  it("is created once despite concurrent requests, and survives a restart", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
     t.after(() => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");
@@ -63,7 +63,7 @@ describe("the signing key of a cluster", () => {
     assert.deepEqual(await keysOf(await emulator(t, { file })), sets[0]);
   });
 
-  it("may come from the seed", async (t) => {
+  it("can be defined by the seed", async (t) => {
     const jwk = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "jwk" });
     const world = await emulator(t, { seed: seedWith({ signing_keys: [{ cluster_id: "us-1", jwk }] }) });
     const [eu, us] = await keysOf(world);
@@ -71,7 +71,7 @@ describe("the signing key of a cluster", () => {
     assert.notEqual(eu!.n, jwk.n);
   });
 
-  it("follows from the seed under --deterministic, and differs by cluster", async (t) => {
+  it("is derived from the seed under --deterministic and differs by cluster", async (t) => {
     const deterministic = true;
     const [one, same] = [
       await keysOf(await emulator(t, { seed: seedWith(), deterministic })),
@@ -86,13 +86,13 @@ describe("the signing key of a cluster", () => {
     assert.equal(Buffer.from(one[0]!.n, "base64url").length, 256);
   });
 
-  it("is different in every other state", async (t) => {
+  it("differs in every other state", async (t) => {
     const [one, other] = [await keysOf(await emulator(t)), await keysOf(await emulator(t))];
     assert.notDeepEqual(one, other);
   });
 });
 
-it("a cluster's own configuration has its own URLs", async (t) => {
+it("OpenID configuration of a cluster contains its own URLs", async (t) => {
   const world = await emulator(t);
   const { url } = world.clusters[1]!;
   const { body } = await sender(url)("GET", "/.well-known/openid-configuration");

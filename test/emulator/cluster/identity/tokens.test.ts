@@ -28,8 +28,8 @@ const refusal = (error: string, error_description: string, status = 400) => ({
   body: { error, error_description },
 });
 
-describe("an authorization code", () => {
-  it("is exchanged for tokens that say who signed in, when, and at which cluster", async (t) => {
+describe("authorization code", () => {
+  it("returns tokens that state the user, the sign-in time and the cluster", async (t) => {
     const world = await emulator(t);
     const code = await codeOf(world, eli, { nonce: "n-0S6", scope: "openid email" });
     await world.clock.advance({ by: 60_000 });
@@ -56,13 +56,13 @@ describe("an authorization code", () => {
     assert.deepEqual([decoded(id_token, 0).typ, decoded(access_token, 0).typ], ["JWT", "at+jwt"]);
   });
 
-  it("yields no ID token without the openid scope", async (t) => {
+  it("returns no ID token without the openid scope", async (t) => {
     const world = await emulator(t);
     const tokens = await signIn(world, ada, { scope: "email" });
     assert.equal(tokens.id_token, undefined);
   });
 
-  it("may be sent as JSON, as some clients do", async (t) => {
+  it("accepts a JSON request", async (t) => {
     const world = await emulator(t);
     const { status } = await world.router("POST", tokenPath, { body: exchange(await codeOf(world, ada)) });
     assert.equal(status, 200);
@@ -88,10 +88,10 @@ describe("an authorization code", () => {
       { code_verifier: `${verifier.slice(0, -1)}l` },
       refusal("invalid_grant", "code_verifier does not match"),
     ],
-    ["that nobody issued", { code: "us-1_guess" }, refusal("invalid_grant", "The code is unknown")],
+    ["with an unknown code", { code: "us-1_guess" }, refusal("invalid_grant", "The code is unknown")],
   ];
   for (const [what, changes, expected] of wrong) {
-    it(`${what} is refused, and is as good as before`, async (t) => {
+    it(`rejects a request ${what} without invalidating the code`, async (t) => {
       const world = await emulator(t);
       const good = exchange(await codeOf(world, eli));
       await assertRefused(world, () => requestToken(world, { ...good, ...changes }), expected);
@@ -99,7 +99,7 @@ describe("an authorization code", () => {
     });
   }
 
-  it("of one cluster is unknown at another", async (t) => {
+  it("is rejected by another cluster", async (t) => {
     const world = await emulator(t);
     const code = (await codeOf(world, eli)).replace("us-1_", "eu-1_");
     await assertRefused(
@@ -109,7 +109,7 @@ describe("an authorization code", () => {
     );
   });
 
-  it("is good for ten virtual minutes", async (t) => {
+  it("expires after ten virtual minutes", async (t) => {
     const world = await emulator(t);
     const code = await codeOf(world, ada);
     await world.clock.advance({ by: 600_000 });
@@ -120,7 +120,7 @@ describe("an authorization code", () => {
     );
   });
 
-  it("that is used twice revokes the refresh tokens from it", async (t) => {
+  it("revokes its refresh tokens when it is used twice", async (t) => {
     const world = await emulator(t);
     const code = await codeOf(world, ada);
     const { refresh_token } = (await requestToken(world, exchange(code))).body as Tokens;
@@ -135,8 +135,8 @@ describe("an authorization code", () => {
 const refresh = (world: TestEmulator, refresh_token: string, changes: Changes = {}) =>
   requestToken(world, { grant_type: "refresh_token", refresh_token, client_id: "demo-cli", ...changes });
 
-describe("a refresh token", () => {
-  it("returns new tokens for the same person, and a new refresh token", async (t) => {
+describe("refresh token", () => {
+  it("returns new tokens for the same user and a new refresh token", async (t) => {
     const world = await emulator(t);
     const first = await signIn(world, eli, { nonce: "n" });
     await world.clock.advance({ by: 60_000 });
@@ -151,7 +151,7 @@ describe("a refresh token", () => {
     assert.equal((await refresh(world, next.refresh_token)).status, 200);
   });
 
-  it("that is used twice revokes only its whole family", async (t) => {
+  it("revokes only its own token family when it is used twice", async (t) => {
     const world = await emulator(t);
     const [mine, other] = [await signIn(world, ada), await signIn(world, ada)];
     const next = (await refresh(world, mine.refresh_token)).body as Tokens;
@@ -163,7 +163,7 @@ describe("a refresh token", () => {
     assert.equal((await refresh(world, other.refresh_token)).status, 200);
   });
 
-  it("may bring a narrower scope, never a wider one", async (t) => {
+  it("accepts a narrower scope and rejects a wider one", async (t) => {
     const world = await emulator(t);
     const { refresh_token } = await signIn(world, ada, { scope: "openid email" });
     await assertRefused(
@@ -177,7 +177,7 @@ describe("a refresh token", () => {
     assert.equal(wide.scope, "openid email");
   });
 
-  it("is of its client, and lasts for thirty virtual days", async (t) => {
+  it("belongs to one client and expires after thirty virtual days", async (t) => {
     const world = await emulator(t);
     const { refresh_token } = await signIn(world, ada);
     const unknown = refusal("invalid_grant", "The token is unknown");
@@ -191,7 +191,7 @@ describe("a refresh token", () => {
     await assertRefused(world, () => refresh(world, refresh_token), unknown);
   });
 
-  it("survives a restart of the state, and dies with its person", async (t) => {
+  it("survives a restart and is revoked with its user", async (t) => {
     const world = await emulator(t);
     const { refresh_token } = await signIn(world, ada);
     const state = (await world.ask("GET", "state")).body as {
@@ -210,7 +210,7 @@ describe("a refresh token", () => {
   });
 });
 
-describe("a confidential client", () => {
+describe("confidential client", () => {
   const seed = confidential;
   const [{ client_id, client_secret: secret }] = seed.oauth_clients;
   const encoded = { user: "demo+portal", password: encodeURIComponent(secret) };
@@ -219,14 +219,14 @@ describe("a confidential client", () => {
     ["in the header", { client_id: undefined }, { authorization: formatBasicHeader(encoded) }],
     ["in the body", { client_id, client_secret: secret }, {}],
   ] as const) {
-    it(`proves itself ${how}`, async (t) => {
+    it(`authenticates with its secret ${how}`, async (t) => {
       const world = await emulator(t, { seed });
       const code = await codeOf(world, ada, { client_id });
       assert.equal((await requestToken(world, { ...exchange(code), ...fields }, headers)).status, 200);
     });
   }
 
-  it("is rejected without its secret, or with another", async (t) => {
+  it("rejects a missing or wrong client secret", async (t) => {
     const world = await emulator(t, { seed });
     const good = { ...exchange(await codeOf(world, ada, { client_id })), client_id };
     const expected = refusal("invalid_client", "The client is unknown, or its secret is wrong", 401);
@@ -252,7 +252,7 @@ describe("a confidential client", () => {
   });
 });
 
-describe("a token request", () => {
+describe("token request", () => {
   it("rejects repeated parameters", async (t) => {
     const seed = {
       ...confidential,
@@ -279,7 +279,7 @@ describe("a token request", () => {
   });
 });
 
-describe("an access token", () => {
+describe("access token", () => {
   it("returns the claims of its user within its scope", async (t) => {
     const world = await emulator(t);
     const told = async (scope: string) =>
@@ -299,7 +299,7 @@ describe("an access token", () => {
     ["form", (access_token) => ({ headers: form, body: changed({}, { access_token }) })],
   ];
   for (const [where, carry] of carriers) {
-    it(`returns the same to a POST with the token in its ${where}`, async (t) => {
+    it(`returns the same claims for a POST with the token in its ${where}`, async (t) => {
       const world = await emulator(t);
       const { access_token } = await signIn(world, eli);
       const answer = await world.router("POST", "/api/v1/oauth/userinfo/", carry(access_token));
@@ -307,7 +307,7 @@ describe("an access token", () => {
     });
   }
 
-  it("must come in one place", async (t) => {
+  it("rejects a request that sends the token twice", async (t) => {
     const world = await emulator(t);
     const { access_token } = await signIn(world, ada);
     const both = { headers: { ...form, authorization: `Bearer ${access_token}` }, body: changed({}, { access_token }) };
@@ -317,7 +317,7 @@ describe("an access token", () => {
     assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_request"');
   });
 
-  it("that is invalid is also rejected in a POST, and not read from a URL", async (t) => {
+  it("rejects an invalid token in a POST and ignores a token in a URL", async (t) => {
     const world = await emulator(t);
     const { access_token } = await signIn(world, ada);
     const gone = refusal(
@@ -336,7 +336,7 @@ describe("an access token", () => {
     }
   });
 
-  it("is good for an hour of virtual time, with the prefix of its cluster, too", async (t) => {
+  it("expires after one virtual hour, with or without its cluster prefix", async (t) => {
     const world = await emulator(t);
     const { access_token } = await signIn(world, ada);
     assert.equal((await userinfo(world, `eu-1_${access_token}`)).status, 200);
@@ -346,7 +346,7 @@ describe("an access token", () => {
     assert.equal((await userinfo(world, access_token)).status, 401);
   });
 
-  it("that is altered, foreign, of another type, or without a user is rejected by the cluster", async (t) => {
+  it("rejects an altered, foreign or wrong-type token, or one without a user", async (t) => {
     const world = await emulator(t);
     const { access_token, id_token } = await signIn(world, ada);
     const [header, claims, signature] = access_token.split(".") as [string, string, string];

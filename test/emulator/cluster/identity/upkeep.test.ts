@@ -13,8 +13,8 @@ const countOf = async ({ ask }: TestEmulator, collection: string) => {
   return rows[collection]?.length ?? 0;
 };
 
-describe("expired rows are removed from the state", () => {
-  it("a code ten minutes after it expired, with the next code; until then it reports that it has expired", async (t) => {
+describe("removal of expired rows", () => {
+  it("removes a code ten minutes after its expiry when the next is issued", async (t) => {
     const world = await emulator(t);
     const code = await codeOf(world, ada);
     await world.clock.advance({ by: 20 * minute - 1 });
@@ -30,7 +30,7 @@ describe("expired rows are removed from the state", () => {
     assert.deepEqual((await requestToken(world, exchange(code))).body, unknown);
   });
 
-  it("a session when it has ended, with the next session", async (t) => {
+  it("removes an ended session when the next one starts", async (t) => {
     const world = await emulator(t);
     await authorize(world, { svc_user: ada });
     await world.clock.advance({ by: 12 * 60 * minute - 1 });
@@ -41,7 +41,7 @@ describe("expired rows are removed from the state", () => {
     assert.equal(await countOf(world, "sessions"), 2);
   });
 
-  it("a refresh token a day after it expired, with the next token; until then it reports that it has expired", async (t) => {
+  it("removes a refresh token a day after its expiry when the next is issued", async (t) => {
     const world = await emulator(t);
     const { refresh_token } = await signIn(world, ada);
     const refreshed = async () =>

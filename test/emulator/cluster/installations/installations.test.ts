@@ -40,12 +40,12 @@ const owners = async ({ ask }: TestEmulator, team: string) =>
 const unknown = { status: 404, body: { detail: "Unknown or used state" } };
 const withinDefault = "/router/v1/integrations/destinations/default/chat_a/oauth_redirect";
 
-describe("an installation of chat_a", () => {
+describe("chat_a installation", () => {
   for (const [workspace_id, cluster] of [
     [1, "eu-1"],
     [3, "us-1"],
   ] as const) {
-    it(`begins at ${cluster}, which alone redeems the state, once, and maps the team`, async (t) => {
+    it(`redeems the state once, only at ${cluster}, and maps the team`, async (t) => {
       const world = await emulator(t);
       const { state, authorization_url } = await begin(world, "chat_a", { workspace_id });
       const back = await submit(world, authorization_url, { team_id: "T-NEW", name: "Newcomers" });
@@ -76,7 +76,7 @@ describe("an installation of chat_a", () => {
     });
   }
 
-  it("is rejected without a state, with an unknown state, and with an unknown code", async (t) => {
+  it("rejects a missing or unknown state and an unknown code", async (t) => {
     const world = await emulator(t);
     const { state } = await begin(world, "chat_a");
     for (const query of ["", "?code=c0de", "?code=c0de&state=guess", "?error=access_denied", "?state=eu-1_x"]) {
@@ -94,7 +94,7 @@ describe("an installation of chat_a", () => {
     );
   });
 
-  it("that a person denies ends as denied, and maps nothing", async (t) => {
+  it("maps no team if the user denies the installation", async (t) => {
     const world = await emulator(t);
     // The answer that says why is that of the cluster which began it, not that of the first one.
     const { authorization_url } = await begin(world, "chat_a", { workspace_id: 3 });
@@ -122,7 +122,7 @@ describe("an installation of chat_a", () => {
     });
   });
 
-  it("uses a destination of the cluster", async (t) => {
+  it("redirects to a destination of the cluster", async (t) => {
     const seed = {
       clusters: [
         { id: "eu-1", label: "eu", destinations: ["europe"] },
@@ -139,7 +139,7 @@ describe("an installation of chat_a", () => {
     assert.match(await submit(world, authorization_url, { team_id: "T1" }), /\/destinations\/europe\/chat_a\//);
   });
 
-  it("maps the team to the cluster of its last installation, and is removed with the workspace", async (t) => {
+  it("maps the team to its last installation until the workspace is deleted", async (t) => {
     const world = await emulator(t);
     const { id } = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as { id: number };
     for (const workspace_id of [3, 1, id]) {
@@ -156,9 +156,9 @@ describe("an installation of chat_a", () => {
   });
 });
 
-describe("an installation of an external provider", () => {
+describe("installation of an external provider", () => {
   for (const app of ["ProviderA", "ProviderB", "ProviderC"]) {
-    it(`connects an account at ${app} to the workspace, once, at the cluster that started it`, async (t) => {
+    it(`connects an account at ${app} once, only at the cluster that started it`, async (t) => {
       const world = await emulator(t);
       const { id, state, authorization_url } = await begin(world, app, { workspace_id: 3 });
       assert.match(state, /^us-1_/);
@@ -177,7 +177,7 @@ describe("an installation of an external provider", () => {
     });
   }
 
-  it("is rejected without a state, with any state, at another provider, and when the sign-in failed", async (t) => {
+  it("rejects an invalid state, another provider, and a failed sign-in", async (t) => {
     const world = await emulator(t);
     const { state, redirect_url } = await begin(world, "ProviderA", { approve_as: "ada@northwind.example" });
     const redirect = (provider: string, query: string) => () =>
@@ -194,7 +194,7 @@ describe("an installation of an external provider", () => {
   });
 });
 
-describe("beginning an installation on the control plane", () => {
+describe("starting an installation on the control plane", () => {
   it("requires an existing workspace and an installable app", async (t) => {
     const world = await emulator(t);
     await assertRefused(world, () => world.ask("POST", "installations/chat_a", { body: { workspace_id: 99 } }), {
@@ -210,7 +210,7 @@ describe("beginning an installation on the control plane", () => {
     assert.equal((await world.ask("POST", "installations/chat_b", { body: {} })).status, 400);
   });
 
-  it("shows a page that asks for the team or the account, and asks again for an invalid one", async (t) => {
+  it("prompts for the team or account, again after invalid input", async (t) => {
     const world = await emulator(t);
     const { authorization_url } = await begin(world, "chat_a");
     const page = String((await world.router("GET", authorization_url.slice(world.routerUrl.length))).body);

@@ -30,7 +30,7 @@ async function created(api: Api, body: object = {}): Promise<{ id: number; publi
 }
 
 describe("intake.create", () => {
-  it("creates an intake with its files, people and metadata", async (t) => {
+  it("creates an intake with its files, users and metadata", async (t) => {
     const { api } = await emulator(t);
     const { file_id, upload_url } = await fileOf(api);
     await fetch(upload_url, { method: "PUT", body: "%PDF", headers: { "content-type": "application/pdf" } });
@@ -80,7 +80,7 @@ describe("intake.create", () => {
     });
   });
 
-  it("only requires a title and a workflow; the rest may be null", async (t) => {
+  it("requires only a title and a workflow, and accepts null for other fields", async (t) => {
     const { api } = await emulator(t);
     const { body } = await api("POST", path, {
       body: {
@@ -100,7 +100,7 @@ describe("intake.create", () => {
     );
   });
 
-  it("accepts a file without bytes, with a finding", async (t) => {
+  it("accepts a file without bytes and records a finding", async (t) => {
     const { api, ask } = await emulator(t);
     const { file_id } = await fileOf(api);
     await created(api, { file_ids: [file_id] });
@@ -112,7 +112,7 @@ describe("intake.create", () => {
     );
   });
 
-  it("rejects file ids that the workspace does not have", async (t) => {
+  it("rejects file IDs of another workspace", async (t) => {
     const on = await emulator(t);
     const foreign = (await fileOf(await apiOf(on, 2))).file_id;
     const own = (await fileOf(on.api)).file_id;
@@ -123,7 +123,7 @@ describe("intake.create", () => {
     }
   });
 
-  it("rejects an unpublished, an unknown and a foreign workflow alike", async (t) => {
+  it("rejects unpublished, unknown and foreign workflows with the same error", async (t) => {
     const on = await emulator(t);
     const expected = domain("This workflow has no published version for the workspace");
     for (const workflow_id of [202, 204, 999, -1]) {
@@ -137,7 +137,7 @@ describe("intake.create", () => {
     await assertRefused(on, () => on.api("POST", path, { body }), domain("This workflow is not an INTAKE_WORKFLOW"));
   });
 
-  it("looks at fields, then publication, then the kind of workflow, then files", async (t) => {
+  it("validates fields, then publication, then workflow kind, then files", async (t) => {
     const { api } = await emulator(t);
     const told = async (body: object) => {
       const answer = (await api("POST", path, { body })).body as { message?: string };
@@ -214,7 +214,7 @@ describe("intake.create", () => {
 });
 
 describe("intake.show", () => {
-  it("shows the created intake", async (t) => {
+  it("returns the created intake", async (t) => {
     const { api } = await emulator(t);
     const intake = await created(api);
     assert.deepEqual(plain(await api("GET", `${path}${intake.id}/`)), { status: 200, body: intake });
@@ -222,7 +222,7 @@ describe("intake.show", () => {
 });
 
 describe("intake.update", () => {
-  it("changes what is sent and keeps the rest; null clears description and due date", async (t) => {
+  it("changes the given fields only, and null clears description and due date", async (t) => {
     const { api, ask } = await emulator(t);
     const before = await created(api, { description: "d", due_date: "2031-02-01T00:00:00Z", metadata: { a: "b" } });
     await ask("POST", "clock/advance", { body: { by: "PT1H" } });
@@ -273,7 +273,7 @@ describe("intake.update", () => {
 });
 
 describe("intake.delete", () => {
-  it("reveals nothing: unknown, deleted and foreign intakes are all 403, not 404", async (t) => {
+  it("returns 403, not 404, for unknown, deleted and foreign intakes", async (t) => {
     const on = await emulator(t);
     const own = await created(on.api);
     const other = await apiOf(on, 2);
@@ -309,7 +309,7 @@ describe("intake.list", () => {
     return api;
   }
 
-  it("lists the newest first, in pages, without people, tasks and files", async (t) => {
+  it("lists intakes newest first in pages, without users, tasks and files", async (t) => {
     const api = await withThree(t);
     const { body } = await api("GET", `${path}?limit=2`);
     const { intakes, ...page } = body as { intakes: Record<string, unknown>[] };
@@ -361,13 +361,13 @@ describe("intake.list", () => {
     ["sort=status", ["c third", "A second", "b, first"]],
   ];
   for (const [query, found] of queries) {
-    it(`finds ${found.length} by ${query}`, async (t) => {
+    it(`finds ${found.length} intakes by ${query}`, async (t) => {
       const api = await withThree(t);
       assert.deepEqual(titles((await api("GET", `${path}?${query}`)).body), found);
     });
   }
 
-  it("rejects an unknown sort field, and invalid pages", async (t) => {
+  it("rejects an unknown sort field and invalid pages", async (t) => {
     const { api } = await emulator(t);
     for (const sort of ["size", "toString", "-", "--title"]) {
       assert.deepEqual(plain(await api("GET", `${path}?sort=${sort}`)), {
@@ -384,7 +384,7 @@ describe("intake.list", () => {
     });
   });
 
-  it("hides other workspaces and deleted intakes", async (t) => {
+  it("omits deleted intakes and those of other workspaces", async (t) => {
     const on = await emulator(t);
     await created(on.api, { title: "mine" });
     const gone = await created(on.api, { title: "gone" });

@@ -28,7 +28,7 @@ const task = {
 };
 
 describe("user-tasks.create", () => {
-  it("returns a task, which the intake also shows", async (t) => {
+  it("returns a task that the intake also lists", async (t) => {
     const on = await emulator(t);
     await intake(on);
     const given = await give(on, {
@@ -41,7 +41,7 @@ describe("user-tasks.create", () => {
     assert.deepEqual(await tasksOf(on), [task]);
   });
 
-  it("accepts a date, which is over when virtual time has passed it", async (t) => {
+  it("accepts a due date, which passes with virtual time", async (t) => {
     const on = await emulator(t);
     await intake(on);
     const more = { notes: "By Friday", priority: "HIGH", absolute_due_date: "2031-01-03T05:04:05.700+02:00" };
@@ -59,7 +59,7 @@ describe("user-tasks.create", () => {
     assert.deepEqual(await tasksOf(on), [{ ...dated, status: "OVERDUE" }]);
   });
 
-  it("is not shown by other intakes; user-tasks.list shows all, newest first", async (t) => {
+  it("lists a task in its own intake and in user-tasks.list, newest first", async (t) => {
     const on = await emulator(t);
     await intake(on);
     await give(on, { title: "Renew the lease", assignees: [toBen], task_category: "OBLIGATION_TASK" });
@@ -95,12 +95,12 @@ describe("user-tasks.create", () => {
       { assignees: { 1: { entity_id: ['Invalid pk "21" - object does not exist.'] } } },
     ],
     [
-      "intakes that are not there",
+      "unknown intakes",
       { title: "x", assignees: [], task_associations: [aboutIntake(1), aboutIntake(9)] },
       { task_associations: { 1: { entity_id: ['Invalid pk "9" - object does not exist.'] } } },
     ],
     [
-      "another category, and another kind of thing",
+      "an unknown category and entity type",
       { title: "x", assignees: [], task_category: "X", task_associations: [{ entity_id: 1, entity_type: "CONTRACT" }] },
       {
         task_category: ["Input should be 'USER_TASK', 'OBLIGATION_TASK' or 'INTAKE_TASK'"],
@@ -109,7 +109,7 @@ describe("user-tasks.create", () => {
     ],
   ];
   for (const [what, body, problems] of invalid) {
-    it(`rejects ${what} with field errors, and changes nothing`, async (t) => {
+    it(`rejects ${what} with field errors, without changes`, async (t) => {
       const on = await emulator(t);
       await intake(on);
       await assertRefused(on, () => give(on, body), fields(problems));

@@ -19,7 +19,7 @@ const northwind = {
 const ofCreator = { token: creator, kind: "creator", ...northwind };
 const ofCounterparty = { token: counterparty, kind: "counterparty", ...northwind };
 
-describe("the invitation of a token", () => {
+describe("invitation token", () => {
   const found: [string, unknown][] = [
     [`/contract-invite/creator/by_token/${creator}`, ofCreator],
     [`/v3/contract-invite/creator/by_token/${creator}`, ofCreator],
@@ -30,7 +30,7 @@ describe("the invitation of a token", () => {
     [`/auth/v3/invite_info/?token=${counterparty}`, ofCounterparty],
   ];
   for (const [path, body] of found) {
-    it(`is shown at ${path}, mapped or not`, async (t) => {
+    it(`returns the invitation at ${path}, whether the token is mapped or not`, async (t) => {
       const on = await emulator(t);
       assert.deepEqual(plain(await on.router("GET", path)), { status: 200, body });
       const { clusterKey } = on.clusters[0]!;
@@ -56,12 +56,12 @@ describe("the invitation of a token", () => {
     "/organization/user-invite/by_token/nobody",
     "/auth/v3/invite_info/?token=",
   ]) {
-    it(`is not found at ${path}`, async (t) => {
+    it(`returns 404 at ${path}`, async (t) => {
       assert.deepEqual(plain(await (await emulator(t)).router("GET", path)), notFound);
     });
   }
 
-  it("of a contract that was sent names the person and the contract", async (t) => {
+  it("names the recipient and the contract after the contract is sent", async (t) => {
     const on = await emulator(t);
     const { id } = await sent(on.api);
     const emails = (await on.ask("GET", "emails?recipient=jo@acme.example")).body as { items: { token: string }[] };
@@ -82,11 +82,11 @@ describe("the invitation of a token", () => {
   });
 });
 
-describe("how a user signs in", () => {
+describe("sign-in methods of a user", () => {
   const login = ({ router }: TestEmulator, email: string) =>
     router("POST", "/api/v1/svc_auth/login_v2/", { body: { email } });
 
-  it("includes an active member of the cluster, with addresses that start the sign-in", async (t) => {
+  it("returns the sign-in URLs of an active member", async (t) => {
     const on = await emulator(t);
     const { status, body } = await login(on, " ELI@fabrikam.example ");
     const { sign_in, ...rest } = body as { sign_in: { method: string; provider: string; login_url: string }[] };
@@ -117,7 +117,7 @@ describe("how a user signs in", () => {
   });
 
   for (const email of ["nobody@northwind.example", "cleo@northwind.example", "", "__proto__"]) {
-    it(`is 404 for ${email || "an empty address"}, who cannot`, async (t) => {
+    it(`returns 404 for ${email || "an empty address"}`, async (t) => {
       assert.deepEqual(plain(await login(await emulator(t), email)), {
         status: 404,
         body: { detail: "No account with this e-mail" },
@@ -150,10 +150,10 @@ async function withProvider({ router, ask }: TestEmulator, flow: "login" | "sign
   return router("GET", back.pathname + back.search);
 }
 
-describe("a sign-up with a provider", () => {
+describe("sign-up with a provider", () => {
   const max = "max@newco.example";
 
-  it("makes the account and the workspace that the sign-in then finds", async (t) => {
+  it("creates the account and the workspace for later sign-ins", async (t) => {
     const on = await emulator(t);
     assert.equal((await withProvider(on, "login", max, "us-1")).status, 404);
     const made = await withProvider(on, "signup", max, "us-1");
@@ -174,14 +174,14 @@ describe("a sign-up with a provider", () => {
     );
   });
 
-  it("is rejected for a person of another cluster, or one who is no longer active", async (t) => {
+  it("rejects a user of another cluster and a deactivated user", async (t) => {
     const on = await emulator(t);
     const refused = { status: 400, body: { detail: "An account with this e-mail exists" } };
     assert.deepEqual(plain(await withProvider(on, "signup", "eli@fabrikam.example")), refused);
     assert.deepEqual(plain(await withProvider(on, "signup", "cleo@northwind.example")), refused);
   });
 
-  it("accepts the invitation of a user who was invited, whose token ends by it", async (t) => {
+  it("accepts the invitation of an invited user and ends its token", async (t) => {
     const on = await emulator(t);
     const signup = { email: "zoe@newco.example", captcha: "yes" };
     const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };

@@ -5,7 +5,7 @@ import { executed, made, paper, pdfBase64 } from "../../../support/contracts.ts"
 import { emulator } from "../../../support/emulator.ts";
 import { assertRefused } from "../../../support/refused.ts";
 
-describe("a PDF that gets no turn", () => {
+describe("PDF reader without free capacity", () => {
   const contracts = "/api/v2.1/public/contracts";
   const refused = { status: 503, body: { detail: "Too many documents are being read. Try again later." } };
   const ready = {
@@ -19,7 +19,7 @@ describe("a PDF that gets no turn", () => {
     ["1/contract_version/", async () => ({ document_name: "next.pdf", document_base_64: await pdfBase64() })],
   ];
   for (const [path, body] of uploads) {
-    it(`is refused by ${path}, to be sent again`, async (t) => {
+    it(`rejects a request to ${path}, which succeeds when retried`, async (t) => {
       const world = await emulator(t);
       await made(world.api("POST", `${contracts}/upload_review_contracts/`, { body: await paper() }));
       const request = { body: await body() };

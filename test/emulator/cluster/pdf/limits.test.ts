@@ -17,7 +17,7 @@ const pdfs = pdfReader();
 const patient = new PdfReader(new StandingWall());
 after(() => patient.close());
 
-describe("reading a hostile PDF ends with a result, and the next one is read", () => {
+describe("hostile PDF", () => {
   const tooMuch = "reading it takes more than 512 MiB of memory";
   const tooDeep = "it is nested too deeply";
   const none: readonly string[] = [];
@@ -40,7 +40,7 @@ describe("reading a hostile PDF ends with a result, and the next one is read", (
     });
   }
 
-  it("one that is truncated anywhere", async () => {
+  it("does not break the reader when truncated at any offset", async () => {
     const whole = hostile.operators(20);
     for (let end = 1; end < whole.length; end += Math.ceil(whole.length / 60)) {
       const reading = await readPdfText(whole.subarray(0, end), pdfs);
@@ -48,7 +48,7 @@ describe("reading a hostile PDF ends with a result, and the next one is read", (
     }
   });
 
-  it("a valid one with some bytes changed at random", async () => {
+  it("does not break the reader when random bytes change", async () => {
     const whole = hostile.operators(20);
     const change = fc.record({ at: fc.nat(whole.length - 1), byte: fc.nat(255) });
     await fc.assert(
@@ -64,14 +64,14 @@ describe("reading a hostile PDF ends with a result, and the next one is read", (
   });
 });
 
-describe("reading is limited", () => {
+describe("PDF reader limits", () => {
   const endless: readonly (readonly [string, () => Buffer])[] = [
     ["a cross-reference of 2^31 entries", () => hostile.claimsEntries(2 ** 31)],
     ["forms that double thirty times", () => hostile.doubling(30)],
     ["two million operators", () => hostile.operators(2_000_000)],
   ];
   for (const [what, make] of endless) {
-    it(`until the limit, over ${what}; then the next file is read`, async (t) => {
+    it(`aborts ${what} at the limit and reads the next file`, async (t) => {
       const wall = new StandingWall();
       const reader = new PdfReader(wall);
       t.after(() => reader.close());
@@ -84,7 +84,7 @@ describe("reading is limited", () => {
     });
   }
 
-  it("while others wait: so many, with so many bytes, for so long", async (t) => {
+  it("limits the number, total bytes and time of waiting files", async (t) => {
     const wall = new StandingWall();
     const reader = new PdfReader(wall);
     t.after(() => reader.close());
@@ -109,7 +109,7 @@ describe("reading is limited", () => {
   });
 });
 
-it("a file is rejected as pdfs-busy when it gets no turn", async () => {
+it("reader without free capacity rejects a file as pdfs-busy", async () => {
   const closed = new PdfReader(systemWallClock);
   closed.close();
   const isBusy = (error: unknown) => error instanceof DeclaredFailureError && error.code === "pdfs-busy";

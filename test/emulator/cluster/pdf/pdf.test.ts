@@ -17,7 +17,7 @@ const bytesOf = (text: string): Buffer => Buffer.from(text, "latin1");
 const noStructure = "it cannot be parsed (Invalid PDF structure)";
 const noRoot = "it cannot be parsed (Invalid Root reference)";
 
-describe("what counts as a PDF (DECISIONS.md, P18)", () => {
+describe("PDF validation (DECISIONS.md, P18)", () => {
   const accepted: Readonly<Record<string, () => Promise<Buffer>>> = {
     "the minimal file of the vectors": async () => Buffer.from(vectors.pdf.minimal_valid_base64, "base64"),
     "a classic file": () => pdf(1, { useObjectStreams: false }),
@@ -33,7 +33,7 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
     });
   }
 
-  it("accepts every file of fixtures/pdfs, which qpdf, Poppler, MuPDF and Ghostscript open", async () => {
+  it("accepts every file of fixtures/pdfs that common PDF tools open", async () => {
     const folder = new URL("../../../../fixtures/pdfs/", import.meta.url);
     const names = readdirSync(folder).filter((name) => name.endsWith(".pdf"));
     assert.ok(names.length > 60);
@@ -51,16 +51,16 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
       async () => Buffer.alloc(0),
       "it cannot be parsed (The PDF file is empty, i.e. its size is zero bytes)",
     ],
-    ["a file cut at 50 %", async () => cut(await pdf(20), 0.5), noStructure],
-    ["a file cut at 90 %", async () => cut(await pdf(20), 0.9), noStructure],
+    ["a file truncated at 50 %", async () => cut(await pdf(20), 0.5), noStructure],
+    ["a file truncated at 90 %", async () => cut(await pdf(20), 0.9), noStructure],
     [
       "no /Root",
       async () => bytesOf(latin1(await pdf(1, { useObjectStreams: false })).replaceAll("/Root", "/Rxxt")),
       noRoot,
     ],
-    ["a root that is not there", async () => rootless(), noRoot],
+    ["a missing root object", async () => rootless(), noRoot],
     ["no pages", async () => pageless(), "it has no pages"],
-    ["a password that readers must give", () => encrypted({ userPassword: "secret" }), "it requires a password"],
+    ["a required user password", () => encrypted({ userPassword: "secret" }), "it requires a password"],
     ["a web page", async () => bytesOf("<html><body>404 Not Found</body></html>"), noStructure],
     ["random bytes", async () => Buffer.alloc(5_000, "noise"), noStructure],
   ];
@@ -80,7 +80,7 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
     ["LF, as base64 of GNU does", "\n"],
     ["CRLF, as MIME does", "\r\n"],
   ] as const) {
-    it(`accepts base64 whose lines end in ${what}`, async () => {
+    it(`accepts base64 with lines that end in ${what}`, async () => {
       const wrapped = vectors.pdf.minimal_valid_base64.replace(/.{1,76}/g, (line) => `${line}${end}`);
       const file = Buffer.from(vectors.pdf.minimal_valid_base64, "base64");
       assert.deepEqual(await checkPdf(wrapped, pdfs, fail), { file });
@@ -101,7 +101,7 @@ describe("what counts as a PDF (DECISIONS.md, P18)", () => {
   }
 });
 
-it("a file that arrives while another is read gets its own result", async () => {
+it("concurrent files get their own results", async () => {
   const page = Buffer.from("<html></html>");
   const first = findPdfProblem(await pdf(), pdfs);
   const second = findPdfProblem(page, pdfs);
@@ -109,7 +109,7 @@ it("a file that arrives while another is read gets its own result", async () => 
   assert.deepEqual(verdicts, [undefined, undefined, noStructure]);
 });
 
-describe("the PDF of a template contract", () => {
+describe("generated PDF of a template contract", () => {
   const sheet = {
     title: "NDA with Acmé 漢",
     subtitle: "Mutual NDA - T-1",
@@ -117,7 +117,7 @@ describe("the PDF of a template contract", () => {
     at: Date.parse("2031-01-02T03:04:05Z"),
   };
 
-  it("is valid at any length, and the same for the same contract", async () => {
+  it("is valid at any length and identical for the same contract", async () => {
     const { bytes: file, missing } = await renderPdf(sheet);
     assert.deepEqual(missing, ["漢"]);
     assert.equal(await findPdfProblem(file, pdfs), undefined);
@@ -133,7 +133,7 @@ describe("the PDF of a template contract", () => {
     ["Greek", "Ἀθῆναι, Σύμβαση εμπιστευτικότητας"],
     ["Cyrillic", "Договір, Ѓорѓи, Қазақстан, Ђорђе"],
   ] as const) {
-    it(`shows ${what} as they are`, async () => {
+    it(`preserves ${what}`, async () => {
       const { bytes, missing } = await renderPdf({ ...sheet, title: text, rows: [["Purpose", text]] });
       assert.deepEqual(missing, []);
       const { lines } = (await readPdfText(bytes, pdfs)) as { lines: readonly string[] };
@@ -141,7 +141,7 @@ describe("the PDF of a template contract", () => {
     });
   }
 
-  it("composes what came decomposed, and shows a question mark for what its font lacks", async () => {
+  it("composes decomposed characters and shows a question mark for missing glyphs", async () => {
     const rows = [["Purpose", "Cafe\u0301 e\u0323\u0302 漢字 🖋\t1"]] as const;
     const { bytes, missing } = await renderPdf({ ...sheet, title: "NDA", rows });
     assert.deepEqual(missing, ["漢", "字", "🖋"]);
@@ -149,7 +149,7 @@ describe("the PDF of a template contract", () => {
     assert.equal(lines.at(-1), "Café ệ ?? ? 1");
   });
 
-  it("only contains the glyphs that it shows", async () => {
+  it("embeds only the glyphs in use", async () => {
     const { bytes } = await renderPdf({ ...sheet, rows: [["Purpose", "Joint project"]] });
     assert.ok(bytes.length < 30_000, `${bytes.length} bytes`);
   });
@@ -165,7 +165,7 @@ describe("the PDF of a template contract", () => {
       { ...sheet, title: "word ".repeat(5_000_000), rows: [["a", "b ".repeat(9e6)]] as const },
     ],
   ] as const) {
-    it(`ends after 100 pages, and yields after each: ${what}`, async () => {
+    it(`ends after 100 pages and yields after each page: ${what}`, async () => {
       let turns = 0;
       let isDone = false;
       const count = () => {

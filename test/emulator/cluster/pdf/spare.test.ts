@@ -30,21 +30,21 @@ async function readOnce(): Promise<unknown> {
   return reading;
 }
 
-describe("the process of a reader of PDFs", () => {
-  it("is the next one's when the reader is closed", async (t) => {
+describe("process of a PDF reader", () => {
+  it("is reused by the next reader after the first one closes", async (t) => {
     const { reader, started } = await stage(t);
     reader.close();
     for (let time = 0; time < 3; time += 1) assert.deepEqual(await readOnce(), { lines: [] });
     assert.equal(started(), 0);
   });
 
-  it("is not shared while it is in use", async (t) => {
+  it("is not shared while in use", async (t) => {
     const { started } = await stage(t);
     assert.deepEqual(await readOnce(), { lines: [] });
     assert.equal(started(), 1);
   });
 
-  it("is not reused if the reader is closed while reading", async (t) => {
+  it("is not reused if the reader closes while reading", async (t) => {
     const { reader, started } = await stage(t);
     const endless = readPdfText(hostile.doubling(30), reader);
     reader.close();

@@ -21,8 +21,8 @@ const ordered = {
 
 const redlining = (on: TestEmulator) => sent(on.api, { contract_template_id: 104, contract_name: "Negotiated" });
 
-describe("a person's page of a contract", () => {
-  it("lets a signatory sign, like the control plane, and shows it after a reload", async (t) => {
+describe("contract page of a recipient", () => {
+  it("allows a signatory to sign and shows the signature after a reload", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
@@ -51,7 +51,7 @@ describe("a person's page of a contract", () => {
     assert.deepEqual(buttonsOn(after), []);
   });
 
-  it("lets a signatory decline with a reason, and shows the next step", async (t) => {
+  it("allows a signatory to decline with a reason and shows the next step", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const link = await signingLink(on, contract, jo);
@@ -68,7 +68,7 @@ describe("a person's page of a contract", () => {
     assert.match((await opened(link)).text, /^NDA with Acme You are Jo Doe\. Contract .* It is your turn to sign/);
   });
 
-  it("asks each signatory in turn, and shows the others whose turn it is", async (t) => {
+  it("prompts each signatory in turn and shows the next one to others", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, ordered);
     const [adas, jos] = [await signingLink(on, contract, ada), await signingLink(on, contract, jo)];
@@ -83,7 +83,7 @@ describe("a person's page of a contract", () => {
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
   });
 
-  it("lets the counterparty complete its review, and sign by the same link", async (t) => {
+  it("allows a counterparty to complete its review and sign with one link", async (t) => {
     const on = await emulator(t);
     const contract = await redlining(on);
     const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string }[] };
@@ -96,7 +96,7 @@ describe("a person's page of a contract", () => {
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
   });
 
-  it("is for all recipients of the review, except those of copies", async (t) => {
+  it("allows every review recipient to act, but not recipients of a copy", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_template_id: 104 });
     const body = { to_emails: ["Max@acme.example"], cc_emails: ["copy@acme.example"] };
@@ -110,7 +110,7 @@ describe("a person's page of a contract", () => {
     assert.equal(await statusOf(on.api, contract), "SIGN");
   });
 
-  it("lets members of the workspace review and approve, one after another", async (t) => {
+  it("allows members of the workspace to review and approve in sequence", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
@@ -152,7 +152,7 @@ describe("a person's page of a contract", () => {
     );
   });
 
-  it("accepts comments of the people whose turn it is, and shows a person their own", async (t) => {
+  it("accepts comments from users whose turn it is, and shows their own", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
@@ -176,7 +176,7 @@ describe("a person's page of a contract", () => {
     );
   });
 
-  it("reports of the e-mail, once, that its link was opened", async (t) => {
+  it("records once that the link of the e-mail was opened", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_OPENED"]);

@@ -54,8 +54,8 @@ const changed = [
 const notTheirTurn = [409, "It is not your turn for this action."];
 const otherForm = [400, "The form is not from this page."];
 
-describe("a form of a person's page", () => {
-  it("is taken once", async (t) => {
+describe("form of a recipient page", () => {
+  it("accepts a submission once", async (t) => {
     const { on, link } = await scene(t);
     const { form_token } = hiddenIn((await opened(link)).html);
     const comment = { act: "comment", text: "Once", form_token: form_token! };
@@ -65,7 +65,7 @@ describe("a form of a person's page", () => {
     await refused(on, () => submitted(link, { act: "sign", form_token: form_token! }), notTheirTurn);
   });
 
-  it("is only accepted while the contract is as the page showed it, and keeps the input", async (t) => {
+  it("rejects a submission after the contract changed, and preserves the input", async (t) => {
     const { on, contract, link } = await scene(t);
     const { form_token } = hiddenIn((await opened(link)).html);
     const path = `/api/v2.1/public/contracts/${contract.number}/external_metadata`;
@@ -79,14 +79,14 @@ describe("a form of a person's page", () => {
     );
   });
 
-  it("is rejected with another person's or contract's token, or without one", async (t) => {
+  it("rejects a missing token and the token of another user or contract", async (t) => {
     const { on, link } = await scene(t);
     const other = await signingLink(on, await sent(on.api), jo);
     const tokens = [hiddenIn((await opened(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
     for (const form_token of tokens) await refused(on, () => submitted(link, { act: "sign", form_token }), changed);
   });
 
-  it("is rejected if it is not the person's turn", async (t) => {
+  it("rejects a submission out of turn", async (t) => {
     const { on, contract, link } = await scene(t, ordered);
     const adas = await signingLink(on, contract, ada);
     const { form_token } = hiddenIn((await opened(link)).html);
@@ -104,7 +104,7 @@ describe("a form of a person's page", () => {
     ["executed", (on: TestEmulator) => on.ask("POST", "contracts/T-1/sign", { body: {} })],
     ["taken out of signature", unmarked],
   ] as const) {
-    it(`is refused once the contract is ${how}`, async (t) => {
+    it(`rejects a submission once the contract is ${how}`, async (t) => {
       const { on, link } = await scene(t);
       const { form_token } = hiddenIn((await opened(link)).html);
       assert.equal((await close(on)).status, 200);
@@ -115,7 +115,7 @@ describe("a form of a person's page", () => {
     });
   }
 
-  it("reports why the move itself is rejected", async (t) => {
+  it("reports the reason if the transition is rejected", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, { contract_template_id: 104 });
     const state = (await on.ask("GET", "state")).body as { rows: { contracts: { signatories: object[] }[] } };
@@ -127,7 +127,7 @@ describe("a form of a person's page", () => {
     await refused(on, () => submitted(link, { act: "complete-review" }), [400, words]);
   });
 
-  it("is rejected with unknown fields, and with too much text", async (t) => {
+  it("rejects unknown fields and overlong text", async (t) => {
     const { on, link } = await scene(t);
     for (const act of ["", "void", "__proto__", "constructor", "SIGN"]) {
       await refused(on, () => submitted(link, { act }), otherForm);
@@ -137,7 +137,7 @@ describe("a form of a person's page", () => {
     await refused(on, () => submitted(link, { act: "decline", text: "x".repeat(5_001) }), long);
   });
 
-  it("is rejected from another site, from a frame without an origin, and from another page of the emulator", async (t) => {
+  it("rejects requests from other sites, opaque frames and other emulator pages", async (t) => {
     const { on, link } = await scene(t);
     const { host } = new URL(link);
     for (const headers of [
@@ -160,7 +160,7 @@ describe("a form of a person's page", () => {
     assert.equal(own.status, 303);
   });
 
-  it("with arbitrary bytes is handled", async (t) => {
+  it("accepts arbitrary bytes without a server error", async (t) => {
     const { on, link } = await scene(t);
     await quiet(on);
     const before = (await on.ask("GET", "state")).body;
@@ -183,7 +183,7 @@ describe("a form of a person's page", () => {
   });
 });
 
-it("names that are tags stay names, on every page of a contract", async (t) => {
+it("contract pages escape names that contain tags", async (t) => {
   const tag = `"'><script>alert(1)</script>&amp;`;
   const on = await emulator(t);
   const contract: Made = await draft(on.api, {

@@ -36,8 +36,8 @@ const notTheirs = {
   text: "Invalid link This link is incomplete, or was issued for another person or contract. Ask for a new one.",
 };
 
-describe("the links of people", () => {
-  it("differ by person and by contract, and are the same whenever they are asked for", async (t) => {
+describe("recipient links", () => {
+  it("generates stable links that differ by recipient and contract", async (t) => {
     const on = await emulator(t);
     const [first, second] = [await sent(on.api, both), await sent(on.api, both)];
     const links = [
@@ -52,7 +52,7 @@ describe("the links of people", () => {
     assert.match(links[1]!.replace(start, ""), /^[\w-]{43}$/);
   });
 
-  it("do not appear in logs", async (t) => {
+  it("omits links from logs", async (t) => {
     const on = await emulator(t);
     const link = await signingLink(on, await sent(on.api), jo);
     await opened(link);
@@ -61,7 +61,7 @@ describe("the links of people", () => {
     assert.deepEqual(pages, ["/contracts/T-1?person=[redacted]&key=[redacted]"]);
   });
 
-  it("are the same again in a run with the same seed", async (t) => {
+  it("generates identical links in a run with the same seed", async (t) => {
     const link = async () => {
       const on = await emulator(t, { deterministic: true });
       return new URL(await signingLink(on, await sent(on.api), jo)).search;
@@ -69,7 +69,7 @@ describe("the links of people", () => {
     assert.equal(await link(), await link());
   });
 
-  it("are invalid with another name or key, or for another contract", async (t) => {
+  it("rejects a link with another name, key or contract", async (t) => {
     const on = await emulator(t);
     const [first, second] = [await sent(on.api, both), await sent(on.api, both)];
     const link = await signingLink(on, first, jo);
@@ -91,7 +91,7 @@ describe("the links of people", () => {
     }
   });
 
-  it("are invalid for missing, deleted and foreign contracts", async (t) => {
+  it("rejects links to missing, deleted and foreign contracts", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const link = await signingLink(on, contract, jo);
@@ -110,7 +110,7 @@ describe("the links of people", () => {
     assert.equal((await submitted(link, { act: "sign" })).status, 404);
   });
 
-  it("are only issued to signatories and counterparty contacts", async (t) => {
+  it("issues links only to signatories and counterparty contacts", async (t) => {
     const on = await emulator(t);
     const { number } = await sent(on.api);
     const recipient = `/api/v2.1/public/contracts/${number}/recipients/recipient_link/?recipient_email=`;
@@ -130,7 +130,7 @@ describe("the links of people", () => {
 });
 
 describe("contract_link", () => {
-  it("shows the contract to anyone, without actions", async (t) => {
+  it("shows the contract to unauthenticated users without actions", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT"]);
@@ -157,7 +157,7 @@ describe("contract_link", () => {
     ["EXECUTED", "Executed (EXECUTED) Next No pending actions.", ["send", "sign"]],
     ["VOIDED", "Void (VOIDED) Next No pending actions.", ["void"]],
   ] as const) {
-    it(`shows whose turn it is in ${status}`, async (t) => {
+    it(`shows the next step in ${status}`, async (t) => {
       const on = await emulator(t);
       const { id } = await draft(on.api);
       const api = (path: string, body = {}) => on.api("POST", `/api/v2.1/public/contracts/${id}/${path}`, { body });
@@ -171,7 +171,7 @@ describe("contract_link", () => {
   }
 });
 
-describe("the document behind a link", () => {
+describe("document behind a link", () => {
   const documentOf = async (page: Shown, base: string) => {
     const [path] = linksIn(page.html);
     const answer = await fetch(new URL(path!, base));
@@ -183,7 +183,7 @@ describe("the document behind a link", () => {
   };
   const inline = (name: string) => [200, "application/pdf", "nosniff", `inline; filename="${name}"`];
 
-  it("of a template contract equals a download", async (t) => {
+  it("equals the downloaded document of a template contract", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const link = await signingLink(on, contract, jo);
@@ -199,7 +199,7 @@ describe("the document behind a link", () => {
     assert.deepEqual([head.status, await head.text()], [200, ""]);
   });
 
-  it("is the newest version, which is shown if it is a PDF, and otherwise downloaded", async (t) => {
+  it("returns the newest version, inline for a PDF and as a download otherwise", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const url = `${on.clusters[0]!.url}/contracts/T-1`;
@@ -222,7 +222,7 @@ describe("the document behind a link", () => {
     assert.deepEqual(await documentOf(await opened(url), url), { bytes: docx, head });
   });
 
-  it("is not a page, and there is nothing else below a contract", async (t) => {
+  it("rejects a POST and does not serve subpaths", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     const url = `${on.clusters[0]!.url}/contracts/T-1`;

@@ -64,15 +64,15 @@ interface Email {
 }
 const hashes = addresses.map(hashEmail).toSorted();
 
-describe("a report of a cluster, at kill -9", () => {
-  it("is made by the next start, when it had not begun", async (t) => {
+describe("cluster report after kill -9", () => {
+  it("is sent at the next start if sending had not begun", async (t) => {
     const { first, start } = await stage(t);
     await sendAll(first);
     await first.kill();
     await allReported(await start());
   });
 
-  it("is sent by the next start if the router received it without an effect", async (t) => {
+  it("is sent again at the next start if the router did not apply it", async (t) => {
     const { first, start } = await stage(t);
     await faulty(first, { latency_ms: 60_000 });
     await sendAll(first);

@@ -24,8 +24,8 @@ async function reported({ ask }: TestEmulator, operation: string): Promise<strin
   return items.map(({ method, target, status }) => `${method} ${target} ${status}`);
 }
 
-describe("a sent contract", () => {
-  it("makes its signatories and the tokens of the counterparty known to the router, each by one call", async (t) => {
+describe("reports of a sent contract", () => {
+  it("registers signatories and counterparty tokens at the router, one request each", async (t) => {
     const on = await emulator(t);
     const signatories = ["ann", "bob", "cy"].map((name) => ({
       name,
@@ -42,7 +42,7 @@ describe("a sent contract", () => {
     assert.equal((await reported(on, "invite-tokens.map-counterparty")).length, 1);
   });
 
-  it("with ten signatories costs two requests, and sending it again reports nothing new", async (t) => {
+  it("requires two requests for ten signatories, and none for a resend", async (t) => {
     const on = await emulator(t);
     const signatories = Array.from({ length: 10 }, (_, i) => ({
       name: `S${i}`,
@@ -70,7 +70,7 @@ describe("a sent contract", () => {
     ["voided", (on: TestEmulator, id: string) => on.ask("POST", `contracts/${id}/void`, { body: {} })],
     ["deleted", (on: TestEmulator, id: string) => on.ask("POST", `contracts/${id}/delete`, { body: {} })],
   ] as const) {
-    it(`ends the tokens once it is ${how}, but keeps its signatories`, async (t) => {
+    it(`ends the tokens of a contract that is ${how}, but retains its signatories`, async (t) => {
       const on = await emulator(t);
       const { id } = await sent(on.api);
       await quiet(on);
@@ -85,7 +85,7 @@ describe("a sent contract", () => {
     });
   }
 
-  it("is reported again after a minute, then two, when the router rejects, and given up after six times", async (t) => {
+  it("retries a rejected report with doubling delays, up to six times", async (t) => {
     const log: string[] = [];
     const on = await emulator(t, { log: (line) => log.push(line) });
     const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 7 };
@@ -99,7 +99,7 @@ describe("a sent contract", () => {
     assert.deepEqual(await owners(on, hashEmail("jo@acme.example")), ["signatories eu-1"]);
   });
 
-  it("is reported together with others that are due at the same time", async (t) => {
+  it("batches reports that are due at the same time", async (t) => {
     const on = await refusedTwice(t);
     await on.clock.advance({ by: 60_000 });
     assert.deepEqual((await reported(on, "signatories.add")).slice(on.before), [
@@ -110,7 +110,7 @@ describe("a sent contract", () => {
     }
   });
 
-  it("is reported alone when the router rejects it together with others", async (t) => {
+  it("sends a report alone after the router rejects its batch", async (t) => {
     const on = await refusedTwice(t);
     const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 1 };
     assert.equal((await on.ask("POST", "faults", { body: fault })).status, 201);
@@ -122,7 +122,7 @@ describe("a sent contract", () => {
     ]);
   });
 
-  it("is reported by the next start, when the router refused and then was stopped", async (t) => {
+  it("sends a rejected report after a restart", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const before = await emulator(t, { file });
     const fault = { direction: "incoming", operation: "signatories.add", status: 503 };
@@ -135,7 +135,7 @@ describe("a sent contract", () => {
     assert.deepEqual(await owners(after, hashEmail("jo@acme.example")), ["signatories eu-1"]);
   });
 
-  it("is reported before the emulator closes", async (t) => {
+  it("sends pending reports before the emulator closes", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const before = await emulator(t, { file });
     await sent(before.api);

@@ -18,7 +18,7 @@ interface Upload {
 const pdf = { filename: "msa.pdf", content_type: "application/pdf" };
 
 describe("files.initialize", () => {
-  it("returns for each file an id and a URL that is valid for 15 virtual minutes", async (t) => {
+  it("returns an ID and a URL that is valid for 15 virtual minutes per file", async (t) => {
     const { api, clusters } = await emulator(t);
     const answer = await api("POST", uploads, { body: { files: [pdf, { ...pdf, filename: "nda.pdf" }] } });
     assert.equal(answer.status, 200);
@@ -52,7 +52,7 @@ describe("files.initialize", () => {
     [`${"x".repeat(300)}.pdf`, "application/pdf", `${"x".repeat(251)}.pdf`],
   ];
   for (const [filename, content_type, kept] of names) {
-    it(`keeps ${JSON.stringify(filename.slice(0, 20))} as ${JSON.stringify(kept.slice(0, 20))}`, async (t) => {
+    it(`stores ${JSON.stringify(filename.slice(0, 20))} as ${JSON.stringify(kept.slice(0, 20))}`, async (t) => {
       const { api } = await emulator(t);
       const answer = await api("POST", uploads, { body: { files: [{ filename, content_type }] } });
       const [file] = (answer.body as { files: Upload[] }).files;
@@ -86,12 +86,12 @@ describe("files.initialize", () => {
       { files: { 0: { filename: ["String should have at least 1 character"] } } },
     ],
     [
-      "a content type that is none",
+      "an invalid content type",
       { files: [{ ...pdf, content_type: "pdf" }] },
       { files: { 0: { content_type: ["Value should be a MIME type such as application/pdf"] } } },
     ],
     [
-      "a content type that would split a header",
+      "a content type with a line break",
       { files: [{ ...pdf, content_type: "text/plain\r\nx-evil: 1" }] },
       { files: { 0: { content_type: ["Value should be a MIME type such as application/pdf"] } } },
     ],
@@ -105,7 +105,7 @@ describe("files.initialize", () => {
 });
 
 describe("files.show", () => {
-  it("returns a URL for downloading the uploaded bytes", async (t) => {
+  it("returns a download URL for the uploaded bytes", async (t) => {
     const { api } = await emulator(t);
     const { body } = await api("POST", uploads, {
       body: { files: [{ filename: "ä (1).txt", content_type: "text/plain" }] },
@@ -143,7 +143,7 @@ describe("files.show", () => {
     assert.equal((await api("GET", fileAt(file!.file_id))).status, 200);
   });
 
-  it("rejects a file that was never initialized, or that belongs to another workspace", async (t) => {
+  it("rejects an unknown file and a file of another workspace", async (t) => {
     const on = await emulator(t);
     await assertRefused(on, () => on.api("GET", fileAt("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")), notFound);
     await assertRefused(on, () => on.api("GET", fileAt("no-uuid")), notFound);

@@ -119,7 +119,7 @@ const expired = answered(403, documents["storage-expired"]);
 const missing = (key: string) => answered(404, documents["storage-no-such-key"].replace("KEY", key));
 
 describe("storage.put", () => {
-  it("accepts the bytes and returns only their MD5 as ETag", async (t) => {
+  it("accepts bytes and returns only their MD5 as ETag", async (t) => {
     const on = await emulator(t);
     const answer = await put((await initialized(on)).upload_url, "hello");
     assert.deepEqual(
@@ -128,7 +128,7 @@ describe("storage.put", () => {
     );
   });
 
-  it("accepts no bytes at all, and a body of unknown length", async (t) => {
+  it("accepts an empty body and a body of unknown length", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     assert.equal((await put(upload_url, "")).headers.get("etag"), '"d41d8cd98f00b204e9800998ecf8427e"');
@@ -157,7 +157,7 @@ describe("storage.put", () => {
     assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "second");
   });
 
-  it("is open until the last second of its 15 virtual minutes, and closed at their end", async (t) => {
+  it("accepts an upload until its 15 virtual minutes end", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     await on.ask("POST", "clock/advance", { body: { by: "PT14M59S" } });
@@ -168,7 +168,7 @@ describe("storage.put", () => {
     assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "in time");
   });
 
-  it("is closed from its expires_at on, which is in seconds, whenever it was asked for", async (t) => {
+  it("rejects an upload from expires_at on, which has a resolution of seconds", async (t) => {
     const on = await emulator(t);
     await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05.702Z" } });
     const { upload_url, expires_at } = await initialized(on);
@@ -201,11 +201,11 @@ describe("storage.put", () => {
   }
 
   const types: [what: string, headers: Record<string, string>][] = [
-    ["another content type", { "content-type": "text/plain" }],
-    ["the same type with a parameter", { "content-type": "application/pdf; charset=utf-8" }],
+    ["a content type other than at initialization", { "content-type": "text/plain" }],
+    ["an additional parameter of its content type", { "content-type": "application/pdf; charset=utf-8" }],
   ];
   for (const [what, headers] of types) {
-    it(`rejects ${what} than at initialization`, async (t) => {
+    it(`rejects an upload with ${what}`, async (t) => {
       const on = await emulator(t);
       const { file_id, upload_url } = await initialized(on);
       assert.deepEqual(await error(await put(upload_url, "bytes", headers)), mismatch);
@@ -242,7 +242,7 @@ describe("storage.put", () => {
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
 
-  it("rejects at once an upload that declares more than 5 GiB", async (t) => {
+  it("rejects an upload with a declared size over 5 GiB immediately", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     const large = { "content-type": "application/pdf", "content-length": 5 * 1024 ** 3 + 1 };
@@ -257,7 +257,7 @@ describe("storage.put", () => {
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
 
-  it("rejects bytes while the disk is full, and accepts them afterwards", async (t) => {
+  it("rejects an upload while the disk is full, and accepts it afterwards", async (t) => {
     const folder = await temporaryFolder(t);
     const on = await emulator(t, { file: join(folder, "emulator.json") });
     const { file_id, upload_url } = await initialized(on);
@@ -274,7 +274,7 @@ describe("storage.put", () => {
     ["storage-store-failed", new StoreFailedError("disk full")],
   ];
   for (const [code, thrown] of troubles) {
-    it(`answers ${code} when the bytes cannot be kept`, async () => {
+    it(`returns ${code} when the bytes cannot be stored`, async () => {
       const { world, request, object } = await signedPut(() => Promise.reject(thrown));
       const refused = (error: unknown) => error instanceof DeclaredFailureError && error.code === code;
       await assert.rejects(async () => {
@@ -291,7 +291,7 @@ describe("storage.put", () => {
 });
 
 describe("storage.get", () => {
-  it("rejects the upload URL, and the download URL rejects a PUT", async (t) => {
+  it("rejects an upload URL, as a PUT rejects a download URL", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     assert.deepEqual(await error(await fetch(upload_url)), mismatch);
@@ -299,7 +299,7 @@ describe("storage.get", () => {
     assert.deepEqual(await error(await put(url, "evil")), mismatch);
   });
 
-  it("treats another method like a signature that does not match", async (t) => {
+  it("rejects another method like a mismatched signature", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     await put(upload_url, "bytes");
@@ -312,7 +312,7 @@ describe("storage.get", () => {
     assert.equal(await (await fetch(url)).text(), "bytes");
   });
 
-  it("expires after 15 virtual minutes", async (t) => {
+  it("rejects a URL after 15 virtual minutes", async (t) => {
     const on = await emulator(t);
     const { file_id, upload_url } = await initialized(on);
     await put(upload_url, "bytes");
@@ -322,15 +322,15 @@ describe("storage.get", () => {
     assert.equal((await fetch(await downloadUrl(on, file_id))).status, 200);
   });
 
-  it("has no content before the upload", async (t) => {
+  it("returns an error before the upload", async (t) => {
     const on = await emulator(t);
     const { file_id } = await initialized(on);
     assert.deepEqual(await error(await fetch(await downloadUrl(on, file_id))), missing(`${file_id}/msa.pdf`));
   });
 });
 
-describe("a storage path without an object", () => {
-  it("is not found, and is not taken for something forwarded", async (t) => {
+describe("storage path without an object", () => {
+  it("returns 404 without forwarding the request", async (t) => {
     const { clusters } = await emulator(t);
     for (const path of ["/_storage", "/_storage/", "/_storage/x", "/_storage/a/b/c"]) {
       for (const method of ["GET", "PUT", "POST"]) {

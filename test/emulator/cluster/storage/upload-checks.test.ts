@@ -31,9 +31,9 @@ async function stage(t: TestContext) {
   };
 }
 
-describe("an upload with a checksum", () => {
+describe("upload with a checksum", () => {
   for (const [name, hex] of Object.entries(sums)) {
-    it(`is stored if ${name} matches, and rejected if it does not`, async (t) => {
+    it(`accepts a matching ${name} and rejects a mismatch`, async (t) => {
       const upload = await stage(t);
       const wrong = await upload("12345678", { [name]: base64(hex) });
       const label = name.replace(/.*-checksum-/, "").toUpperCase();
@@ -46,7 +46,7 @@ describe("an upload with a checksum", () => {
     });
   }
 
-  it("is checked by the digest of a signed request, too", async (t) => {
+  it("validates the digest of a signed request", async (t) => {
     const upload = await stage(t);
     const headers = { "x-amz-content-sha256": sums["x-amz-checksum-sha256"]! };
     assert.deepEqual(await upload("12345678", headers), {
@@ -76,14 +76,14 @@ describe("an upload with a checksum", () => {
     ],
   ];
   for (const [headers, code, message] of invalid) {
-    it(`is refused with ${JSON.stringify(headers)}`, async (t) => {
+    it(`rejects ${JSON.stringify(headers)}`, async (t) => {
       const upload = await stage(t);
       assert.deepEqual(await upload("123456789", headers), { status: 400, code, message, stored: "first" });
     });
   }
 });
 
-describe("an aws-chunked upload", () => {
+describe("aws-chunked upload", () => {
   const unsigned = { "content-encoding": "aws-chunked", "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER" };
   const trailer = { ...unsigned, "x-amz-trailer": "x-amz-checksum-crc32" };
   const crc32 = base64(sums["x-amz-checksum-crc32"]!);
@@ -91,23 +91,23 @@ describe("an aws-chunked upload", () => {
 
   const accepted: readonly (readonly [what: string, body: string, headers: Record<string, string>])[] = [
     ["without a checksum", chunked(), unsigned],
-    ["that only its encoding names", chunked(), { "content-encoding": "aws-chunked" }],
+    ["declared only by content-encoding", chunked(), { "content-encoding": "aws-chunked" }],
     ["with its length", chunked(), { ...unsigned, "x-amz-decoded-content-length": "9" }],
     ["with a checksum in a trailer", chunked(`x-amz-checksum-crc32:${crc32}\r\n`), trailer],
     [
-      "whose chunks are signed",
+      "with signed chunks",
       `9;chunk-signature=${"a".repeat(64)}\r\n123456789\r\n0;chunk-signature=${"b".repeat(64)}\r\n\r\n`,
       { "x-amz-content-sha256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" },
     ],
   ];
   for (const [what, body, headers] of accepted) {
-    it(`is decoded ${what}`, async (t) => {
+    it(`decodes an upload ${what}`, async (t) => {
       const upload = await stage(t);
       assert.deepEqual(await upload(body, headers), { status: 200, stored: "123456789" });
     });
   }
 
-  it("is rejected if the checksum of its trailer does not match", async (t) => {
+  it("rejects a mismatched trailer checksum", async (t) => {
     const upload = await stage(t);
     assert.deepEqual(await upload(`3\r\n123\r\n0\r\nx-amz-checksum-crc32:${crc32}\r\n\r\n`, trailer), {
       status: 400,
@@ -133,7 +133,7 @@ describe("an aws-chunked upload", () => {
     ],
   ];
   for (const [body, headers, message] of broken) {
-    it(`is refused: ${message}`, async (t) => {
+    it(`reports the error "${message}"`, async (t) => {
       const upload = await stage(t);
       assert.deepEqual(await upload(body, headers), { status: 400, code: "IncompleteBody", message, stored: "first" });
     });

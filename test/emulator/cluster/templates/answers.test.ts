@@ -50,9 +50,9 @@ const kinds: readonly (readonly [Question, readonly unknown[], readonly unknown[
   [question("repeating"), [[], [{ a: 1 }, {}]], [{}, ["a"], [[]], [null]], "Input should be a valid list"],
 ];
 
-describe("answers to questions", () => {
+describe("question answers", () => {
   for (const [type, fitting, wrong, problem] of kinds) {
-    it(`of type ${type.type} are taken when they fit: ${problem}`, () => {
+    it(`validates answers of type ${type.type}: ${problem}`, () => {
       for (const answer of fitting)
         assert.equal(validateAnswers([type], { answer }), undefined, JSON.stringify(answer));
       for (const answer of wrong) {
@@ -61,7 +61,7 @@ describe("answers to questions", () => {
     });
   }
 
-  it("that are required must be there and not be blank; a partial change may leave them out, not blank them", () => {
+  it("requires a non-blank answer, which a partial change may omit", () => {
     const required = question("string", { required: true });
     const missing = { answer: ["Field required"] };
     for (const answers of [{}, { answer: null }, { answer: "" }])
@@ -71,14 +71,14 @@ describe("answers to questions", () => {
     assert.equal(validateAnswers([question("string")], { answer: null }), undefined);
   });
 
-  it("may have unknown keys, even names of object members", () => {
+  it("accepts unknown keys and names of object members", () => {
     assert.equal(validateAnswers([question("string")], { other: 1 }), undefined);
     assert.deepEqual(validateAnswers([question("string", { variable: "toString", required: true })], {}), {
       toString: ["Field required"],
     });
   });
 
-  it("begin with the defaults of what is not answered", () => {
+  it("fills missing answers with defaults", () => {
     const questions = [
       question("int", { default_value: 5 }),
       question("int", { variable: "other", default_value: null }),

@@ -15,12 +15,12 @@ const wrong = { status: 401, body: { detail: "Incorrect authentication credentia
 const denied = { status: 403, body: { detail: "You do not have permission to perform this action." } };
 
 describe("client-id and client-secret", () => {
-  it("open the workspace they belong to", async (t) => {
+  it("grants access to their own workspace", async (t) => {
     const { api } = await emulator(t);
     assert.equal((await api("GET", key)).status, 200);
   });
 
-  it("are both required, and a bearer token does not replace them", async (t) => {
+  it("requires both credentials and accepts no bearer token instead", async (t) => {
     const on = await emulator(t);
     const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
     const incomplete: Record<string, string>[] = [
@@ -35,7 +35,7 @@ describe("client-id and client-secret", () => {
     }
   });
 
-  it("must be a pair that this cluster has", async (t) => {
+  it("rejects a client-secret of another client-id or cluster", async (t) => {
     const on = await emulator(t);
     const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
     const elsewhere = on.clusters[1]!;
@@ -53,7 +53,7 @@ describe("client-id and client-secret", () => {
     }
   });
 
-  it("are looked at before the body", async (t) => {
+  it("checks credentials before the body", async (t) => {
     const { clusters } = await emulator(t);
     const answer = await sender(clusters[0]!.url)("POST", intakes, {
       headers: { "content-type": "application/json" },
@@ -63,10 +63,10 @@ describe("client-id and client-secret", () => {
   });
 });
 
-describe("a method that a path does not have", () => {
+describe("unsupported method", () => {
   const notAllowed = { status: 405, body: { detail: 'Method "PUT" not allowed.' } };
 
-  it("are checked before the method, so only a valid caller gets a 405", async (t) => {
+  it("returns 405 only with valid credentials", async (t) => {
     const on = await emulator(t);
     const { url, clientId = "" } = on.clusters[0]!;
     assert.deepEqual(plain(await on.api("PUT", intakes, { body: "{" })), notAllowed);
@@ -75,7 +75,7 @@ describe("a method that a path does not have", () => {
     await assertRefused(on, () => sender(url)("PUT", intakes, { headers }), wrong);
   });
 
-  it("are reported in the log with the reason of the rejection", async (t) => {
+  it("logs the reason of the rejection", async (t) => {
     const on = await emulator(t);
     await sender(on.clusters[0]!.url)("PUT", intakes);
     const { body } = await on.ask("GET", "requests");
@@ -85,7 +85,7 @@ describe("a method that a path does not have", () => {
 });
 
 describe("user-email", () => {
-  it("makes the call one of that member", async (t) => {
+  it("attributes the request to the named member", async (t) => {
     const { api } = await emulator(t);
     for (const email of ["ben@northwind.example", " BEN@Northwind.example "]) {
       const { body } = await api("POST", intakes, { body: intake, headers: { "user-email": email } });
@@ -109,7 +109,7 @@ describe("user-email", () => {
 });
 
 describe("SVC_RATE_LIMIT", () => {
-  it("are limited per workspace and second", async (t) => {
+  it("limits requests per workspace and second", async (t) => {
     const on = await emulator(t, { rateLimit: 2 });
     const answers = await Promise.all([1, 2, 3, 4].map(() => on.api("GET", key)));
     const refused = answers.filter(({ status }) => status === 429);
@@ -123,7 +123,7 @@ describe("SVC_RATE_LIMIT", () => {
     assert.equal((await (await apiOf(on, 2))("GET", key)).status, 200);
   });
 
-  it("counts over the last second of the wall clock, each workspace for itself, rejections not", () => {
+  it("counts accepted requests per workspace over the last wall-clock second", () => {
     let now = 0;
     const limit = createRateLimit(2, { now: () => now, monotonicNow: () => now, sleep: async () => {} });
     const ask = (at: number, workspace = 1) => {

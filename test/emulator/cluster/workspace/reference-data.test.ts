@@ -19,7 +19,7 @@ const manyTemplates = {
 };
 
 describe("templates.list", () => {
-  it("lists those of the workspace, by tags, kind of counterparty and archive", async (t) => {
+  it("lists templates of the workspace by tags, counterparty kind and archive status", async (t) => {
     const { api } = await emulator(t, { seed: manyTemplates });
     const found = async (query: string) => {
       const { status, body } = await api("GET", `${base}/templates/${query}`);
@@ -48,7 +48,7 @@ describe("templates.list", () => {
 });
 
 describe("templates.update", () => {
-  it("replaces the tags, which templates.show then shows", async (t) => {
+  it("replaces the tags that templates.show returns", async (t) => {
     const on = await emulator(t);
     const nda = { id: 101, name: "Mutual NDA", contract_type_id: 301, tags: [] };
     assert.deepEqual(plain(await on.api("GET", `${base}/templates/101/`)), { status: 200, body: nda });
@@ -65,7 +65,7 @@ describe("templates.update", () => {
 });
 
 describe("templates.metadata", () => {
-  it("shows the contract_data that a template requires", async (t) => {
+  it("returns the contract_data that a template requires", async (t) => {
     const { api } = await emulator(t);
     const none = { attributes: [], counter_party_kind: "Both" };
     assert.deepEqual(plain(await api("GET", `${base}/templates/101/metadata`)), { status: 200, body: none });
@@ -92,7 +92,7 @@ describe("templates.metadata", () => {
   });
 });
 
-describe("a template or contract type of another workspace", () => {
+describe("template or contract type of another workspace", () => {
   const reads: [operation: string, method: string, path: (id: string) => string, foreign: string, body?: object][] = [
     ["templates.show", "GET", (id) => `/templates/${id}/`, "103"],
     ["templates.metadata", "GET", (id) => `/templates/${id}/metadata`, "103"],
@@ -101,7 +101,7 @@ describe("a template or contract type of another workspace", () => {
     ["contract-types.intake-form", "GET", (id) => `/contract_types/${id}/intake_form/questionnaire/`, "304"],
   ];
   for (const [operation, method, path, foreign, body] of reads) {
-    it(`is unknown to ${operation}, like an invalid id`, async (t) => {
+    it(`returns the error of an invalid ID from ${operation}`, async (t) => {
       const on = await emulator(t);
       for (const id of [foreign, "999", "abc"]) {
         await assertRefused(on, () => on.api(method, `${base}${path(id)}`, { body }), notFound);
@@ -111,7 +111,7 @@ describe("a template or contract type of another workspace", () => {
 });
 
 describe("contract-types.list", () => {
-  it("lists them, with the entities that may sign and the questions of their form", async (t) => {
+  it("lists contract types with signing entities and form questions", async (t) => {
     const { api } = await emulator(t);
     assert.deepEqual(plain(await api("GET", `${base}/contract_types/`)), {
       status: 200,
@@ -168,7 +168,7 @@ const germany = { id: 1, name: "Germany", code2: "DE" };
 const states = { id: 2, name: "United States", code2: "US" };
 
 describe("organizations.entities", () => {
-  it("lists those of the workspace", async (t) => {
+  it("lists entities of the workspace", async (t) => {
     const { api } = await emulator(t);
     assert.deepEqual(plain(await api("GET", `${base}/organizations/entities/`)), {
       status: 200,
@@ -211,7 +211,7 @@ describe("organizations.entities", () => {
 });
 
 describe("organizations.types", () => {
-  it("lists the labels of the workspace, by jurisdiction", async (t) => {
+  it("lists organization types of the workspace by jurisdiction", async (t) => {
     const workspaces = demo.workspaces.map((workspace) =>
       workspace.id === 1
         ? {
@@ -252,7 +252,7 @@ describe("users.list", () => {
   };
   const cleo = { id: 13, email: "cleo@northwind.example", name: "Cleo Martin", roles: [], is_active: false };
 
-  it("lists them with their roles, including deactivated ones, by part of name or address", async (t) => {
+  it("lists active and deactivated users with roles, by part of name or address", async (t) => {
     const { api } = await emulator(t);
     const { body } = await api("GET", `${base}/auth/users/`);
     const { results, ...page } = body as { results: { id: number }[] };
@@ -275,7 +275,7 @@ describe("users.list", () => {
 });
 
 describe("users.roles", () => {
-  it("lists the roles of the workspace", async (t) => {
+  it("lists roles of the workspace", async (t) => {
     const { api } = await emulator(t);
     assert.deepEqual(plain(await api("GET", `${base}/auth/roles/`)), {
       status: 200,

@@ -65,7 +65,7 @@ describe("webhooks.create", () => {
     });
   });
 
-  it("numbers webhooks over the whole emulator", async (t) => {
+  it("numbers webhooks across all workspaces of the emulator", async (t) => {
     const on = await emulator(t);
     const elsewhere = await apiOf(on, 3);
     assert.deepEqual([await createIn(on.api), await createIn(elsewhere), await createIn(on.api)], [1, 2, 3]);
@@ -111,7 +111,7 @@ describe("webhooks.create", () => {
       assert.equal((await api("POST", path, { body: { ...hook, url } })).status, 201);
   });
 
-  it("notes a receiver over http as a finding", async (t) => {
+  it("records a finding for an http receiver", async (t) => {
     const { api, ask } = await emulator(t);
     await createIn(api);
     await createIn(api, { url: "http://127.0.0.1:9/hook" });
@@ -122,7 +122,7 @@ describe("webhooks.create", () => {
     );
   });
 
-  it("reports a receiver that is the emulator itself as a finding", async (t) => {
+  it("records a finding for a receiver that is the emulator itself", async (t) => {
     const { api, ask, routerUrl, clusters } = await emulator(t);
     const port = new URL(routerUrl).port;
     const own = [`${routerUrl}/hook`, `http://localhost:${port}/`, `http://[::1]:${port}/`, `${clusters[0]!.url}/x`];
@@ -138,7 +138,7 @@ describe("webhooks.create", () => {
     ]);
   });
 
-  it("accepts https alone under --strict=receivers", async (t) => {
+  it("accepts only https under --strict=receivers", async (t) => {
     const on = await emulator(t, { strict: ["receivers"] });
     assert.equal((await on.api("POST", path, { body: hook })).status, 201);
     await assertRefused(on, () => on.api("POST", path, { body: { ...hook, url: "http://127.0.0.1:9/" } }), badUrl);
@@ -169,14 +169,14 @@ describe("webhooks.create", () => {
     });
   }
 
-  it("rejects one custom header in two spellings", async (t) => {
+  it("rejects duplicate custom headers in different case", async (t) => {
     const on = await emulator(t);
     const body = { ...hook, custom_headers: { "X-Abc": "1", "x-abc": "2" } };
     const expected = { status: 400, body: { custom_headers: { "x-abc": ["This header is repeated."] } } };
     await assertRefused(on, () => on.api("POST", path, { body }), expected);
   });
 
-  it("rejects malformed bodies field by field", async (t) => {
+  it("reports malformed fields individually", async (t) => {
     const on = await emulator(t);
     const required = ["Field required"];
     await assertRefused(on, () => on.api("POST", path, { body: {} }), {
@@ -202,7 +202,7 @@ describe("webhooks.create", () => {
 });
 
 describe("webhooks.delete", () => {
-  it("ends a subscription", async (t) => {
+  it("ends delivery to the webhook", async (t) => {
     const { api } = await emulator(t);
     const id = await createIn(api);
     assert.deepEqual(plain(await api("DELETE", `${path}${id}`)), { status: 204, body: "" });
@@ -225,7 +225,7 @@ describe("webhooks.delete", () => {
 });
 
 describe("webhooks.hmac-key", () => {
-  it("is 64 bytes, the same each time, of the workspace alone, and open to any of its keys", async (t) => {
+  it("returns a stable 64-byte key of the workspace", async (t) => {
     const on = await emulator(t, { seed: withoutSettings });
     const keyOf = async (api: TestEmulator["api"]) => {
       const { status, body } = await api("GET", `${path}hmac_key/`);
@@ -263,7 +263,7 @@ describe("webhooks.re-trigger", () => {
     return (answer.body as { contract_id: number }).contract_id;
   }
 
-  it("sends the last call of a contract once more", async (t) => {
+  it("resends the latest delivery of a contract", async (t) => {
     const on = await emulator(t);
     const target = await receiver(t);
     await createIn(on.api, { url: target.url, only_for_activities: ["CONTRACT_CREATED"] });
@@ -278,7 +278,7 @@ describe("webhooks.re-trigger", () => {
     assert.deepEqual(target.received[1]!.body, target.received[0]!.body);
   });
 
-  it("only accepts contracts of the workspace with activities", async (t) => {
+  it("accepts only contracts of the workspace with activities", async (t) => {
     const on = await emulator(t);
     const untold = await createdContract(on.api);
     for (const contract_ids of [[untold], [999], [untold, 999]]) {
@@ -288,7 +288,7 @@ describe("webhooks.re-trigger", () => {
     await assertRefused(on, () => other("POST", retrigger, { body: { contract_ids: [untold] } }), nothing);
   });
 
-  it("requires at least one integer id", async (t) => {
+  it("requires at least one integer ID", async (t) => {
     const on = await emulator(t);
     await assertRefused(on, () => on.api("POST", retrigger, { body: { contract_ids: [] } }), {
       status: 400,

@@ -23,10 +23,10 @@ async function downloaded({ clusters: [first] }: TestEmulator, id: string): Prom
 const clockAs = async ({ routerUrl }: TestEmulator, token: string): Promise<number> =>
   (await sender(`${routerUrl}/_emulator`, tokenHeader(token))("GET", "clock")).status;
 
-describe("a backup of a sandbox in PostgreSQL", { skip: noPostgres }, () => {
+describe("backup of a PostgreSQL sandbox", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("of pg_dump from a running sandbox restores everything with psql: contracts, uploads, snapshots, tokens, keys", async (t) => {
+  it("restores contracts, uploads, snapshots, tokens and keys from pg_dump", async (t) => {
     const schema = server().freshSchema();
     const first = await emulator(t, { store: server().url(), schema, ephemeral: false });
     const { id } = await made(

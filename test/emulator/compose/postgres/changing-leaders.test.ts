@@ -28,7 +28,7 @@ async function mappedAt({ url }: SharingProcess): Promise<ReadonlySet<string>> {
   return new Set(Object.keys((body as { mappings: { cluster_emails: object } }).mappings.cluster_emails));
 }
 
-describe("processes that share a store, when the leader loses its leadership", { skip: noPostgres }, () => {
+describe("shared store after lost leadership", { skip: noPostgres }, () => {
   const server = postgresServer();
   const restart = async () => {
     await server().stop("SIGINT");
@@ -69,12 +69,12 @@ describe("processes that share a store, when the leader loses its leadership", {
   }
 
   for (const count of [1, 2, 3]) {
-    it(`all ${count} survive a restart of the database and respond to every request`, (t) => over(t, count, restart));
+    it(`serves every request after a database restart, with ${count} processes`, (t) => over(t, count, restart));
   }
 
-  it("they continue after their connections are cut, and respond to every request", (t) => over(t, 2, cut));
+  it("serves every request after connections are cut", (t) => over(t, 2, cut));
 
-  it("one that was stopped for longer than its lease stands by, and serves later requests", (t) =>
+  it("elects a new leader while the old one is stopped beyond its lease", (t) =>
     over(t, 2, async (processes) => {
       const leader = processes.find(({ role }) => role === "leader")!;
       const other = processes.find((process) => process !== leader)!;

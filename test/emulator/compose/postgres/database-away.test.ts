@@ -39,10 +39,10 @@ async function standby(t: TestContext, options: EmulatorOptions): Promise<Router
   return sender(url);
 }
 
-describe("while the database is unreachable", { skip: noPostgres }, () => {
+describe("unreachable database", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("leader and standby reject writes", async (t) => {
+  it("makes leader and standby reject writes", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema() };
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
@@ -53,7 +53,7 @@ describe("while the database is unreachable", { skip: noPostgres }, () => {
     assert.deepEqual(plain(await map(second, "away-2")), refused);
   });
 
-  it("a single process rejects writes, and resumes when the database is back", async (t) => {
+  it("makes a single process reject writes until the database is back", async (t) => {
     const alone = await emulator(t, { store: server().url(), schema: server().freshSchema(), ephemeral: false });
     assert.equal((await map(alone.router, "before-1")).status, 200);
     const ready = async () => plain(await alone.router("GET", "/_emulator/ready"));
@@ -68,7 +68,7 @@ describe("while the database is unreachable", { skip: noPostgres }, () => {
     assert.deepEqual((await mapped(alone)).sort(), ["back-1", "before-1"]);
   });
 
-  it("a leader without a confirmation for its lease only serves its liveness, and everything after the next one", async (t) => {
+  it("limits a leader without a confirmed lease to health and metrics endpoints", async (t) => {
     const proxy = await stallingProxy(t, server());
     const store = server().url().replace(server().folder, proxy.folder);
     const schema = server().freshSchema();

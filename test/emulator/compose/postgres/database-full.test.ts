@@ -8,10 +8,10 @@ import { noPostgres, postgresServer } from "../../../support/postgres/server.ts"
 import { bulk, bulkBody } from "../../../support/routed.ts";
 import { stateOf } from "../../travel/travel.ts";
 
-describe("while the disk of the database is full", { skip: noPostgres }, () => {
+describe("full disk of the database", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("writes and uploads are rejected, reads work, and writing resumes when there is space", async (t) => {
+  it("rejects writes and uploads but not reads, until space is available", async (t) => {
     const folder = await smallDisk(t, 24);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const database = await server().databaseIn(folder);

@@ -26,7 +26,7 @@ async function headerSeen(leader: TestEmulator, wanted: string): Promise<string 
   return headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
 }
 
-describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
+describe("standby of a PostgreSQL store", { skip: noPostgres }, () => {
   const server = postgresServer();
 
   /** A leader and the URL of its standby, with separate options. */
@@ -46,7 +46,7 @@ describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
     return { leader, url: routerUrl, standby: sender(routerUrl) };
   }
 
-  it("rejects foreign hosts itself at every path, and forwards none of their requests", async (t) => {
+  it("rejects foreign hosts on every path without forwarding", async (t) => {
     const { leader, standby } = await pair(t);
     const headers = { host: "evil.example" };
     const body = bulkBody("emails", "eu-1", ["e1"]);
@@ -62,14 +62,14 @@ describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
     assert.deepEqual([statuses, await loggedBy(leader)], [[403, 403, 403, 403, 403], []]);
   });
 
-  it("reports the leader's description of the service", async (t) => {
+  it("returns the leader's description of the service", async (t) => {
     const { leader, standby } = await pair(t);
     const [own, forwarded] = [await leader.router("GET", "/"), await standby("GET", "/")];
     assert.deepEqual([forwarded.status, forwarded.body], [own.status, own.body]);
     assert.equal((await loggedBy(leader)).length, 2);
   });
 
-  it("checks hosts and X-Forwarded-* by its own settings, and the leader accepts the result", async (t) => {
+  it("checks hosts and X-Forwarded-* by its own settings before forwarding", async (t) => {
     const trusting = { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] };
     const other = { trustedProxies: ["192.0.2.1"] };
     const told = { "x-forwarded-for": "198.51.100.7", "x-forwarded-host": "sandbox.example" };
@@ -84,7 +84,7 @@ describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
     assert.deepEqual([status, forwardedFor], [200, undefined]);
   });
 
-  it("neither forwards hop-by-hop headers nor takes a client's for its own", async (t) => {
+  it("neither forwards hop-by-hop headers nor trusts internal headers of a client", async (t) => {
     const { leader, url } = await pair(t);
     const sent = {
       ...{ connection: "x-mine, close", "x-mine": "1", te: "trailers", "x-other": "2" },
@@ -103,7 +103,7 @@ describe("a standby of a store in PostgreSQL", { skip: noPostgres }, () => {
     assert.deepEqual([status, seen], [200, [undefined, undefined, "[redacted]", undefined, undefined]]);
   });
 
-  it("sends a request once if the server responds like a process that does not lead", async (t) => {
+  it("does not repeat a request if a back end responds like a standby", async (t) => {
     const backEnd = await receiver(t);
     backEnd.answer((_, response) => response.writeHead(503, { "x-svc-not-leading": "1" }).end("busy"));
     const clusters = [{ id: "eu-1", label: "eu", key: "key-of-eu-1", external_url: backEnd.url }];

@@ -25,11 +25,11 @@ async function mappedIn(on: TestEmulator): Promise<string[]> {
 const snapshotNames = async ({ ask }: Pick<TestEmulator, "ask">): Promise<string[]> =>
   ((await ask("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);
 
-describe("an emulator in PostgreSQL", { skip: noPostgres }, () => {
+describe("emulator in PostgreSQL", { skip: noPostgres }, () => {
   const server = postgresServer();
   const place = () => ({ store: server().url(), schema: server().freshSchema() });
 
-  it("finds everything after a restart: rows, keys, snapshots, its token", async (t) => {
+  it("restores rows, keys, snapshots and its token after a restart", async (t) => {
     const options = { ...place(), ephemeral: false };
     const first = await emulator(t, options);
     await mapped(first, 1);
@@ -50,7 +50,7 @@ describe("an emulator in PostgreSQL", { skip: noPostgres }, () => {
     assert.deepEqual([await mappedIn(third), await snapshotNames(third)], [["e1"], ["before-1", "kept"]]);
   });
 
-  it("loses nothing that it acknowledged when it is killed", async (t) => {
+  it("loses no acknowledged data when it is killed", async (t) => {
     const options = { ...place(), port: 0 };
     const first = await emulatorProcess(t, options);
     await first.ask("PUT", "snapshots/before");
@@ -66,7 +66,7 @@ describe("an emulator in PostgreSQL", { skip: noPostgres }, () => {
     );
   });
 
-  it("rejects a file in addition, and an invalid URL, without its password", async () => {
+  it("rejects an additional file and an invalid URL without printing its password", async () => {
     const refusal = (options: object) =>
       startEmulator(options).then(
         () => "started",

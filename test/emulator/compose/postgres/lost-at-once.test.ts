@@ -18,10 +18,10 @@ const usurped = (schema: string) => `
   create trigger usurp after update on leadership for each row
   when (new.epoch <> old.epoch and new.leader <> 'another') execute function usurp()`;
 
-describe("a process that loses its first leadership while it opens the state", { skip: noPostgres }, () => {
+describe("process that loses leadership while it opens the state", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  it("continues to wait, and leads later", async (t) => {
+  it("continues to wait and leads later", async (t) => {
     const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 1_200, deterministic: true };
     const first = await emulator(t, { ...options, ephemeral: false });
     await first.close();

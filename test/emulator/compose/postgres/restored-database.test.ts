@@ -30,11 +30,11 @@ async function startedOn(t: TestContext, options: EmulatorOptions) {
   return { router: sender(routerUrl), ask, leaders };
 }
 
-describe("a copy of a database whose leader continues", { skip: noPostgres }, () => {
+describe("copy of a database whose leader continues", { skip: noPostgres }, () => {
   const server = postgresServer();
 
   for (const what of ["a dump in another database", "all data on another server"]) {
-    it(`${what} has its own leader: nothing goes to the other one`, async (t) => {
+    it(`gives ${what} a leader of its own`, async (t) => {
       const schema = server().freshSchema();
       const original = await emulator(t, { store: server().url(), schema, ephemeral: false, leaseMs: 600 });
       await map(original, "e1");
@@ -55,26 +55,26 @@ describe("a copy of a database whose leader continues", { skip: noPostgres }, ()
   }
 });
 
-describe("a database that lost acknowledged data under a running leader", { skip: noPostgres }, () => {
+describe("database that lost acknowledged data under a running leader", { skip: noPostgres }, () => {
   const server = postgresServer();
 
   const losses: readonly [what: string, lose: (schema: string, dump: string) => Promise<unknown>][] = [
     [
-      "was restored from an older dump",
+      "is restored from an older dump",
       async (schema, dump) => {
         await server().sql((sql) => sql.unsafe(`drop schema ${schema} cascade`));
         server().restore(dump);
       },
     ],
     [
-      "lost its newest lines",
+      "loses its newest lines",
       (schema) =>
         server().sql((sql) =>
           sql.unsafe(`delete from ${schema}.journal where last = (select max(last) from ${schema}.journal)`),
         ),
     ],
     [
-      "was restored while it was away",
+      "is restored while unreachable",
       async (schema, dump) => {
         await server().stop("SIGQUIT");
         await server().start();
@@ -84,7 +84,7 @@ describe("a database that lost acknowledged data under a running leader", { skip
     ],
   ];
   for (const [what, lose] of losses) {
-    it(`${what} is not written to, and a restart continues with the remaining data`, async (t) => {
+    it(`rejects writes after it ${what}, and serves the remaining data after a restart`, async (t) => {
       const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 600 };
       const log: string[] = [];
       const leader = await emulator(t, { ...options, ephemeral: false, log: (line) => log.push(line) });

@@ -33,11 +33,11 @@ async function standby(t: TestContext, options: EmulatorOptions): Promise<Standb
 const map = (router: ReturnType<typeof sender>, id: string) =>
   router("POST", bulk.emails.path, { body: bulkBody("emails", "eu-1", [id]) });
 
-describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () => {
+describe("standby of a shared PostgreSQL store", { skip: noPostgres }, () => {
   const server = postgresServer();
   const place = () => ({ store: server().url(), schema: server().freshSchema() });
 
-  it("forward requests, streams and uploads to the leader", async (t) => {
+  it("forwards requests, streams and uploads to the leader", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
@@ -58,7 +58,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     await reader.cancel();
   });
 
-  it("report their role and the leader in one form; without a store there is no leader", async (t) => {
+  it("reports its role and the leader, which only a store has", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
@@ -95,7 +95,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     );
   });
 
-  it("stop one by one: only the requested process stops", async (t) => {
+  it("stops alone when requested", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);
@@ -107,7 +107,7 @@ describe("processes that share a store in PostgreSQL", { skip: noPostgres }, () 
     assert.equal((await leader.router("GET", "/_emulator/ready")).status, 200);
   });
 
-  it("hand over without a failed request when the leader stops", async (t) => {
+  it("takes over leadership without a failed request", async (t) => {
     const options = place();
     const leader = await emulator(t, { ...options, ephemeral: false });
     const second = await standby(t, options);

@@ -7,9 +7,9 @@ import { emulator } from "../../../support/emulator.ts";
 import { receiver } from "../../../support/receiver.ts";
 import { subscribe } from "../../../support/told.ts";
 
-describe("each of the 39 activities", () => {
+describe("trigger of each of the 39 activities", () => {
   for (const activity of activities) {
-    it(`${activity} can be triggered, and is delivered signed, without changing its contract`, async (t) => {
+    it(`delivers a signed ${activity} without changing its contract`, async (t) => {
       const { api, ask, clusters } = await emulator(t);
       const target = await receiver(t);
       const contract = await draft(api);
@@ -41,8 +41,8 @@ describe("each of the 39 activities", () => {
   }
 });
 
-describe("a custom payload", () => {
-  it("adds and removes fields, or replaces the payload, and rejects invalid changes", async (t) => {
+describe("custom payload", () => {
+  it("adds and removes fields or replaces the payload, and rejects invalid changes", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);

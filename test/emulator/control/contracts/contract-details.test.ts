@@ -8,7 +8,7 @@ import { subscribe } from "../../../support/told.ts";
 const at = "2031-01-02T03:04:05.000Z";
 
 describe("emulator-contracts.list", () => {
-  it("lists contracts of all workspaces, newest first and in pages, with deleted ones", async (t) => {
+  it("lists contracts of all workspaces, including deleted ones, newest first in pages", async (t) => {
     const on = await emulator(t);
     await draft(on.api, { contract_name: "First" });
     await sent(on.api, { contract_name: "Second" });
@@ -95,8 +95,8 @@ describe("emulator-contracts.show", () => {
   });
 });
 
-describe("the entities of a contract", () => {
-  it("emulator-contracts.entity replaces the own entity and emits that once", async (t) => {
+describe("entities of a contract", () => {
+  it("replaces the own entity and emits the change once", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ENTITY_UPDATED"]);
@@ -116,7 +116,7 @@ describe("the entities of a contract", () => {
     assert.deepEqual(once?.activity_data.performed_by, { name: "Ben Okafor", email: "ben@northwind.example" });
   });
 
-  it("stay if the name is unknown or the contract is out for signature", async (t) => {
+  it("rejects an unknown entity name and a contract out for signature", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     await sent(on.api);
@@ -140,7 +140,7 @@ describe("the entities of a contract", () => {
     });
   });
 
-  it("follow a renamed counterparty while the contract is open, and so do its signatories", async (t) => {
+  it("updates an open contract and its signatories when a counterparty is renamed", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     await sent(on.api);

@@ -42,7 +42,7 @@ const uploaded = async ({ api }: TestEmulator, more: object = {}): Promise<Made>
   );
 
 describe("signing", () => {
-  it("executes the contract with the last signature, which the service reports by itself", async (t) => {
+  it("executes the contract with the last signature and emits the execution", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
@@ -64,7 +64,7 @@ describe("signing", () => {
     assert.deepEqual(executed?.activity_data.performed_by, { name: "SYSTEM" });
   });
 
-  it("follows the order: only the next signatory can sign", async (t) => {
+  it("accepts only the next signatory in order", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, bothSign);
     await assertRefused(
@@ -89,7 +89,7 @@ describe("signing", () => {
     assert.equal(await statusOf(on.api, contract), "EXECUTED");
   });
 
-  it("is rejected for other people, and in other statuses", async (t) => {
+  it("rejects other users and other statuses", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     await assertRefused(on, () => act(on, contract, "sign"), forbidden("DRAFT", "signed"));
@@ -107,7 +107,7 @@ describe("signing", () => {
     }
   });
 
-  it("happens automatically with autoSignMs, one signatory after another, and a hold restarts the delay", async (t) => {
+  it("happens automatically in sequence with autoSignMs, restarting after a hold", async (t) => {
     const on = await emulator(t, { autoSignMs: 600_000 });
     const contract = await sent(on.api, bothSign);
     const at = async (time: string) => {
@@ -129,7 +129,7 @@ describe("signing", () => {
 });
 
 describe("declining", () => {
-  it("returns a template contract to DRAFT, and all signatories start again", async (t) => {
+  it("returns a template contract to DRAFT and resets all signatories", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_DECLINED", "SIGNING_EMAIL_DELIVERED"]);
@@ -149,7 +149,7 @@ describe("declining", () => {
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
   });
 
-  it("is rejected out of order and after signing", async (t) => {
+  it("rejects signatories who are out of order or have signed", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, bothSign);
     await assertRefused(
@@ -170,7 +170,7 @@ describe("declining", () => {
 });
 
 describe("reviews and approvals", () => {
-  it("complete an internal review, and lead to signature after the counterparty's", async (t) => {
+  it("completes an internal review, and starts signature after the counterparty's", async (t) => {
     const on = await emulator(t);
     const ours = await uploaded(on);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_SIGNATURE_REQUESTED"]);
@@ -190,7 +190,7 @@ describe("reviews and approvals", () => {
     assert.deepEqual(events[0]?.activity_data.performed_by, { name: "Ben Okafor", email: "ben@northwind.example" });
   });
 
-  it("cannot end the counterparty's review if there is no signatory", async (t) => {
+  it("rejects the end of a counterparty's review without signatories", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api, { contract_template_id: 104, counter_party_details: [] });
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
@@ -201,7 +201,7 @@ describe("reviews and approvals", () => {
     );
   });
 
-  it("approve one after another, until nothing is left to approve", async (t) => {
+  it("approves in sequence until no approval is pending", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
@@ -257,7 +257,7 @@ describe("voiding, holding, deleting", () => {
     });
   });
 
-  it("holds, and resumes in the earlier status, emitting only changed metrics", async (t) => {
+  it("holds and resumes in the earlier status, emitting only changed metrics", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, [...activities]);
@@ -273,7 +273,7 @@ describe("voiding, holding, deleting", () => {
     ]);
   });
 
-  it("deletes in any status: the contract is 404 after that, and in no list", async (t) => {
+  it("deletes in any status, after which the contract is 404 and not listed", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_DELETED"]);
@@ -291,15 +291,15 @@ describe("voiding, holding, deleting", () => {
   });
 });
 
-describe("the contract in a control plane request", () => {
-  it("is named by its number or its composite id", async (t) => {
+describe("contract parameter of a control plane request", () => {
+  it("accepts a contract number or a composite ID", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     assert.equal((await on.ask("POST", "contracts/1/hold")).status, 200);
     assert.equal((await on.ask("POST", "contracts/T-1/resume", { body: {} })).status, 200);
   });
 
-  it("is rejected if it does not exist, by every action", async (t) => {
+  it("rejects an unknown contract in every action", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     for (const verb of ["sign", "decline", "complete-review", "approve", "void", "hold", "resume", "delete"]) {
@@ -363,7 +363,7 @@ describe("triggering an activity", () => {
     });
   });
 
-  it("overrides fields of the payload, and rejects unknown ones", async (t) => {
+  it("overrides fields of the payload and rejects unknown ones", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNED"]);

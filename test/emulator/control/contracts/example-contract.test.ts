@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { emulator, plain } from "../../../support/emulator.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
 
-it("triggering an activity creates a missing contract, in a workspace with a subscription", async (t) => {
+it("triggering an activity creates a missing contract in a subscribed workspace", async (t) => {
   const on = await emulator(t);
   const purchases = await apiOf(on, 2);
   const hook = { title: "x", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };

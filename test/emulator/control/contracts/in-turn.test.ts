@@ -20,8 +20,8 @@ async function approvals({ api }: TestEmulator, { id }: Made): Promise<string[]>
   return results.map(({ approval }) => `${approval.approval_name} ${approval.status}`);
 }
 
-describe("a review or an approval without a named user", () => {
-  it("is done by a requested person, not by the contract's owner", async (t) => {
+describe("review or approval without a named user", () => {
+  it("acts as a requested user, not as the contract's owner", async (t) => {
     const on = await emulator(t);
     // The contract type has a role review it, and Ben has that.
     const reviewed = await made(
@@ -40,7 +40,7 @@ describe("a review or an approval without a named user", () => {
     );
   });
 
-  it("is done by the contact for the counterparty's review, under the contact's name", async (t) => {
+  it("acts as the contact in the counterparty's review, under the contact's name", async (t) => {
     const on = await emulator(t);
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
     for (const body of [{}, { email: "JO@acme.example" }]) {
@@ -55,8 +55,8 @@ describe("a review or an approval without a named user", () => {
   });
 });
 
-describe("an approval by a role", () => {
-  it("is given by a member with that role, and by no one else", async (t) => {
+describe("approval by a role", () => {
+  it("accepts only a member with the role", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);

@@ -17,8 +17,8 @@ const turns = async ({ ask }: TestEmulator, { id }: Made): Promise<string[]> => 
 
 const ben = { email: "ben@northwind.example" };
 
-describe("what the owner of a contract does, on the control plane", () => {
-  it("sends it: its signatories are asked, as by the contract API", async (t) => {
+describe("actions of a contract owner on the control plane", () => {
+  it("sends the contract and invites its signatories, like the contract API", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
@@ -36,7 +36,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     );
   });
 
-  it("withdraws it from signature, and marks it for execution again", async (t) => {
+  it("withdraws the contract from signature and marks it for execution again", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     assert.equal((await act(on, contract, "unmark")).status, 200);
@@ -46,7 +46,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     assert.equal(await statusOf(on.api, contract), "SIGN");
   });
 
-  it("requests a review and an approval from a member, which block sending", async (t) => {
+  it("requests a review and an approval, which block sending", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const told = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
@@ -69,7 +69,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     assert.deepEqual(activitiesTold(await told()), ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
   });
 
-  it("cannot send or mark a contract without signatories, with an open review or with a pending approval", async (t) => {
+  it("rejects sending and marking without signatories or with an open step", async (t) => {
     const on = await emulator(t);
     const nobody = await draft(on.api, { counter_party_details: [] });
     const [reviewed, approved] = [await draft(on.api), await draft(on.api)];
@@ -86,7 +86,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     }
   });
 
-  it("asks for nothing any more, and marks nothing, once it is executed", async (t) => {
+  it("rejects all requests after execution", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     assert.equal((await act(on, contract, "sign", { email: "jo@acme.example" })).status, 200);
@@ -103,7 +103,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     }
   });
 
-  it("rejects people who are not active members", async (t) => {
+  it("rejects users who are not active members", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     for (const verb of ["request-review", "request-approval"]) {
@@ -119,7 +119,7 @@ describe("what the owner of a contract does, on the control plane", () => {
     }
   });
 
-  it("finds no contract that is not there", async (t) => {
+  it("returns 404 for an unknown contract", async (t) => {
     const on = await emulator(t);
     const nowhere = { id: "T-9" } as Made;
     for (const verb of ["send", "mark", "unmark", "request-review", "request-approval"]) {
