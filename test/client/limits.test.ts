@@ -130,7 +130,7 @@ describe("endless response", () => {
   });
 });
 
-describe("time before the final response", () => {
+describe("phase before the final response", () => {
   it("limits the number of interim responses", async (t) => {
     const { server, begun } = await asked(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
     assert.deepEqual(await failureOf(begun), [
@@ -324,7 +324,7 @@ describe("slow upload", () => {
   });
 });
 
-describe("limits of an operation", () => {
+describe("response limit of an operation", () => {
   it("allows larger and slower state exports", () => {
     const json = { responses: { 200: { kind: "json" } } };
     const allowed = (id: string, status: number) =>

@@ -5,7 +5,7 @@ import { createClient } from "../../src/client/index.ts";
 const made = (options?: object) => () => createClient(options as Parameters<typeof createClient>[0]);
 const baseUrls = { router: "http://127.0.0.1:1" };
 
-describe("createClient options", () => {
+describe("validation of createClient options", () => {
   for (const [what, options, message] of [
     ["is misspelled", { baseUrl: {} }, 'unknown option "baseUrl". Did you mean baseUrls?'],
     [
@@ -48,7 +48,7 @@ describe("createClient options", () => {
   }
 });
 
-describe("client.call arguments", () => {
+describe("validation of client.call arguments", () => {
   const client = createClient({ baseUrls });
   const call = (id: string, args?: object, options?: object) =>
     (client.call as (...given: unknown[]) => Promise<unknown>)(id, args, options);

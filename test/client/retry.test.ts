@@ -37,7 +37,7 @@ function script(...outcomes: (HttpResponse | Error)[]) {
   return { send, sent: () => sent };
 }
 
-describe("retries", () => {
+describe("retry policy", () => {
   it("retries network errors and 5xx with exponential backoff and full jitter", async () => {
     const wall = fakeWall();
     const { send, sent } = script(refused(), answer(503), answer(502), answer(200));

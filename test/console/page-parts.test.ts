@@ -9,7 +9,7 @@ import { mergeRequests, newestRequests, type Request, totalRequests } from "../.
 import { buildHref, buildPartHref, formatReferenceHref, parseRoute } from "../../src/console/state/route.ts";
 import { computeDepths, insertPlanned } from "../../src/console/trace/trace-drawer.tsx";
 
-describe("console URLs", () => {
+describe("console URL builder", () => {
   it("links to the trace of an object without a view", () => {
     const trace = "0af7651916cd43dd8448eb211c80319c";
     const shown = (ref: string) => `#/timeline?trace=${encodeURIComponent(ref)}`;
@@ -94,7 +94,7 @@ describe("lifecycle diagram", () => {
   });
 });
 
-describe("console data functions", () => {
+describe("console data module", () => {
   it("parses events split across stream chunks", () => {
     const text = 'id: 1\r\ndata: {"a":1}\r\n\r\n: alive\n\nevent: x\ndata: {"b":\ndata: 2}\n\ndata: {"c"';
     for (let size = 1; size < text.length; size += 1) {

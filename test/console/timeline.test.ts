@@ -33,7 +33,7 @@ describe("timeline axis", () => {
   });
 });
 
-describe("timeline marks", () => {
+describe("timeline", () => {
   it("labels past and planned attempts", () =>
     assert.deepEqual(
       namesOf([delivery(1, [0, 5, 15], { next_attempt_at: iso(35) })], [webhook({ failure_count: 3 })], 16),

@@ -125,7 +125,7 @@ describe("text from outside in the console", () => {
     assert.deepEqual([isolateText("Mine"), isolateText("مستقبل")], ["Mine", "\u2068مستقبل\u2069"]));
 });
 
-describe("arrow keys in the timeline", () => {
+describe("arrow key in the timeline", () => {
   it("moves left and right in time, up and down within a moment", () => {
     const marks = [
       { x: 0, slot: 0 },

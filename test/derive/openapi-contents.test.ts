@@ -16,7 +16,7 @@ const models = `HealthCheckResponse ClusterEmailDomain ClusterClientDomain Clust
   DeviceGrantUpdateRequest LoginV2Request MailerWebhookAPIRequest SignedRequestForm CaptchaConfigResponse
   HTTPValidationError ValidationError ExternalServiceIntegrationType OAuthGrantType OAuthProviderType StatusType`;
 
-describe("contents of the OpenAPI documents", () => {
+describe("content of the OpenAPI documents", () => {
   it("includes every model in the specification of the routing service", () => {
     const { schemas } = documentOf("router").components;
     assert.deepEqual(

@@ -49,7 +49,7 @@ async function played(t: TestContext, story: (typeof stories)[string][number]) {
   return { told, called };
 }
 
-describe("declared activities of operations", () => {
+describe("activity declaration of operations", () => {
   for (const { id, emits = [] } of causing) {
     it(`lists exactly the activities that ${id} emits`, async (t) => {
       const caused = new Set<string>();

@@ -7,7 +7,7 @@ import { systemWallClock } from "../../../src/base/clock.ts";
 import { begin, minutes, stage } from "../../support/stage.ts";
 import { StandingWall } from "../../support/walls/standing-wall.ts";
 
-describe("clock modes", () => {
+describe("clock mode", () => {
   it("runs each entry at its time, scaled by the clock speed, in mode real", async (t) => {
     const wall = new StandingWall();
     const { add, runner, seen } = await stage(t, {}, { wall, clock: { mode: "real", speed: 60 } });

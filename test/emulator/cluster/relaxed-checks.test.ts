@@ -27,7 +27,7 @@ async function stage(t: TestContext) {
 
 const contracts = "/api/v2.1/public/contracts/";
 
-describe("warnings in the request log", () => {
+describe("request log", () => {
   it("reports unknown fields of a body with the nearest known name", async (t) => {
     const { api, noted } = await stage(t);
     const party = { ...acme, organisation_name: "Acme" };

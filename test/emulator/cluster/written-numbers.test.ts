@@ -29,7 +29,7 @@ const party =
 const metadata = `{"id":"deal-42","record_data":${numbers}}`;
 const contract = `{"contract_template_id":101,"contract_data":${numbers},${party},"external_metadata":${metadata}}`;
 
-describe("numbers in free-form values", () => {
+describe("free-form value with numbers", () => {
   it("preserves their notation in responses, webhooks and after a restart", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const world = await emulator(t, { file });

@@ -12,7 +12,7 @@ async function refusal(options: object): Promise<string> {
   }
 }
 
-describe("emulator options", () => {
+describe("validation of emulator options", () => {
   const cases: [object, string][] = [
     [{ clok: { mode: "manual" } }, 'unknown option "clok". Did you mean clock?'],
     [{ clock: { mod: "manual" } }, 'unknown option "clock.mod". Did you mean mode?'],

@@ -35,8 +35,8 @@ function broken(kept: Forms, found: Forms): string[] {
 
 const file = "collections.json";
 
-describe("row formats of the state", () => {
-  it("equal those of released states, or have a higher version", () => {
+describe("row format of the state", () => {
+  it("equals the format of released states or has a higher version", () => {
     const found = formsOf(collections);
     const kept = JSON.parse(
       readFileSync(new URL(`../../../fixtures/golden/${file}`, import.meta.url), "utf8"),

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { routed } from "../../support/routed.ts";
 
-describe("owners of an identifier", () => {
+describe("owner lookup of an identifier", () => {
   it("returns owners in bulk from one table, in request order", async (t) => {
     const world = await routed(t, {});
     await world.map("clients", "us-1", ["c-1", "c-3"]);

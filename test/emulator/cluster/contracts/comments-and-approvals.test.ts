@@ -28,7 +28,7 @@ async function contractIn(api: TestEmulator["api"], template = 101): Promise<Cre
 const performed_by = { name: "Ada Keller", email: "ada@northwind.example" };
 const timestamp = "2031-01-02T03:04:05.000000Z";
 
-describe("comments", () => {
+describe("comments API", () => {
   const comments = ({ contract_id }: Created) => `${base}/${contract_id}/comments/`;
 
   it("adds comments, lists them newest first and emits each one", async (t) => {
@@ -73,7 +73,7 @@ describe("comments", () => {
   });
 });
 
-describe("key-pointers", () => {
+describe("key-pointers API", () => {
   const pointers = (id: string) => `${base}/${id}/key_pointers`;
   const expiry = { id: 1, value: "2032-01-01", label: "Expiry date", field_name: "expiry_date", data_type: "date" };
   const purpose = { id: 2, value: "Sales", label: "Purpose", field_name: "purpose", data_type: "string" };
@@ -203,7 +203,7 @@ describe("key-pointers.definitions", () => {
   });
 });
 
-describe("approvals", () => {
+describe("approvals API", () => {
   const approvals = (id: string) => `${base}/approvals/${id}/`;
   const ada = { id: 11, name: "Ada Keller", email: "ada@northwind.example" };
   const ben = { id: 12, name: "Ben Okafor", email: "ben@northwind.example" };

@@ -6,7 +6,7 @@ import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts
 import { assertRefused, notFound } from "../../../support/refused.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
 
-describe("signatories of a contract", () => {
+describe("signatory list of a contract", () => {
   it("lists the contacts of the counterparties with the data of recipients", async (t) => {
     const { api } = await emulator(t);
     const contract = await sent(api);
@@ -46,7 +46,7 @@ describe("signatories of a contract", () => {
   });
 });
 
-describe("user IDs of a contract", () => {
+describe("user ID assignment of a contract", () => {
   const peopleOf = async ({ api }: TestEmulator, contract: Made) => {
     const { body } = await api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`);
     const { items } = body as { items: { recipient: { user: { id: number; email: string } } }[] };

@@ -80,7 +80,7 @@ describe("business user", () => {
   });
 });
 
-describe("contract relations", () => {
+describe("relation between contracts", () => {
   it("makes contracts depend on each other, but rejects a cycle", async (t) => {
     const on = await emulator(t);
     for (let n = 0; n < 3; n += 1) await draft(on.api);
@@ -105,7 +105,7 @@ describe("contract relations", () => {
   });
 });
 
-describe("process metrics", () => {
+describe("process metrics response", () => {
   it("reports when a contract passed each step and who must act next", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api, bothSign);

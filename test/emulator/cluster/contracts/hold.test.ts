@@ -31,12 +31,12 @@ async function onHold(t: TestContext, more: object = {}) {
   return { on, contract, later };
 }
 
-describe("pending e-mails of a contract on hold", () => {
+describe("pending e-mail of a contract on hold", () => {
   for (const [template, activity, status] of [
     [101, "SIGNING_EMAIL_DELIVERED", "SIGN"],
     [104, "REDLINING_EMAIL_DELIVERED", "REDLINING"],
   ] as const) {
-    it(`delivers once, a minute after the contract resumes in ${status}`, async (t) => {
+    it(`is delivered once, a minute after the contract resumes in ${status}`, async (t) => {
       const { on, contract, later } = await onHold(t, { contract_template_id: template });
       assert.deepEqual(await later("PT1H"), []);
       await act(on, "resume", contract);
@@ -48,7 +48,7 @@ describe("pending e-mails of a contract on hold", () => {
     });
   }
 
-  it("skips delivery if the provider reported another outcome in the meantime", async (t) => {
+  it("is skipped if the provider reported another outcome in the meantime", async (t) => {
     const { on, contract, later } = await onHold(t);
     const { body } = await on.ask("GET", "emails");
     const [{ metadata: Metadata }] = (body as { items: [{ metadata: object }] }).items;

@@ -18,7 +18,7 @@ const uploaded = async ({ api }: TestEmulator, route: "review" | "sign", more: o
 
 const closed = (reason: string) => domain("SVC_ASSUMED_112", `The intake form cannot be changed: ${reason}.`);
 
-describe("intake form answers", () => {
+describe("change of intake form answers", () => {
   it("updates single answers and emits the change", async (t) => {
     const on = await emulator(t);
     const { id, number } = await uploaded(on, "review");

@@ -50,7 +50,7 @@ async function waiting() {
   return { run, told, queued, leave, row };
 }
 
-describe("scheduled jobs of a contract", () => {
+describe("scheduled job of a contract", () => {
   it("emits the delivery once and removes its entry", async () => {
     const { run, told, queued, row } = await waiting();
     const contract = await row();

@@ -5,7 +5,7 @@ import { made, paper, recipientsOf, sent, statusOf } from "../../../support/cont
 import { emulator } from "../../../support/emulator.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
-describe("contracts after a restart", () => {
+describe("emulator restart with contracts", () => {
   it("preserves contracts and continues their timers", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const first = await emulator(t, { file, autoSignMs: 600_000 });

@@ -11,7 +11,7 @@ const acme = { is_individual: false, organization_name: "Acme Corp" };
 const office = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
 const list = (...results: unknown[]) => ({ page: 1, limit: 10, total_results: results.length, results });
 
-describe("counterparty-contacts", () => {
+describe("counterparty-contacts API", () => {
   const contacts = `${at(1)}/contacts`;
   const jo = { name: "Jo Diaz", email: "jo@acme.example" };
   const kim = { name: "Kim Lee", email: "kim@acme.example" };
@@ -87,7 +87,7 @@ describe("counterparty-contacts", () => {
   });
 });
 
-describe("counterparty-addresses", () => {
+describe("counterparty-addresses API", () => {
   const addresses = `${at(1)}/addresses/`;
 
   it("creates and updates addresses, and shows the primary one with the counterparty", async (t) => {

@@ -104,7 +104,7 @@ describe("counterparties.create", () => {
   }
 });
 
-describe("counterparties of a contract", () => {
+describe("counterparty activities of a contract", () => {
   const told = [
     "COUNTER_PARTY_CREATED",
     "COUNTER_PARTY_CONTACT_CREATED",

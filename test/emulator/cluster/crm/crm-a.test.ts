@@ -51,7 +51,7 @@ async function crm(t: TestContext) {
   };
 }
 
-describe("crm_a cards for a record", () => {
+describe("crm_a card list for a record", () => {
   it("shows a card for each contract that names the record, with a working link", async (t) => {
     const { ask, cluster, contractOf } = await crm(t);
     const { id, number } = await contractOf("9", { record_type: "deal" }, "<b>Lease</b>");

@@ -297,7 +297,7 @@ describe("version upload", () => {
   }
 });
 
-describe("supporting documents", () => {
+describe("upload of supporting documents", () => {
   it("accepts a supporting document for a contract", async (t) => {
     const on = await emulator(t);
     const { id } = await draft(on.api);

@@ -82,7 +82,7 @@ describe("invitation token", () => {
   });
 });
 
-describe("sign-in methods of a user", () => {
+describe("lookup of sign-in methods", () => {
   const login = ({ router }: TestEmulator, email: string) =>
     router("POST", "/api/v1/svc_auth/login_v2/", { body: { email } });
 

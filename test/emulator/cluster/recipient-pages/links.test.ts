@@ -36,7 +36,7 @@ const notTheirs = {
   text: "Invalid link This link is incomplete, or was issued for another person or contract. Ask for a new one.",
 };
 
-describe("recipient links", () => {
+describe("generation of recipient links", () => {
   it("generates stable links that differ by recipient and contract", async (t) => {
     const on = await emulator(t);
     const [first, second] = [await sent(on.api, both), await sent(on.api, both)];

@@ -24,7 +24,7 @@ async function reported({ ask }: TestEmulator, operation: string): Promise<strin
   return items.map(({ method, target, status }) => `${method} ${target} ${status}`);
 }
 
-describe("reports of a sent contract", () => {
+describe("report of a sent contract", () => {
   it("registers signatories and counterparty tokens at the router, one request each", async (t) => {
     const on = await emulator(t);
     const signatories = ["ann", "bob", "cy"].map((name) => ({

@@ -50,7 +50,7 @@ const kinds: readonly (readonly [Question, readonly unknown[], readonly unknown[
   [question("repeating"), [[], [{ a: 1 }, {}]], [{}, ["a"], [[]], [null]], "Input should be a valid list"],
 ];
 
-describe("question answers", () => {
+describe("validation of answers", () => {
   for (const [type, fitting, wrong, problem] of kinds) {
     it(`validates answers of type ${type.type}: ${problem}`, () => {
       for (const answer of fitting)

@@ -95,7 +95,7 @@ describe("emulator-contracts.show", () => {
   });
 });
 
-describe("entities of a contract", () => {
+describe("entity change of a contract", () => {
   it("replaces the own entity and emits the change once", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
