@@ -213,7 +213,7 @@ describe("HTTP client", () => {
 });
 
 describe("client timeout", () => {
-  /** What is asked of the transport for each of these calls, which all answer nothing. */
+  /** The timeouts that the transport receives for these calls, all of which fail. */
   async function waits(given: { readonly timeoutMs?: number }): Promise<readonly number[]> {
     const asked: number[] = [];
     const client = createClient({

@@ -7,7 +7,7 @@ import { NetworkError } from "../../src/client/errors.ts";
 import { readBodyText } from "../../src/client/response.ts";
 import { createTransport } from "../../src/client/transport.ts";
 
-/** What a service that answers everything so sends, as a client reads it that takes so many bytes. */
+/** The response of a service, as read by a client with this size limit. */
 async function received(
   t: TestContext,
   answer: { readonly encoding: string; readonly body: Uint8Array; readonly status?: number },

@@ -11,7 +11,7 @@ import { createTransport } from "../../src/client/transport.ts";
 const operations: readonly Operation[] = registry;
 const statuses = [200, 201, 202, 204];
 
-/** A service that answers everything with this status and body, and a client of it. */
+/** A service that always responds with this status and body, and a client for it. */
 async function serviceAnswering(t: TestContext, status: number, body: string) {
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
@@ -39,7 +39,7 @@ async function serviceAnswering(t: TestContext, status: number, body: string) {
   return { client, url };
 }
 
-/** What a caller gets: events and bytes as a whole. */
+/** The value that a caller receives, with events and bytes collected. */
 async function contentsOf(value: unknown): Promise<unknown> {
   if (typeof value !== "object" || value === null || !(Symbol.asyncIterator in value)) return value;
   const pieces: unknown[] = [];
@@ -50,7 +50,7 @@ async function contentsOf(value: unknown): Promise<unknown> {
 
 const kindOf = ({ responses }: Operation, status: number) => (responses[status] ?? Object.values(responses)[0]!).kind;
 
-/** What has to be handed over of that body, by how it is read. */
+/** The expected value of the body by its declared kind. */
 function expected(operation: Operation, status: number, body: string): unknown {
   const document = body === "" ? undefined : JSON.parse(body);
   switch (kindOf(operation, status)) {
@@ -76,7 +76,7 @@ describe("success status of every operation", () => {
           const kind = operation.request.body?.kind;
           const isBytes = kind === "stream" || kind === "raw";
           const args = { params, query, headers, body: isBytes ? Buffer.from("x") : (content ?? {}) };
-          // Its responses are what counts here: the arguments of an example need not be complete.
+          // Only responses are tested, so the arguments of an example may be incomplete.
           const request = kind === undefined ? {} : { body: { kind } };
           const outcome = await client
             .send(CheckedCall.check({ ...operation, request }, args), { url: `${url}/signed` })

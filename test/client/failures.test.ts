@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { createClient, ServiceError } from "../../src/client/index.ts";
 import { emulator } from "../support/emulator.ts";
 
-/** What a test runner prints of a call that fails: its stack begins with name and message. */
+/** The output of a test runner for a failed call. A stack begins with name and message. */
 async function printed(call: Promise<unknown>): Promise<string> {
   const error = await call.then(
     () => assert.fail("It did not fail"),
@@ -115,7 +115,7 @@ describe("output of a failed call in a test runner", () => {
   it("rejects later and pending calls when the client closes", async (t) => {
     const client = await answering(t, () => {}, { retries: 3 });
     const underWay = printed(client.call("health.show"));
-    // It is on its way now.
+    // The request is being sent.
     await new Promise((turn) => setImmediate(turn));
     await client.close();
     const closed = "Error: health.show: the client is closed. Send requests before client.close()";
@@ -123,7 +123,7 @@ describe("output of a failed call in a test runner", () => {
   });
 });
 
-/** A client of services that all answer so. */
+/** A client of services that all respond this way. */
 async function answering(t: TestContext, listener: RequestListener, options: object = {}) {
   const server = createServer(listener);
   await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));

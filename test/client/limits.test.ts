@@ -18,18 +18,18 @@ import { misbehaving, type Play } from "../support/cli/misbehaving.ts";
 import { StandingWall } from "../support/walls/standing-wall.ts";
 
 const mebi = 2 ** 20;
-/** What fits into the buffers of both ends of a connection, and was sent though nobody read it. */
+/** The bytes that were sent into the buffers of a connection before a reader consumed them. */
 const between = 64 * mebi;
 
 const ok = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`;
 
-/** Resolves when it is so; for what another end of a connection has still to notice. */
+/** Resolves when the condition is true, because the other end of a connection reacts later. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A request to a server that plays; its time stands still, and passes where the test says so. */
+/** A request to a scripted server, with a clock that only the test advances. */
 async function asked(t: TestContext, play: (play: Play) => void, reading: ReadMode = "whole", maxAnswerBytes?: number) {
   const server = await misbehaving(t, play);
   const wall = new StandingWall();
@@ -108,7 +108,7 @@ describe("endless response", () => {
       before = server.sent();
       return isStill;
     });
-    // The reader is at fault, and is given all the time that it wants.
+    // The timeout does not apply, because the reader causes the delay.
     await wall.pass(10 * 60_000);
     assert.ok(server.sent() < between, `${server.sent()}`);
     assert.equal((await parts.next()).done, false);

@@ -11,7 +11,7 @@ import { receiver } from "../support/receiver.ts";
 
 const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
-/** What comes of a GET through the proxy: status and text, or the failure. */
+/** The result of a GET through the proxy: status and text, or the error. */
 async function asked(t: TestContext, url: string, origin: string, authorization?: string) {
   const transport = createTransport({ findProxy: () => ({ origin, authorization }), connectTimeoutMs: 700 });
   t.after(() => transport.close());
@@ -33,14 +33,14 @@ async function asked(t: TestContext, url: string, origin: string, authorization?
   }
 }
 
-/** A service under a name that only the proxy knows. */
+/** A service with a host name that only the proxy resolves. */
 async function service(t: TestContext) {
   const real = await receiver(t);
   real.answer((_, response) => response.end("well"));
   return { ...real, url: `${real.url.replace("127.0.0.1", "service.example")}/a?b=c` };
 }
 
-/** A proxy that does no more than it is told with its connections. */
+/** A proxy with scripted handling of connections. */
 async function oddProxy(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
@@ -124,7 +124,7 @@ describe("request through a proxy", () => {
       outcomeUnknown: false,
       status: 403,
     });
-    // In the place of the service: whose answer it is cannot be told.
+    // The proxy responds instead of the service, and the client cannot distinguish the two.
     assert.deepEqual(await asked(t, plain, forbids), [403, ""]);
   });
 

@@ -5,7 +5,7 @@ import { NetworkError, RetryAfterTooLongError } from "../../src/client/errors.ts
 import { parseRetryAfterMs, withRetries } from "../../src/client/network-failure.ts";
 import type { HttpResponse } from "../../src/client/response.ts";
 
-/** A wall clock that sleeps at once and remembers for how long. */
+/** A wall clock that records durations of sleep and returns immediately. */
 function fakeWall(): WallClock & { slept: number[] } {
   const slept: number[] = [];
   return {

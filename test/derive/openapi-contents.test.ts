@@ -134,7 +134,7 @@ describe("content of the OpenAPI documents", () => {
   }
 });
 
-/** Where a document requires a field that may be null. */
+/** Locations where a document requires a nullable field. */
 // biome-ignore lint/suspicious/noExplicitAny: as above.
 function requiredAndNullable(part: any, at: string): string[] {
   if (typeof part !== "object" || part === null) return [];

@@ -10,11 +10,11 @@ const config = await createConfig({
   rules: {
     // The paths are the specification's.
     "no-path-trailing-slash": "off",
-    // As are these: a literal segment wins over a parameter.
+    // The specification defines these paths as well. A literal segment takes precedence over a parameter.
     "no-ambiguous-paths": "off",
-    // Health, discovery and the like cannot be called wrongly.
+    // Operations such as health and discovery accept no invalid request.
     "operation-4xx-response": "off",
-    // A tag is a resource; its operations describe it.
+    // A tag is a resource, which its operations describe.
     "tag-description": "off",
     // A condition (if, not) requires what the schema around it defines, which this rule does not see.
     "no-required-schema-properties-undefined": "off",

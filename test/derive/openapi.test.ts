@@ -26,7 +26,7 @@ const names = new Map<z.ZodType, string>([
   [Outer, "Outer"],
 ]);
 
-/** A whole number as JSON can carry it without loss. */
+/** An integer in the range that JSON represents without loss. */
 const integer = {
   type: "integer",
   format: "int64",
@@ -49,7 +49,7 @@ const plain: Operation = {
   examples: [],
 };
 
-/** The document as a reader gets it, loosely typed for looking around in. */
+/** The document after a JSON round trip, loosely typed for assertions. */
 // biome-ignore lint/suspicious/noExplicitAny: a document of unknown depth, compared with literals.
 const documentOf = (operations: Operation[], service: DocumentedService = "contracts"): any =>
   JSON.parse(JSON.stringify(buildOpenApi(service, { registry: operations, schemaNames: names })));
@@ -110,7 +110,7 @@ describe("OpenAPI document", () => {
       json: json(optional),
       form: form(z.object({})),
       needed: json(A),
-      // The handler refuses it without one of the fields.
+      // The handler rejects a body without one of the fields.
       oneField: json(optional.meta(oneOf("a", "b"))),
     };
     const required = (service: typeof contracts | typeof router) =>

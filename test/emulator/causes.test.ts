@@ -9,10 +9,10 @@ import { stories } from "./causes.ts";
 import { operationCall } from "./operation-call.ts";
 
 const operations: readonly Operation[] = registry;
-/** Those that cause what they say: to fire one by hand is no cause. */
+/** Operations with declared activities, except the manual trigger. */
 const causing = operations.filter(({ id, emits = [] }) => emits.length > 0 && id !== "activities.fire");
 
-/** Every activity that was told so far, in order. */
+/** Every activity emitted so far, in order. */
 async function toldOn({ ask }: TestEmulator): Promise<string[]> {
   const { body } = await ask("GET", "state");
   const { rows } = body as { rows: { webhook_events: { id: number; activity: string }[] } };
@@ -21,13 +21,13 @@ async function toldOn({ ask }: TestEmulator): Promise<string[]> {
 
 const laterOn = ({ ask }: TestEmulator) => ask("POST", "clock/advance", { body: { by: "PT2M" } });
 
-/** What the process metrics of the first contract say, where there is one. */
+/** The process metrics of the first contract, or undefined without a contract. */
 async function metricsOn({ api }: TestEmulator): Promise<unknown> {
   const { status, body } = await api("GET", "/api/v2.1/public/contracts/1/process_metrics/");
   return status === 200 ? body : undefined;
 }
 
-/** What follows from a story, and from nothing before it; with the operation that was last called. */
+/** The activities that the last step of a story emits, and the operations that it calls. */
 async function played(t: TestContext, story: (typeof stories)[string][number]) {
   const on = await emulator(t);
   const act = await story({ ...on, call: operationCall(on) });
@@ -90,7 +90,7 @@ describe("activity declaration of operations", () => {
   });
 });
 
-/** These stop the emulator, go on without end, let time pass, or put another state in the place of this one. */
+/** Operations that stop the emulator, never end, advance time, or replace the state. */
 const moving = /^(clock|state|activities)\.|\.(watch|stop|wait)$/;
 
 const metadata = { external_metadata: { id: "deal-1" } };

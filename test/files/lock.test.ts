@@ -24,8 +24,8 @@ async function attempt(file: string): Promise<string> {
 /** A holder that has left a lock without a socket, as on a disk without socket support. */
 const leftBy = async (pid: number): Promise<LockHolder> => ({ id: "left", pid, ...(await identifyMachine()) });
 
-describe("the lock of a process", () => {
-  it("goes to exactly one of six processes when its holder is killed, and nothing else is left", async (t) => {
+describe("process lock", () => {
+  it("passes to exactly one of six processes after its holder is killed", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
     const holder = await lockProcess(t, file);
@@ -40,7 +40,7 @@ describe("the lock of a process", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("has a socket that only its owner can use, whatever the umask", async (t) => {
+  it("creates a socket that only its owner can use under any umask", async (t) => {
     const folder = await testFolder(t);
     const before = process.umask(0);
     t.after(() => process.umask(before));
@@ -51,7 +51,7 @@ describe("the lock of a process", () => {
     await taken.release();
   });
 
-  it("is restored after a user has removed it, but not over another file", async (t) => {
+  it("is restored after removal by a user, but does not replace another file", async (t) => {
     const file = join(await testFolder(t), "folder", "lock");
     await mkdir(join(file, ".."));
     const taken = await acquireLock(file, { wall, content: { tells: 1 } });
@@ -69,7 +69,7 @@ describe("the lock of a process", () => {
     await taken.release();
   });
 
-  it("stays held while its holder is stopped", async (t) => {
+  it("remains held while its holder is stopped", async (t) => {
     const file = join(await testFolder(t), "lock");
     const holder = await lockProcess(t, file);
     assert.equal(await holder.take(), "held");
@@ -78,7 +78,7 @@ describe("the lock of a process", () => {
   });
 
   const zombies = process.platform === "linux" ? false : "only the kernel of Linux tells here that a process has ended";
-  it("is free when its holder has ended, even as a zombie", { skip: zombies }, async (t) => {
+  it("becomes free when its holder has exited, even as a zombie", { skip: zombies }, async (t) => {
     const file = join(await testFolder(t), "lock");
     // The shell becomes a program that never waits for its inherited child.
     const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], {
@@ -98,7 +98,7 @@ describe("the lock of a process", () => {
 
   const within = ownNamespace();
   const skip = within ? false : "no PID namespace can be made here";
-  it("is visible from another PID namespace, in both directions, and so is its end", { skip }, async (t) => {
+  it("is visible in another PID namespace, in both directions", { skip }, async (t) => {
     const file = join(await testFolder(t), "lock");
     const inside = await lockProcess(t, file, within);
     const outside = await lockProcess(t, file);
@@ -128,7 +128,7 @@ describe("the lock of a process", () => {
   });
 });
 
-describe("an existing lock", () => {
+describe("existing lock file", () => {
   const gonePid = 2 ** 22 + 1;
   const linux = process.platform === "linux" ? false : "the kernel tells neither its start nor that of a process";
   const cases: [what: string, left: (own: LockHolder) => object, becomes: string, skip?: string | false][] = [
@@ -150,7 +150,7 @@ describe("an existing lock", () => {
     });
   }
 
-  it("with a socket in another folder is not asked there", async (t) => {
+  it("ignores a socket in another folder", async (t) => {
     const folder = await testFolder(t);
     const server = createServer().listen(join(folder, "socket"));
     t.after(() => server.close());
@@ -163,9 +163,9 @@ describe("an existing lock", () => {
   for (const [what, text] of [
     ["empty", ""],
     ["full of zeros", "\0\0\0\0"],
-    ["torn", '{"id":"x"'],
+    ["truncated", '{"id":"x"'],
   ] as const) {
-    it(`${what}, as after a power failure, is taken over`, async (t) => {
+    it(`replaces a file that is ${what}, as after a power failure`, async (t) => {
       const file = join(await testFolder(t), "lock");
       await writeFile(file, text);
       assert.equal(await attempt(file), "held");
@@ -173,12 +173,12 @@ describe("an existing lock", () => {
   }
 
   for (const [what, text] of [
-    ["a text", "my notes\n"],
-    ["a document", '{"name":"mine"}'],
-    ["a list", "[]"],
-    ["nothing but null", "null"],
+    ["text", "my notes\n"],
+    ["a JSON object", '{"name":"mine"}'],
+    ["a JSON list", "[]"],
+    ["null", "null"],
   ] as const) {
-    it(`that is ${what} of another user is rejected and left unchanged`, async (t) => {
+    it(`rejects a file with ${what} and leaves the file unchanged`, async (t) => {
       const file = join(await testFolder(t), "lock");
       await writeFile(file, text);
       await assert.rejects(attempt(file), {
@@ -189,7 +189,7 @@ describe("an existing lock", () => {
     });
   }
 
-  it("that is a link, a folder or a socket is rejected and left unchanged", async (t) => {
+  it("rejects a link, a folder and a socket, and leaves each unchanged", async (t) => {
     const folder = await testFolder(t);
     await writeFile(join(folder, "there"), "");
     await symlink("nowhere", join(folder, "dangling"));

@@ -8,8 +8,8 @@ import { runCli } from "../support/cli/run-cli.ts";
 
 const codeOf = (error: NodeJS.ErrnoException) => error.code;
 
-describe("a new folder", () => {
-  it("is created with its parents, for its owner only, and the topmost new one is returned", async (t) => {
+describe("creation of a folder", () => {
+  it("creates parents for the owner only and returns the topmost new folder", async (t) => {
     const cwd = await testFolder(t);
     assert.equal(await makeFolder(join(cwd, "a", "b", "c")), join(cwd, "a"));
     assert.equal(await makeFolder(join(cwd, "a", "b", "d")), join(cwd, "a", "b", "d"));
@@ -17,7 +17,7 @@ describe("a new folder", () => {
     assert.equal((await stat(join(cwd, "a", "b"))).mode & 0o777, 0o700);
   });
 
-  it("may already exist behind a link; a file in its path is rejected", async (t) => {
+  it("accepts an existing folder behind a link, but rejects a file in the path", async (t) => {
     const cwd = await testFolder(t);
     await mkdir(join(cwd, "real"));
     await symlink("real", join(cwd, "link"));
@@ -28,14 +28,14 @@ describe("a new folder", () => {
     assert.deepEqual(await Promise.all(codes), ["EEXIST", "ENOTDIR", "EEXIST"]);
   });
 
-  it("is created once by concurrent calls", async (t) => {
+  it("creates a folder once for concurrent calls", async (t) => {
     const cwd = await testFolder(t);
     const all = Array.from({ length: 20 }, () => makeFolder(join(cwd, "a", "b")));
     await Promise.all(all);
     assert.ok((await stat(join(cwd, "a", "b"))).isDirectory());
   });
 
-  it("is rejected at once if it cannot be created although its parent exists", {
+  it("fails immediately if the parent exists but the folder cannot be created", {
     skip: process.platform !== "linux" && "there is no /proc here",
   }, async () => {
     const codes = ["/proc/none", "/proc/none/below"].map((path) => makeFolder(path).then(() => "", codeOf));

@@ -14,15 +14,15 @@ const failed = (work: Promise<unknown>): Promise<unknown> =>
     (error) => error,
   );
 
-describe("an error of the system", () => {
-  it("is described with the path if it concerns a file", async (t) => {
+describe("file system error description", () => {
+  it("includes the path of the file", async (t) => {
     const folder = await temporaryFolder(t);
     assert.equal(describeFsError(await failed(readFile(folder))), "it is a folder (EISDIR)");
     const missing = join(folder, "missing");
     assert.equal(describeFsError(await failed(readFile(missing))), `it does not exist (ENOENT at ${missing})`);
   });
 
-  it("is not described for a program that cannot be started, or a socket", async (t) => {
+  it("is undefined for a program that cannot start and for a socket", async (t) => {
     const folder = await temporaryFolder(t);
     const program = join(folder, "program");
     await writeFile(program, "", { mode: 0o600 });
@@ -35,7 +35,7 @@ describe("an error of the system", () => {
     assert.equal(describeFsError(notBound), undefined);
   });
 
-  it("is not described if it is a bug of the program", () => {
+  it("is undefined for a programming error", () => {
     assert.equal(describeFsError(new TypeError("x is not a function")), undefined);
   });
 });

@@ -25,8 +25,8 @@ async function* broken(): AsyncGenerator<Uint8Array> {
   throw new Error("connection lost");
 }
 
-describe("an atomic write", () => {
-  it("replaces the old file, for its owner only, and leaves nothing else", async (t) => {
+describe("atomic write", () => {
+  it("replaces the old file with owner-only permissions and leaves no other file", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "a");
     for (const content of ["one", Buffer.from("two"), [Buffer.from("th"), Buffer.from("ree")]]) {
@@ -37,7 +37,7 @@ describe("an atomic write", () => {
     assert.deepEqual(await readdir(folder), ["a"]);
   });
 
-  it("does not replace the old file when its content fails", async (t) => {
+  it("preserves the old file if the content stream fails", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "a");
     await writeFileAtomic(file, "old");
@@ -46,7 +46,7 @@ describe("an atomic write", () => {
     assert.deepEqual([await readFile(file, "utf8"), await readdir(folder)], ["old", ["a"]]);
   });
 
-  it("maps errors of the disk, and leaves errors of the content unchanged", async () => {
+  it("maps disk errors and preserves content errors", async () => {
     for (const step of ["create", "write", "sync", "rename", "syncFolder"] as const) {
       const disk = new ForgetfulDisk();
       await writeFileAtomic("/a", "old", { disk });
@@ -70,7 +70,7 @@ describe("an atomic write", () => {
     assert.deepEqual(await disk.list("/"), []);
   });
 
-  it("replaces a link and not its target; a folder stays", async (t) => {
+  it("replaces a link instead of its target, and rejects a folder", async (t) => {
     const folder = await testFolder(t);
     await writeFile(join(folder, "theirs"), "mine");
     await symlink("theirs", join(folder, "link"));
@@ -81,7 +81,7 @@ describe("an atomic write", () => {
     assert.equal(await readFile(join(folder, "theirs"), "utf8"), "mine");
   });
 
-  it("creates a file for one of many callers, and never over an existing name or a dangling link", async (t) => {
+  it("creates a file for one of many callers without replacing a name or link", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "a");
     const made = await Promise.all(Array.from({ length: 8 }, (_, i) => createFileAtomic(file, `text ${i}`)));
@@ -92,7 +92,7 @@ describe("an atomic write", () => {
     assert.deepEqual((await readdir(folder)).sort(), ["a", "link"]);
   });
 
-  it("uses a temporary name, which can be distinguished from other names", () => {
+  it("uses a recognizable temporary name", () => {
     assert.equal(isTemporaryName(createTemporaryName("upload"), "upload"), true);
     assert.deepEqual(
       [parseTemporaryName(createTemporaryName("a.json")), parseTemporaryName("a.json")],
@@ -106,8 +106,8 @@ describe("an atomic write", () => {
   });
 });
 
-describe("the real path of a file", () => {
-  it("is the same for all its names, even before the file exists", async (t) => {
+describe("real path of a file", () => {
+  it("is identical for all its names, even before the file exists", async (t) => {
     const folder = await realpath(await testFolder(t));
     await mkdir(join(folder, "real"));
     await symlink("real", join(folder, "to-folder"));
@@ -120,7 +120,7 @@ describe("the real path of a file", () => {
     assert.deepEqual(await all(), expected);
   });
 
-  it("does not exist if links form a circle", async (t) => {
+  it("is undefined for a cycle of links", async (t) => {
     const folder = await testFolder(t);
     await symlink("b", join(folder, "a"));
     await symlink("a", join(folder, "b"));
@@ -128,8 +128,8 @@ describe("the real path of a file", () => {
   });
 });
 
-describe("files of the command line", () => {
-  it("keep links, even to a missing target, and keep permissions", async (t) => {
+describe("output files of the command line", () => {
+  it("preserves links and permissions, even for a missing target", async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "old"), "");
     await chmod(join(cwd, "old"), 0o666);
@@ -156,8 +156,8 @@ describe("files of the command line", () => {
   });
 });
 
-describe("a file that an ending process writes", () => {
-  it("replaces the old one, for its owner only", async (t) => {
+describe("write by an exiting process", () => {
+  it("replaces the old file with owner-only permissions", async (t) => {
     const folder = await testFolder(t);
     const path = join(folder, "kept");
     writeFileAtomicSync(path, Buffer.from("old"));
@@ -166,7 +166,7 @@ describe("a file that an ending process writes", () => {
     assert.equal((await stat(path)).mode & 0o777, 0o600);
   });
 
-  it("is on the disk before it has its name, and is closed", async (t) => {
+  it("flushes the file to disk before renaming", async (t) => {
     const path = join(await testFolder(t), "kept");
     const steps: unknown[] = [];
     for (const step of ["fsyncSync", "closeSync"] as const) {
@@ -188,7 +188,7 @@ describe("a file that an ending process writes", () => {
     ]);
   });
 
-  it("leaves nothing behind if it cannot be created", async (t) => {
+  it("leaves no file if creation fails", async (t) => {
     const folder = await testFolder(t);
     await mkdir(join(folder, "kept", "inner"), { recursive: true });
     assert.throws(() => writeFileAtomicSync(join(folder, "kept"), Buffer.from("new")), { code: "EISDIR" });

@@ -7,14 +7,14 @@ import { signChatA } from "../../src/schemes/chat-a.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { type Answer, emulator, plain, type TestEmulator } from "../support/emulator.ts";
 
-/** chat_a's own library as a cluster behind the router: it verifies the signature of every request itself. */
+/** The official library of chat_a as a cluster behind the router. It verifies the signature of every request. */
 const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5";
 const base = "/router/v1/integrations/chat_a/webhook";
 const paths = { event: `${base}/event/`, interaction: `${base}/interaction`, options: `${base}/options` };
 
 interface Stage {
   readonly world: TestEmulator;
-  /** What the app was told: the kind, and what tells one message from another. */
+  /** The kind and the distinguishing value of each received message. */
   readonly told: unknown[];
   send(path: string, body: string, headers?: Record<string, string>): Promise<Answer>;
 }
@@ -104,8 +104,8 @@ const suggestion = payload({
   value: "zo",
 });
 
-describe("a cluster that is chat_a's own library", () => {
-  it("is told of an event and its retries, with signatures that hold", async (t) => {
+describe("cluster with chat_a's official library", () => {
+  it("receives an event and its retries with valid signatures", async (t) => {
     const { told, send } = await stage(t);
     assert.deepEqual(plain(await send(paths.event, mention("café é"))), { status: 200, body: "" });
     const retry = { "x-slack-retry-num": "2", "x-slack-retry-reason": "http_timeout" };
@@ -116,7 +116,7 @@ describe("a cluster that is chat_a's own library", () => {
     ]);
   });
 
-  it("answers interactions and options through the router", async (t) => {
+  it("responds to interactions and options through the router", async (t) => {
     const { told, send } = await stage(t);
     // The library acknowledges with an empty body, which the router's declared answer turns into an object.
     assert.deepEqual(plain(await send(paths.interaction, action)), { status: 200, body: {} });
@@ -130,7 +130,7 @@ describe("a cluster that is chat_a's own library", () => {
     ]);
   });
 
-  it("rejects a bad signature itself where the router does not check", async (t) => {
+  it("rejects an invalid signature that the router does not check", async (t) => {
     const { told, send, world } = await stage(t, { checksItself: false });
     const bad = { "x-slack-signature": `v0=${"0".repeat(64)}` };
     for (const [path, body] of [
@@ -145,7 +145,7 @@ describe("a cluster that is chat_a's own library", () => {
     assert.equal(world.clusters[1]?.external, true);
   });
 
-  it("is told by the command line, under the name of the real headers", async (t) => {
+  it("receives requests from the command line under the real header names", async (t) => {
     const { told, world } = await stage(t, { checksItself: false });
     const { exit } = await runCli(
       ["chat-a", "event", "--file", "-", "--header-prefix", "x-slack", "--base-url", world.routerUrl],

@@ -9,7 +9,7 @@ import { botApp, issuer, serviceUrl, type TokenChanges } from "../support/identi
 
 const { missing, load } = await library("botbuilder@4.23.3");
 
-/** chat_b's own library as a cluster behind the router: it verifies the token of every activity itself. */
+/** The official library of chat_b as a cluster behind the router. It verifies the token of every activity. */
 const path = "/router/v1/integrations/chat_b/webhook/messaging";
 const activity = {
   type: "message",
@@ -25,12 +25,12 @@ const activity = {
 
 interface Bot {
   readonly url: string;
-  /** Texts of the activities that it accepted. */
+  /** Texts of the accepted activities. */
   readonly texts: (string | undefined)[];
 }
 
 async function bot(t: TestContext, metadataUrl: () => string): Promise<Bot> {
-  // The library prints the stack of every token that it refuses.
+  // The library prints the stack for every rejected token.
   t.mock.method(console, "error", () => {});
   const texts: (string | undefined)[] = [];
   let adapter: CloudAdapter | undefined;
@@ -44,7 +44,7 @@ async function bot(t: TestContext, metadataUrl: () => string): Promise<Bot> {
         texts.push(text);
       });
     } catch {
-      // The library throws where other libraries refuse.
+      // The library throws for tokens that other libraries reject.
       if (!response.headersSent) response.writeHead(500).end();
     }
   });
@@ -98,7 +98,7 @@ function asResponse(response: ServerResponse): Response {
   };
 }
 
-/** A router with the bot as the cluster of tenant-1, and an emulated one for tenant-2, which checks nothing. */
+/** A router with the bot as the cluster of tenant-1, and an unchecked emulated cluster for tenant-2. */
 const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulator> =>
   emulator(t, {
     seed: {
@@ -111,8 +111,8 @@ const routerOf = (t: TestContext, target: Bot, app: object): Promise<TestEmulato
     },
   });
 
-describe("a cluster that is chat_b's own library", { skip: missing }, () => {
-  it("accepts the activities that the router forwards, by an issuer of the seed", async (t) => {
+describe("cluster with chat_b's official library", { skip: missing }, () => {
+  it("accepts forwarded activities from an issuer of the seed", async (t) => {
     const trusted = await issuer(t);
     const target = await bot(t, () => trusted.metadataUrl);
     const world = await routerOf(t, target, { openid_metadata_url: trusted.metadataUrl });
@@ -121,7 +121,7 @@ describe("a cluster that is chat_b's own library", { skip: missing }, () => {
     assert.deepEqual(target.texts, ["café é"]);
   });
 
-  it("accepts tokens of the emulator's own issuer, by its metadata and keys", async (t) => {
+  it("accepts tokens of the emulator's issuer, using its metadata and keys", async (t) => {
     let world: TestEmulator | undefined;
     const target = await bot(t, () => `${world!.controlUrl}/chat-b/openid-configuration`);
     world = await routerOf(t, target, {});
@@ -136,7 +136,7 @@ describe("a cluster that is chat_b's own library", { skip: missing }, () => {
     readonly token?: TokenChanges;
     readonly body?: object;
     readonly key?: object;
-    /** The header, where it is not the usual one. */
+    /** A header that differs from the default. */
     readonly authorization?: (token: string) => string | undefined;
   }
   const cases: Readonly<Record<string, Case>> = {
@@ -151,9 +151,9 @@ describe("a cluster that is chat_b's own library", { skip: missing }, () => {
     "another serviceurl": { token: { claims: { serviceurl: "https://else.example" } } },
     "no serviceurl": { token: { without: ["serviceurl"] } },
     "the claim serviceUrl": { token: { claims: { serviceUrl }, without: ["serviceurl"] } },
-    "expired a minute ago": { token: { claims: { exp: now - 60 } } },
-    "expired ten minutes ago": { token: { claims: { exp: now - 600 } } },
-    "valid in ten minutes": { token: { claims: { nbf: now + 600 } } },
+    "a token that expired a minute ago": { token: { claims: { exp: now - 60 } } },
+    "a token that expired ten minutes ago": { token: { claims: { exp: now - 600 } } },
+    "a token that becomes valid in ten minutes": { token: { claims: { nbf: now + 600 } } },
     "no expiry": { token: { without: ["exp"] } },
     "an unknown key": { token: { header: { kid: "k2" } } },
     "no kid": { token: { header: { kid: undefined } } },
@@ -182,7 +182,7 @@ describe("a cluster that is chat_b's own library", { skip: missing }, () => {
   };
   const bearer = (token: string) => `Bearer ${token}`;
   for (const [name, { token, body = activity, key, authorization = bearer }] of Object.entries(cases)) {
-    it(`checks ${name} as the router does`, async (t) => {
+    it(`agrees with the router on ${name}`, async (t) => {
       const trusted = await issuer(t);
       if (key) trusted.publish(key as never);
       const target = await bot(t, () => trusted.metadataUrl);
@@ -192,7 +192,7 @@ describe("a cluster that is chat_b's own library", { skip: missing }, () => {
       const request = { body: { ...body, channelData: { tenant: { id: "tenant-2" } } }, headers };
       const direct = await sender(target.url)("POST", path, request);
       const routed = await world.router("POST", path, request);
-      // Where this library trips over a token that others refuse, the router refuses it (DECISIONS.md, P11).
+      // The router rejects tokens for which this library fails with an exception (DECISIONS.md, P11).
       assert.equal(routed.status, direct.status === 500 ? 401 : direct.status);
     });
   }

@@ -17,10 +17,10 @@ const skip = (await works("haproxy", "-v")) ? false : "needs haproxy";
 
 const tls = new URL("../../fixtures/tls/", import.meta.url).pathname;
 
-/** A server behind it, and the lines that say how it is probed. */
+/** A server behind the proxy, and its probe configuration. */
 interface Behind {
   readonly url: string;
-  /** Where it is probed, if that is not where it listens. */
+  /** The probe address if it differs from the listening address. */
   readonly probedAt?: string;
   readonly probe: string;
 }
@@ -79,7 +79,7 @@ async function haproxy(t: TestContext, behind: Readonly<Record<string, Behind>>)
   throw new Error(`haproxy ended: ${errors}`);
 }
 
-/** As somebody elsewhere, for whom all names lead to it. */
+/** A remote client that resolves all names to the proxy. */
 function sender(t: TestContext, socketPath: string) {
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false, socketPath } });
   t.after(() => dispatcher.close());
@@ -100,7 +100,7 @@ function sender(t: TestContext, socketPath: string) {
   return { stream, send };
 }
 
-it("HAProxy probes an emulator in each way that it has, and reports why one without a path does not do", {
+it("HAProxy probes an emulator by every method and explains a probe without a path", {
   skip,
 }, async (t) => {
   const { routerUrl: url, clusters } = await emulator(t);
@@ -121,7 +121,7 @@ it("HAProxy probes an emulator in each way that it has, and reports why one with
       ["path", "get", "head", "host", "cluster"].map((name) => [name, "Layer7 check passed, code: 200"]),
     ),
     connection: "Layer4 check passed",
-    // A page of another site must not reach what is not a probe (DECISIONS.md, P22).
+    // A page of another site must not reach anything except probes (DECISIONS.md, P22).
     bare: "Layer7 wrong status, code: 403",
   });
 });
@@ -129,7 +129,7 @@ it("HAProxy probes an emulator in each way that it has, and reports why one with
 const probe = "option httpchk GET /_emulator/ready";
 const at = { router: "https://sandbox.example", cluster: "https://eu-1.sandbox.example" };
 
-it("HAProxy with TLS stands before router and clusters, for look-ups, pages, files and the stream of events", {
+it("HAProxy terminates TLS for requests, pages, files and event streams", {
   skip,
 }, async (t) => {
   const world = await emulator(t, {
@@ -181,7 +181,7 @@ it("HAProxy with TLS stands before router and clusters, for look-ups, pages, fil
   }
 });
 
-it("HAProxy hands a router a webhook in chunks under many headers, which a cluster gets as it was sent", {
+it("HAProxy forwards a chunked webhook with many headers unchanged", {
   skip,
 }, async (t) => {
   const world = await routed(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });

@@ -9,15 +9,15 @@ import { type Received, receiver } from "../support/receiver.ts";
 const { missing, load } = await library("@hubspot/api-client@13.5.0");
 const theirs = () => load<typeof import("@hubspot/api-client")>("@hubspot/api-client").Signature;
 
-/** crm_a as its own library signs and verifies; that library does not decode URLs and demands an empty body for none. */
+/** crm_a as its official library signs and verifies. The library does not decode URLs and requires an empty body. */
 const clientSecret = "11111111-2222-3333-4444-555555555555";
 const seed = { clusters: [{ id: "eu-1", label: "eu" }], apps: { crm_a: { client_secret: clientSecret } } };
 const versions: readonly CrmAVersion[] = ["v1", "v2", "v3"];
 
-/** What the library is given for a GET of that URL. */
+/** The library's input for a GET of the URL. */
 const get = (url: string, timestamp: number) => ({ method: "GET", url, requestBody: "", clientSecret, timestamp });
 
-/** Asks for cards with the library's own signature over `signed`, which is what it should be fed for the target. */
+/** Requests cards with the library's signature over `signed`, the expected form of the target. */
 async function ask(world: TestEmulator, version: CrmAVersion, target: string, signed: string, at = Date.now()) {
   const signature = theirs().getSignature("GET", version, { signature: "", ...get(world.routerUrl + signed, at) });
   const { status } = await world.router("GET", target, {
@@ -30,18 +30,18 @@ async function ask(world: TestEmulator, version: CrmAVersion, target: string, si
   return status;
 }
 
-describe("crm_a with the CRM's own library", { skip: missing }, () => {
+describe("crm_a with the CRM's official library", { skip: missing }, () => {
   for (const version of versions) {
-    it(`accepts what the library signs with ${version}`, async (t: TestContext) => {
+    it(`accepts ${version} signatures of the library`, async (t: TestContext) => {
       const world = await emulator(t, { seed });
       const target = "/router/v1/crm_a/cards?portalId=62515&name=A%20%26%20B";
       assert.equal(await ask(world, version, target, target), 200);
       const elsewhere = "/router/v1/crm_a/cards?portalId=1";
-      // A version 1 signature of a GET covers nothing but the secret.
+      // A version 1 signature of a GET covers only the secret.
       assert.equal(await ask(world, version, target, elsewhere), version === "v1" ? 200 : 401);
     });
 
-    it(`signs with ${version} what the library accepts`, () => {
+    it(`creates ${version} signatures that the library accepts`, () => {
       const at = Date.now();
       const url = "https://router.example/router/v1/crm_a/iframe?portalId=62515&name=A%20%26%20B";
       const timestamp = version === "v3" ? String(at) : "";
@@ -51,7 +51,7 @@ describe("crm_a with the CRM's own library", { skip: missing }, () => {
     });
   }
 
-  it("decodes for v3 what callers of the library decode before they sign", async (t) => {
+  it("decodes v3 URLs like callers of the library", async (t) => {
     const world = await emulator(t, { seed });
     const target = "/router/v1/crm_a/cards?when=10%3A30&u=https%3a%2F%2Fx.example%2Fp%3Fa%3D1&mail=a%40b.example";
     const decoded = "/router/v1/crm_a/cards?when=10:30&u=https://x.example/p?a%3D1&mail=a@b.example";
@@ -60,7 +60,7 @@ describe("crm_a with the CRM's own library", { skip: missing }, () => {
     assert.equal(await ask(world, "v2", target, target), 200);
   });
 
-  it("draws the line of age where the library does", () => {
+  it("applies the same maximum age as the library", () => {
     const url = "https://router.example/x";
     const old = Date.now() - 300_100;
     const given = { clientSecret, method: "GET", url, body: "", version: "v3", timestamp: String(old) } as const;
@@ -70,7 +70,7 @@ describe("crm_a with the CRM's own library", { skip: missing }, () => {
   });
 
   for (const version of versions) {
-    it(`accepts what the command line signs with ${version}`, async (t) => {
+    it(`accepts ${version} signatures of the command line`, async (t) => {
       const app = await receiver(t);
       app.answer((_, response) => response.end("<p>ok</p>"));
       const query = ["--query", "portalId=62515", "--query", "name=A & B"];

@@ -7,8 +7,8 @@ import { receiver } from "../support/receiver.ts";
 
 const people = ["ada@northwind.example", "eli@fabrikam.example"];
 
-describe("the aggregated keys, through jose's createRemoteJWKSet", () => {
-  it("verify the tokens of both clusters", async (t) => {
+describe("jose's createRemoteJWKSet with the aggregated keys", () => {
+  it("verifies tokens of both clusters", async (t) => {
     const world = await emulator(t, { clock: { mode: "real" } });
     const keys = createRemoteJWKSet(new URL(`${world.routerUrl}/.well-known/jwks.json`));
     const seen: unknown[] = [];
@@ -28,7 +28,7 @@ describe("the aggregated keys, through jose's createRemoteJWKSet", () => {
     ]);
   });
 
-  it("verify tokens that virtual time dated an hour or years ahead", async (t) => {
+  it("verifies tokens with virtual times an hour or years ahead", async (t) => {
     const world = await emulator(t);
     const keys = createRemoteJWKSet(new URL(`${world.routerUrl}/.well-known/jwks.json`));
     const { id_token } = await signIn(world, people[0]!);
@@ -37,7 +37,7 @@ describe("the aggregated keys, through jose's createRemoteJWKSet", () => {
     await assert.rejects(jwtVerify(id_token, keys, { currentDate }), errors.JWTExpired);
   });
 
-  it("are those of the others when one cluster is down", async (t) => {
+  it("verifies tokens of the other clusters while one is down", async (t) => {
     const down = await receiver(t);
     down.answer((_, response) => response.destroy());
     const world = await emulator(t, {
@@ -60,7 +60,7 @@ describe("the aggregated keys, through jose's createRemoteJWKSet", () => {
     assert.equal(keys.jwks()?.keys.length, 1);
   });
 
-  it("do not verify what another emulator signed", async (t) => {
+  it("rejects a token signed by another emulator", async (t) => {
     const [one, other] = [await emulator(t), await emulator(t)];
     const keys = createRemoteJWKSet(new URL(`${one.routerUrl}/.well-known/jwks.json`));
     const { id_token } = await signIn(other, people[0]!);

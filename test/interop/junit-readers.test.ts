@@ -13,7 +13,7 @@ const node = await npmPackages("junit2json@4.0.0");
 
 const folderOf = (one: Installed): string => (one.missing === undefined ? one.folder : "");
 
-/** The report of one story, which fails for a text that XML has no plain way to write. */
+/** The report of one story that fails with text that XML cannot represent directly. */
 async function report(t: TestContext): Promise<string> {
   const story = `
 name: 'Ümläut & "契約" <b>'
@@ -27,8 +27,8 @@ steps:
 
 const expected = ['Ümläut & "契約" <b>', "story.yaml", "story.yaml:4 step 2 (svc contracts status T-1 --json)"];
 
-describe("the JUnit XML of svc run, in readers of others", () => {
-  it("is read by junitparser", { skip: python.missing ?? false }, async (t) => {
+describe("JUnit XML of svc run", () => {
+  it("is parsed by junitparser", { skip: python.missing ?? false }, async (t) => {
     const path = join(await testFolder(t), "junit.xml");
     await writeFile(path, await report(t));
     const program = `
@@ -48,7 +48,7 @@ print(json.dumps([suite.tests, suite.failures, suite.errors, suite.skipped, case
     assert.match(text, /trace of T-1/);
   });
 
-  it("is read by junit2json", { skip: node.missing ?? false }, async (t) => {
+  it("is parsed by junit2json", { skip: node.missing ?? false }, async (t) => {
     const { parse } = createRequire(join(folderOf(node), "package.json"))("junit2json");
     const { testsuite } = await parse(await report(t));
     const [{ tests, failures, errors, skipped, testcase }] = testsuite;

@@ -59,7 +59,7 @@ async function nginx(t: TestContext, behind: Readonly<Record<string, string>>): 
   return socket;
 }
 
-it("nginx with TLS stands before router and clusters, and every link leads through it", { skip }, async (t) => {
+it("nginx terminates TLS for router and clusters, and every link uses its address", { skip }, async (t) => {
   const at = { router: "https://sandbox.example", cluster: "https://eu-1.sandbox.example" };
   const world = await emulator(t, {
     publicUrl: at.router,
@@ -69,7 +69,7 @@ it("nginx with TLS stands before router and clusters, and every link leads throu
   const { routerUrl, clusters, token } = world;
   const socketPath = await nginx(t, { "sandbox.example": routerUrl, "eu-1.sandbox.example": clusters[0]!.url });
 
-  /** As somebody elsewhere, for whom these names lead to nginx. */
+  /** A remote client that resolves these names to nginx. */
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false, socketPath } });
   t.after(() => dispatcher.close());
   type Sent = { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> };

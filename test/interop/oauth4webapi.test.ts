@@ -7,8 +7,8 @@ import { callback } from "../support/identity/sign-in.ts";
 const client: oauth.Client = { client_id: "demo-cli" };
 const insecure = { [oauth.allowInsecureRequests]: true };
 
-describe("oauth4webapi, unmodified", () => {
-  it("discovers, exchanges a code, verifies the signature, and reads userinfo of the other cluster", async (t) => {
+describe("unmodified oauth4webapi client", () => {
+  it("discovers the issuer, exchanges a code and reads userinfo across clusters", async (t) => {
     const { routerUrl } = await emulator(t, { clock: { mode: "real" } });
     const issuer = new URL(routerUrl);
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
@@ -55,7 +55,7 @@ describe("oauth4webapi, unmodified", () => {
     assert.equal((await oauth.processUserInfoResponse(server, client, sub, person)).email, "eli@fabrikam.example");
   });
 
-  it("finds the metadata of an issuer with a path, as OAuth and as OpenID Connect have it", async (t) => {
+  it("finds the OAuth and OpenID Connect metadata of an issuer with a path", async (t) => {
     const issuer = new URL("https://sandbox.example/twin");
     const { routerUrl } = await emulator(t, { publicUrl: issuer.href });
     const asked: string[] = [];
@@ -75,7 +75,7 @@ describe("oauth4webapi, unmodified", () => {
     assert.deepEqual(asked, ["/.well-known/oauth-authorization-server/twin", "/twin/.well-known/openid-configuration"]);
   });
 
-  it("is rejected with a challenge that it understands when its access token is worn out", async (t) => {
+  it("receives a valid challenge for an expired access token", async (t) => {
     const { routerUrl } = await emulator(t, { clock: { mode: "real" } });
     const issuer = new URL(routerUrl);
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
@@ -87,7 +87,7 @@ describe("oauth4webapi, unmodified", () => {
     });
   });
 
-  it("accepts the protected-resource checks of our access tokens (RFC 9068)", async (t) => {
+  it("accepts access tokens in its resource server checks (RFC 9068)", async (t) => {
     const { routerUrl, ask } = await emulator(t, { clock: { mode: "real" } });
     const issuer = new URL(routerUrl);
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));

@@ -4,14 +4,14 @@ import { createOAuthDeviceAuth } from "@octokit/auth-oauth-device";
 import { request } from "@octokit/request";
 import { emulator } from "../support/emulator.ts";
 
-/** Where this client posts to, and what that is called here. It takes a slash off the end of its own paths. */
+/** The client's request paths and their equivalents at the router. The client removes trailing slashes. */
 const paths: Readonly<Record<string, string>> = {
   "/login/device/code": "/router/v1/oauth2.0/device/code/",
   "/login/oauth/access_token": "/router/v1/oauth2.0/token/",
 };
 
-describe("a JSON device client, unmodified", () => {
-  it("shows the code, polls, and gets a token that says who approved", async (t) => {
+describe("unmodified JSON device client", () => {
+  it("shows the code, polls, and receives a token with the approving user", async (t) => {
     const { routerUrl, ask } = await emulator(t, { clock: { mode: "real" } });
     const sent: unknown[] = [];
     const auth = createOAuthDeviceAuth({

@@ -12,7 +12,7 @@ import { movedWall } from "../support/walls/moved-wall.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** An OpenID provider that is not ours, with its device flow on and one public client. */
+/** An independent OpenID provider with the device flow and one public client. */
 async function provider(t: Pick<TestContext, "after">): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -52,7 +52,7 @@ async function provider(t: Pick<TestContext, "after">): Promise<string> {
   return issuer;
 }
 
-/** What a person does in a browser: opens the address and fills in every form, cookies and all. */
+/** Simulates a browser that opens the address and submits every form with cookies. */
 async function approve(address: string, answers: Readonly<Record<string, string>>): Promise<string> {
   const cookies = new Map<string, string>();
   let url = new URL(address);
@@ -75,7 +75,7 @@ async function approve(address: string, answers: Readonly<Record<string, string>
       form = undefined;
       continue;
     }
-    // Whoever aborts is asked for another code.
+    // The provider prompts for another code after an abort.
     if (answers.abort && form) return page;
     const action = /<form[^>]*action="([^"]*)"/.exec(page)?.[1];
     if (action === undefined) return page;
@@ -103,7 +103,7 @@ async function device(t: TestContext, decide: (address: string) => Promise<unkno
   return { issuer, run, login, wall, account: async () => (await inFolderOf(folder).accounts())[issuer] };
 }
 
-describe("svc auth device-login at oidc-provider", () => {
+describe("svc auth device-login with oidc-provider", () => {
   it("signs in, refreshes with rotation, and revokes", async (t) => {
     const { issuer, run, login, account } = await device(t, (address) =>
       approve(address, { login: "ada", password: "x", confirm: "yes" }),
@@ -140,14 +140,14 @@ describe("svc auth device-login at oidc-provider", () => {
     assert.deepEqual([again.status, ((await again.json()) as { error: string }).error], [400, "invalid_grant"]);
   });
 
-  it("learns that the person said no", async (t) => {
+  it("reports that the user denied the request", async (t) => {
     const { login, account } = await device(t, (address) => approve(address, { abort: "yes" }));
     assert.equal(login.exit, 4);
     assert.equal(JSON.parse(login.err).error.code, "access_denied");
     assert.equal(await account(), undefined);
   });
 
-  it("is told that a client is unknown", async (t) => {
+  it("reports an unknown client", async (t) => {
     const { run } = await device(t, () => Promise.resolve());
     const { exit, err } = await run("auth device-login --client-id nobody");
     assert.equal(exit, 4);

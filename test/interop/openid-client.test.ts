@@ -4,7 +4,7 @@ import * as openid from "openid-client";
 import { emulator } from "../support/emulator.ts";
 import { callback } from "../support/identity/sign-in.ts";
 
-/** Like somebody's own time: these clients check tokens by the machine's clock. */
+/** Real time, because these clients check tokens by the machine's clock. */
 const world = (t: Pick<TestContext, "after">) => emulator(t, { clock: { mode: "real" } });
 
 const discover = (routerUrl: string) =>
@@ -12,19 +12,19 @@ const discover = (routerUrl: string) =>
     execute: [openid.allowInsecureRequests, openid.enableNonRepudiationChecks],
   });
 
-/** What a browser does that follows the link and picks a user. */
+/** Simulates a browser that follows the link and picks a user. */
 async function browse(url: URL, svc_user: string): Promise<URL> {
   url.searchParams.set("svc_user", svc_user);
   const answer = await fetch(url, { redirect: "manual" });
   return new URL(answer.headers.get("location")!);
 }
 
-describe("openid-client, unmodified", () => {
+describe("unmodified openid-client", () => {
   for (const [email, sub] of [
     ["ada@northwind.example", "11"],
     ["eli@fabrikam.example", "31"],
   ] as const) {
-    it(`signs ${email} in by discovery and PKCE, checks the ID token by the aggregated keys, refreshes, asks who it is`, async (t) => {
+    it(`signs ${email} in with PKCE, verifies the ID token, refreshes, and reads userinfo`, async (t) => {
       const { routerUrl } = await world(t);
       const config = await discover(routerUrl);
       const pkceCodeVerifier = openid.randomPKCECodeVerifier();
@@ -52,7 +52,7 @@ describe("openid-client, unmodified", () => {
     });
   }
 
-  it("learns from prompt=none that no one is signed in", async (t) => {
+  it("receives login_required for prompt=none without a session", async (t) => {
     const { routerUrl } = await world(t);
     const config = await discover(routerUrl);
     const url = openid.buildAuthorizationUrl(config, {
@@ -67,7 +67,7 @@ describe("openid-client, unmodified", () => {
     await assert.rejects(openid.authorizationCodeGrant(config, back), { error: "login_required" });
   });
 
-  it("signs the user of an id_token_hint in silently, and learns that another one is signed in", async (t) => {
+  it("signs in silently with id_token_hint unless another user is signed in", async (t) => {
     const { routerUrl } = await world(t);
     const config = await discover(routerUrl);
     const pkceCodeVerifier = openid.randomPKCECodeVerifier();
@@ -97,7 +97,7 @@ describe("openid-client, unmodified", () => {
     });
   });
 
-  it("goes through the device flow by discovery alone", async (t) => {
+  it("completes the device flow by discovery", async (t) => {
     const { routerUrl, ask } = await world(t);
     const config = await discover(routerUrl);
     const begun = await openid.initiateDeviceAuthorization(config, { scope: "openid email" });
@@ -105,7 +105,7 @@ describe("openid-client, unmodified", () => {
     await ask("POST", `device-grants/${begun.user_code}`, {
       body: { status: "AUTHORIZED", email: "eli@fabrikam.example" },
     });
-    // The library waits one interval of wall time before it polls; a shorter one makes no poll early, being the first.
+    // The library waits one interval before it polls. A shorter one is safe, because the first poll is never early.
     const tokens = await openid.pollDeviceAuthorizationGrant(config, { ...begun, interval: 1 });
     assert.equal(tokens.claims()?.sub, "31");
     assert.equal((await openid.fetchUserInfo(config, tokens.access_token, "31")).email, "eli@fabrikam.example");
@@ -117,7 +117,7 @@ describe("openid-client, unmodified", () => {
     });
   });
 
-  it("continues polling while no one has decided", async (t) => {
+  it("continues polling until a decision", async (t) => {
     // Twenty virtual seconds pass in each second that the library waits, so none of its polls is early.
     const { routerUrl, ask } = await emulator(t, { clock: { mode: "real", speed: 20 } });
     const config = new openid.Configuration(

@@ -19,8 +19,8 @@ const { consumer_secret: secret } = vector;
 const seed = { clusters: [{ id: "eu-1", label: "eu" }], apps: { crm_b: { consumer_secret: secret } } };
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
-describe("crm_b with a verifier that is not ours", () => {
-  it("signs what the verifier opens", () => {
+describe("crm_b with an independent verifier", () => {
+  it("signs an envelope that the verifier opens", () => {
     const envelope = { algorithm: "HMACSHA256", context: { user: { fullName: "Zoë" } } };
     assert.deepEqual(decode(signCrmB(secret, JSON.stringify(envelope)), secret), envelope);
     assert.ok(decode(signCrmB("else", JSON.stringify(envelope)), secret) instanceof Error);
@@ -31,7 +31,7 @@ describe("crm_b with a verifier that is not ours", () => {
     assert.deepEqual(verdict.ok && verdict.envelope, decode(vector.signed_request, secret));
   });
 
-  it("shows the page for a signed request as the CRM posts it", async (t) => {
+  it("shows the page for a signed request in the CRM's format", async (t) => {
     const world = await emulator(t, { seed });
     const { status, body } = await world.router("POST", "/router/v1/crm_b/", {
       body: vector.form_body,
@@ -41,7 +41,7 @@ describe("crm_b with a verifier that is not ours", () => {
     assert.match(String(body), /id="context"/);
   });
 
-  it("rejects what the verifier rejects", async (t) => {
+  it("rejects the envelopes that the verifier rejects", async (t) => {
     const world = await emulator(t, { seed });
     for (const { id, signed_request, form_body } of vector.negative) {
       const body = form_body ?? `signed_request=${encodeURIComponent(signed_request ?? "")}`;

@@ -13,7 +13,7 @@ import { type Received, receiver } from "../support/receiver.ts";
 
 const header = "x-svc-webhook-content-hash";
 
-/** What a receiver got when a contract was made whose name is not ASCII, and the base64 of the workspace's key. */
+/** The received webhook for a contract with a non-ASCII name, and the workspace's key in base64. */
 async function delivered(t: TestContext, options: EmulatorOptions = {}): Promise<Received & { readonly key: string }> {
   const { api, ask, clusters } = await emulator(t, options);
   const target = await receiver(t);
@@ -26,18 +26,18 @@ async function delivered(t: TestContext, options: EmulatorOptions = {}): Promise
   return { ...target.received[0]!, key: clusters[0]!.hmacKey! };
 }
 
-/** The same, with one byte changed. */
+/** The body with one byte changed. */
 const changed = (body: Buffer): Buffer => Buffer.from(body.toString("latin1").replace("CREATED", "CREATEd"), "latin1");
 
-/** A reason to skip where a program is missing. */
+/** The reason to skip a test if a program is missing. */
 const without = (program: string): string | false =>
   spawnSync(program, ["--version"]).status === 0 ? false : `${program} is not installed`;
 
-/** OpenSSL before 3 says `version` where later ones say `--version` too. */
+/** OpenSSL before version 3 supports only `version`. */
 const withoutOpenssl = spawnSync("openssl", ["version"]).status === 0 ? false : "openssl is not installed";
 
-describe("the signature of a webhook, from the raw bytes that a receiver got", () => {
-  it("is what OpenSSL computes", { skip: withoutOpenssl }, async (t) => {
+describe("webhook signature", () => {
+  it("equals the signature computed by OpenSSL", { skip: withoutOpenssl }, async (t) => {
     const { body, headers, key } = await delivered(t);
     const openssl = async (bytes: Buffer) => {
       const folder = await mkdtemp(join(tmpdir(), "svc-openssl-"));
@@ -53,7 +53,7 @@ describe("the signature of a webhook, from the raw bytes that a receiver got", (
     assert.notEqual(await openssl(changed(body)), headers[header]);
   });
 
-  it("is what the lines of docs/webhooks.md compute in Python", { skip: without("python3") }, async (t) => {
+  it("equals the signature of the Python example in docs/webhooks.md", { skip: without("python3") }, async (t) => {
     const { body, headers, key } = await delivered(t);
     const [lines] = blocks("docs/webhooks.md", "python");
     const program = `import json, sys\n${lines}print(is_genuine(sys.stdin.buffer.read(), json.loads(sys.argv[2]), sys.argv[1]))`;
@@ -61,7 +61,7 @@ describe("the signature of a webhook, from the raw bytes that a receiver got", (
       execFileSync("python3", ["-c", program, key, JSON.stringify(given)], { input: bytes, encoding: "utf8" }).trim();
     assert.equal(python(body), "True");
     assert.equal(python(changed(body)), "False");
-    // Whoever sends no header, or one of any letters, is a stranger: no reason for an error.
+    // A missing or malformed header is an unauthenticated request, not an error.
     for (const given of [null, "", "ü契", "\ud800", "a".repeat(128)]) assert.equal(python(body, given), "False");
   });
 
@@ -75,17 +75,17 @@ describe("the signature of a webhook, from the raw bytes that a receiver got", (
   });
 });
 
-describe("the opt-in headers of Standard Webhooks, through standardwebhooks", () => {
-  // Its tolerance is measured on the machine's clock, from which virtual time is years away.
+describe("standardwebhooks library with opt-in headers", () => {
+  // The library measures its tolerance by the machine's clock, which is years from virtual time.
   const asked = { webhookSchemes: ["standard"] } as const;
 
-  it("verify, and give the payload", async (t) => {
+  it("verifies the headers and returns the payload", async (t) => {
     const { body, headers, key } = await delivered(t, asked);
     const payload = new Webhook(key).verify(body, standard(headers)) as { activity: string };
     assert.equal(payload.activity, "CONTRACT_CREATED");
   });
 
-  it("do not verify for other bytes, another id or another key", async (t) => {
+  it("rejects other bytes, another ID and another key", async (t) => {
     const { body, headers, key } = await delivered(t, asked);
     const given = standard(headers);
     const refused = /No matching signature found/;
@@ -95,7 +95,7 @@ describe("the opt-in headers of Standard Webhooks, through standardwebhooks", ()
     assert.throws(() => new Webhook(other).verify(body, given), refused);
   });
 
-  it("are not there without --webhook-headers standard", async (t) => {
+  it("receives no headers without --webhook-headers standard", async (t) => {
     const { headers } = await delivered(t);
     assert.deepEqual(
       Object.keys(headers).filter((name) => name.startsWith("webhook-")),

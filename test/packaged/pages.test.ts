@@ -9,7 +9,7 @@ import { emulator } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 import { tarball } from "../support/tarball.ts";
 
-/** What is not pasted, and why. */
+/** Commands that are not run, with reasons. */
 const elsewhere: Readonly<Record<string, string>> = {
   "npm ci": "installs a checkout; the README says so",
   "npx svc tour": "stands before the package is installed; tarball.test.ts walks the tour",
@@ -22,10 +22,10 @@ const elsewhere: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Pages whose commands need files of their own, which test/scenarios/pages prepares and runs. */
+/** Pages whose commands require prepared files. test/scenarios/pages runs these. */
 const prepared = ["docs/scenarios.md", "docs/verify.md"];
 
-/** Commands that end only when they are stopped, by what they print once they are ready. */
+/** Commands that run until stopped, with their output when ready. */
 const endless: Readonly<Record<string, string>> = {
   "npx svc webhooks listen": "Ctrl-C to stop",
 };
@@ -38,10 +38,10 @@ const asNpx = `#!/bin/bash
 npm_lifecycle_event=npx npm_lifecycle_script="$*" exec "node_modules/.bin/$1" "\${@:2}"
 `;
 
-/** What a line of a page becomes here, where its own words would leave this machine, or take a port that may be in use. */
+/** Replacements for lines that would access the network or use a fixed port. */
 type Words = Readonly<Record<string, string>>;
 
-describe("the pages for users, pasted into an empty folder", () => {
+describe("user documentation in an empty folder", () => {
   let home: string;
   let folder: string;
   let env: NodeJS.ProcessEnv;
@@ -56,7 +56,7 @@ describe("the pages for users, pasted into an empty folder", () => {
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, scripts: { test } }));
     await mkdir(join(home, "bin"));
     await writeFile(join(home, "bin/npx"), asNpx, { mode: 0o755 });
-    // Not published here: the tarball stands where the registry's package would.
+    // The tarball replaces the package in the registry.
     words = {
       "npm install --save-dev svc-toolkit": `npm install --save-dev file:${tarball}`,
       "npm install --global svc-toolkit": `npm install --global file:${tarball}`,
@@ -76,7 +76,7 @@ describe("the pages for users, pasted into an empty folder", () => {
   const terminal = (t: TestContext) =>
     userShell(t, { cwd: folder, env: { ...env, PATH: [join(home, "bin"), env.PATH].join(delimiter) } });
 
-  /** Pastes the commands of a page, line by line, as far as each goes without a person. */
+  /** Runs the commands of a page line by line without user input. */
   async function pasteAll(shell: UserShell, lines: readonly string[], more: Words = {}) {
     for (const line of lines) {
       if (line in elsewhere) continue;
@@ -90,7 +90,7 @@ describe("the pages for users, pasted into an empty folder", () => {
 
   const isConfiguring = (line: string): boolean => /^npx svc (config|auth|doctor)\b/.test(line);
 
-  /** Pastes what goes to a real deployment, with an emulator in its place. */
+  /** Runs commands for a real deployment against an emulator. */
   async function configure(t: TestContext, lines: readonly string[]) {
     const service = await emulator(t);
     const shell = terminal(t);
@@ -100,7 +100,7 @@ describe("the pages for users, pasted into an empty folder", () => {
       "https://api.example.com": url,
       wk_1f0c: clientId!,
       cli_7h2k: "demo-cli",
-      // Typed at a keyboard; nobody types here.
+      // The command requires keyboard input.
       "config set client_secret": "config set client_secret --secret-file -",
     };
     for (const line of lines) {
@@ -113,7 +113,7 @@ describe("the pages for users, pasted into an empty folder", () => {
     }
   }
 
-  /** How each page is pasted; one after the other, since the README installs. */
+  /** The runner of each page. Pages run in sequence, because the README installs the package. */
   const pasted: Readonly<Record<string, (t: TestContext, lines: readonly string[]) => Promise<void>>> = {
     async "README.md"(t, lines) {
       await pasteAll(
@@ -149,7 +149,7 @@ describe("the pages for users, pasted into an empty folder", () => {
   };
 
   for (const page of pages.filter((one) => blocks(one, "sh").length > 0 && !prepared.includes(one))) {
-    it(`works from top to bottom: ${page}`, async (t) => {
+    it(`works from top to bottom in ${page}`, async (t) => {
       const paste = pasted[page];
       assert.ok(paste, `${page} has commands that this test does not paste`);
       await paste(t, commandsIn(page));

@@ -23,7 +23,7 @@ interface Action {
 const action = parse(await readFile(join(root, "action.yml"), "utf8")) as Action;
 const recipes = blocks("docs/ci.md", "yaml").map((text) => parse(text));
 
-/** What a runner puts in place of `${{ inputs.name }}`. */
+/** Replaces `${{ inputs.name }}` like a runner. */
 const filledIn = (text: string, inputs: Readonly<Record<string, string>>): string =>
   text.replace(
     /\$\{\{ inputs\.([\w-]+) \}\}/g,
@@ -33,7 +33,7 @@ const filledIn = (text: string, inputs: Readonly<Record<string, string>>): strin
 /** Prints the mode of the emulator's clock. */
 const mode = `node -e 'fetch(process.env.SVC_EMULATOR_URL + "/clock", {headers: {authorization: "Bearer " + process.env.SVC_EMULATOR_TOKEN}}).then((r) => r.json()).then((c) => console.log(c.mode))'`;
 
-describe("in a pipeline, from the packed tarball", () => {
+describe("packed tarball in a pipeline", () => {
   let folder: string;
 
   before(async () => {
@@ -41,8 +41,8 @@ describe("in a pipeline, from the packed tarball", () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  describe("the composite action", () => {
-    /** Runs its steps as a runner does. What `npm ci` installs is what the tarball holds: the program is a stand-in. */
+  describe("composite action", () => {
+    /** Runs the steps like a runner. A stub replaces npm, because the tarball contains the program. */
     async function used(inputs: Readonly<Record<string, string>>) {
       const place = await mkdtemp(join(folder, "action-"));
       await run("tar", ["-xzf", tarball, "-C", place, "--strip-components", "1"]);
@@ -81,7 +81,7 @@ describe("in a pipeline, from the packed tarball", () => {
     }
     const installed = "npm ci --prefix ACTION --no-audit --no-fund\n";
 
-    it("declares the inputs that it uses, and uses those that it declares, outside its scripts", () => {
+    it("declares exactly the inputs that it uses outside its scripts", () => {
       const text = JSON.stringify(action.runs);
       const used = [...text.matchAll(/\$\{\{(.*?)\}\}/g)].map(([, expression]) => expression!.trim());
       assert.deepEqual(
@@ -97,14 +97,14 @@ describe("in a pipeline, from the packed tarball", () => {
       assert.equal(action.runs.using, "composite");
     });
 
-    it("runs its commands against an emulator, folded and summed up", async () => {
+    it("runs its commands against an emulator, in log groups with a summary", async () => {
       const { code, stdout, stderr, summary } = await used({ run: mode, options: "--clock manual --strict" });
       assert.deepEqual([code, stdout], [0, `${installed}manual\n`], stderr);
       assert.match(stderr, /^::add-mask::[\s\S]*\n::group::bash -euo pipefail -c /);
       assert.match(summary, /^### svc emulator exec: exit 0\n/);
     });
 
-    it("stops at the first command that fails, and uses nothing of them as options or as a script", async () => {
+    it("stops at the first failing command and interprets no command as an option", async () => {
       const failed = await used({ run: "echo one\n(exit 9)\necho two" });
       assert.deepEqual([failed.code, failed.stdout], [9, `${installed}one\n`]);
       const hostile = await used({ run: `echo '"; echo $(id) --help'`, options: "--clock $(id)" });
@@ -113,7 +113,7 @@ describe("in a pipeline, from the packed tarball", () => {
     });
   });
 
-  describe("the recipes of docs/ci.md", () => {
+  describe("pipeline recipes in docs/ci.md", () => {
     const lines: [string, readonly string[]][] = recipes.flatMap((recipe) => {
       const [job] = Object.values((recipe as { jobs?: object }).jobs ?? recipe) as [
         { script?: string[]; steps?: { run?: string }[] },
@@ -122,18 +122,18 @@ describe("in a pipeline, from the packed tarball", () => {
       return job.steps ? [["GitHub Actions", job.steps.flatMap((step) => step.run ?? [])]] : [];
     });
 
-    it("are those of two services", () => {
+    it("covers GitHub Actions and GitLab", () => {
       assert.deepEqual(lines.map(([name]) => name).sort(), ["GitHub Actions", "GitLab"]);
     });
 
     for (const [name, script] of lines) {
-      it(`work as they stand: ${name}`, async () => {
+      it(`runs unmodified in ${name}`, async () => {
         const project = await mkdtemp(join(folder, "project-"));
         const scripts = { test: mode };
         const devDependencies = { "svc-toolkit": `file:${tarball}` };
         await writeFile(join(project, "package.json"), JSON.stringify({ private: true, scripts, devDependencies }));
         const { PATH, HOME } = process.env;
-        // A cache that holds nothing of the package yet.
+        // An empty cache.
         const env = {
           PATH,
           HOME,

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const examples = join(root, "test/packaged/examples");
 const dev = (path: string) => join(root, "node_modules", path);
 
-describe("programs that use the package", () => {
+describe("program with the installed package", () => {
   let folder: string;
 
   before(async () => {
@@ -28,7 +28,7 @@ describe("programs that use the package", () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it("run in Node's own test runner", async () => {
+  it("runs in the Node.js test runner", async () => {
     const names = ["disabled.test.js", "signing.test.js"];
     for (const name of names) await copyFile(join(examples, name), join(folder, name));
     const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", ...names], {
@@ -38,7 +38,7 @@ describe("programs that use the package", () => {
     assert.match(stdout, /^# pass 2$/m);
   });
 
-  it("begin every test from the same prepared state", async () => {
+  it("starts every test from the same prepared state", async () => {
     await copyFile(join(examples, "prepared.test.js"), join(folder, "prepared.test.js"));
     const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", "prepared.test.js"], {
       cwd: folder,
@@ -47,7 +47,7 @@ describe("programs that use the package", () => {
     assert.match(stdout, /^# pass 2$/m);
   });
 
-  it("compile strictly against the published types alone, which know every operation", async () => {
+  it("compiles strictly against the published types, which include every operation", async () => {
     const typed = [
       'import { createClient, type OperationId, operationIds, ServiceError } from "svc-toolkit/client";',
       'import { startEmulator } from "svc-toolkit/emulator";',
@@ -92,7 +92,7 @@ describe("programs that use the package", () => {
     await compile("program.ts");
   });
 
-  it("are promised what the declarations say, operation by operation", async () => {
+  it("uses the declared types of each operation", async () => {
     const compared = [
       `import type { ArgumentsOf, ResultOf } from "${root}/src/api/operation.ts";`,
       `import type { OperationById, OperationId } from "${root}/src/api/registry.ts";`,
@@ -120,13 +120,13 @@ describe("programs that use the package", () => {
 
   async function compile(file: string, ...more: string[]): Promise<void> {
     const flags = ["--noEmit", "--strict", "--target", "es2023", "--module", "nodenext", "--types", "node", ...more];
-    // Several threads would each work out the types of all operations.
+    // Several threads would each infer the types of all operations.
     const argv = [dev("typescript/bin/tsc"), "--ignoreConfig", "--singleThreaded", ...flags, file];
     await run(process.execPath, argv, { cwd: folder }).catch((error: { stdout: string }) => assert.fail(error.stdout));
   }
 });
 
-describe("the examples of the pages", () => {
+describe("documented test example", () => {
   const shownIn = {
     "disabled.test.js": "README.md",
     "signing.test.js": "docs/testing.md",
@@ -134,14 +134,14 @@ describe("the examples of the pages", () => {
     "retries.test.ts": "docs/testing.md",
   };
   for (const [name, page] of Object.entries(shownIn)) {
-    it(`hold ${name} as it is run here: ${page}`, async () => {
+    it(`shows ${name} unchanged in ${page}`, async () => {
       const example = await readFile(join(examples, name), "utf8");
       assert.ok(readPage(page).includes(example.trim()), `${page} does not contain ${name}`);
     });
   }
 });
 
-/** Nothing of the runner that runs this very test. */
+/** The environment without variables of the current test runner. */
 function environment(): NodeJS.ProcessEnv {
   const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, VITEST: ___, ...rest } = process.env;
   return rest;

@@ -11,7 +11,7 @@ import { tarball } from "../support/tarball.ts";
 
 const run = promisify(execFile);
 
-/** By exact version, so that a release of theirs breaks no build of ours. */
+/** Exact versions, so that new releases do not break the build. */
 const packages = {
   "jest-29": "npm:jest@29.7.0",
   "jest-30": "npm:jest@30.0.5",
@@ -24,13 +24,13 @@ const packages = {
   "jest-happy-dom": "npm:@happy-dom/jest-environment@20.14.5",
   jsdom: "29.1.1",
   "happy-dom": "21.0.4",
-  // The last that resolves packages as Node 10 did, which is what its `--module commonjs` means.
+  // The last version whose `--module commonjs` resolves packages like Node.js 10.
   "typescript-5": "npm:typescript@5.9.2",
   "@types/node": "20.19.43",
 };
 const runners = await npmPackages(...Object.entries(packages).map(([name, version]) => `${name}@${version}`));
 
-/** What a program does with the three doors; the text of a contract is read in a process of its own. */
+/** A program with the three entry points. A separate process reads the text of a contract. */
 const story = `
   const emulator = await startEmulator({ clock: { mode: "manual" } });
   const cluster = emulator.clusters[0];
@@ -76,7 +76,7 @@ const { startEmulator } = require("svc-toolkit/emulator");
 const { contentHash, contentHashHeader, verifyDelivery } = require("svc-toolkit/webhooks");
 `;
 
-/** What fake timers must not stop: the second attempt at a receiver that did not answer the first, 5 minutes later. */
+/** A retry after 5 minutes to a receiver that did not respond, which fake timers must not stop. */
 const fakedStory = `
   let requests = 0;
   const receiver = createServer((_, response) => {
@@ -111,7 +111,7 @@ const faked = (fake: string, restore: string) => `it("runs under fake timers", a
 }, 60_000);\n`;
 const test = `it("reads a contract", async () => {${story}\n}, 60_000);\n`;
 
-describe("the packed tarball, in a project of another user", { skip: runners.missing }, () => {
+describe("packed tarball in a user's project", { skip: runners.missing }, () => {
   let folder: string;
   const bin = (path: string) => join(folder, "node_modules", path);
   before(async () => {
@@ -120,7 +120,7 @@ describe("the packed tarball, in a project of another user", { skip: runners.mis
     const devDependencies = { "svc-toolkit": `file:${tarball}` };
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, devDependencies }));
     await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder });
-    // The others are there already: to install them once more takes seconds.
+    // The other packages are already installed, and reinstalling takes seconds.
     await mkdir(bin("@types"));
     for (const name of Object.keys(packages)) await symlink(join(runners.folder, "node_modules", name), bin(name));
   });
@@ -144,12 +144,12 @@ describe("the packed tarball, in a project of another user", { skip: runners.mis
     return stdout + stderr;
   }
 
-  const doors = { "CommonJS, which requires them": ["cjs", requires], "an ES module": ["mjs", imports] } as const;
+  const doors = { CommonJS: ["cjs", requires], "an ES module": ["mjs", imports] } as const;
   for (const [kind, [ending, head]] of Object.entries(doors)) {
-    it(`run in Node's own test runner: ${kind}`, async () => {
+    it(`runs in the Node.js test runner as ${kind}`, async () => {
       const runner = ending === "cjs" ? 'const { it } = require("node:test");' : 'import { it } from "node:test";';
       const sinon = ending === "cjs" ? 'const sinon = require("sinon");' : 'import sinon from "sinon";';
-      // Not nextTick, which Sinon fakes by default: Node's own sockets stand still then.
+      // Excludes nextTick, which Sinon fakes by default, because that stops Node.js sockets.
       const apis = '["setTimeout", "setInterval", "setImmediate", "Date"]';
       const text = [
         runner.replace("{ it }", "{ it, mock }"),
@@ -170,7 +170,7 @@ describe("the packed tarball, in a project of another user", { skip: runners.mis
       ["jest-29", "jest-happy-dom"],
       ["jest-30", "jest-happy-dom"],
     ] as const) {
-      it(`run in ${jest}, environment ${environment}: ${kind}`, async () => {
+      it(`runs in ${jest} with environment ${environment} as ${kind}`, async () => {
         const config = {
           testMatch: [`**/*.test.${ending}`],
           moduleFileExtensions: ["js", "cjs", "mjs", "json"],
@@ -186,7 +186,7 @@ describe("the packed tarball, in a project of another user", { skip: runners.mis
       });
     }
 
-    it(`run in Mocha: ${kind}`, async () => {
+    it(`runs in Mocha as ${kind}`, async () => {
       const text = `${head}${test.replace("}, 60_000)", "})")}`;
       const argv = [bin("mocha/bin/mocha.js"), "--timeout", "60000", `door.test.${ending}`];
       assert.match(await used("mocha", { [`door.test.${ending}`]: text }, argv), /^ +1 passing/m);
@@ -194,7 +194,7 @@ describe("the packed tarball, in a project of another user", { skip: runners.mis
   }
 
   for (const environment of ["node", "jsdom", "happy-dom"]) {
-    it(`run in Vitest, environment ${environment}`, async () => {
+    it(`runs in Vitest with environment ${environment}`, async () => {
       const fake = faked("vi.useFakeTimers(); vi.setSystemTime(0);", "vi.useRealTimers();");
       const text = `import { it, vi } from "vitest";${imports}${test}${fake}`;
       const argv = [bin("vitest/vitest.mjs"), "run", "--root", ".", "--environment", environment];
@@ -202,13 +202,13 @@ describe("the packed tarball, in a project of another user", { skip: runners.mis
     });
   }
 
-  it("run in Vitest as docs/testing.md has it", async () => {
+  it("runs in Vitest as documented in docs/testing.md", async () => {
     const text = await readFile(join(root, "test/packaged/examples/retries.test.ts"), "utf8");
     const argv = [bin("vitest/vitest.mjs"), "run", "--root", "."];
     assert.match(await used("vitest-readme", { "retries.test.ts": text }, argv), /Tests +1 passed/);
   });
 
-  describe("and compile strictly", () => {
+  describe("type check", () => {
     const program = `${imports.replaceAll(/^import .* from "node:.*\n/gm, "")}
 export async function program(): Promise<string> {
   const emulator = await startEmulator({ seed: "demo" });
@@ -222,23 +222,23 @@ export async function program(): Promise<string> {
 `;
     const five = { program: () => bin("typescript-5/bin/tsc"), flags: [] };
     const ours = { program: () => join(root, "node_modules/typescript/bin/tsc"), flags: ["--ignoreConfig"] };
-    // What checks the compiler's own library and Node's types takes most of a run: the types that ship need neither.
+    // Checking the compiler's library and Node.js types takes most of a run, and shipped types require neither.
     const alone = ["--typeRoots", "none", "--skipDefaultLibCheck"];
     const both = ["program.mts", "program.cts"];
     const compilations = [
-      ["node16, from both", five, both, ["--module", "node16", ...alone]],
-      ["nodenext, from both", ours, both, ["--module", "nodenext", ...alone]],
+      ["node16 for both module kinds", five, both, ["--module", "node16", ...alone]],
+      ["nodenext for both module kinds", ours, both, ["--module", "nodenext", ...alone]],
       [
-        "bundler, beside the types of Node",
+        "bundler next to Node.js types",
         ours,
         ["program.ts"],
         ["--module", "preserve", "--moduleResolution", "bundler", "--types", "node"],
       ],
       ["commonjs", five, ["program.ts"], ["--module", "commonjs", ...alone]],
-      ["commonjs, by the newest compiler", ours, ["program.ts"], ["--module", "commonjs", ...alone]],
+      ["commonjs in the newest compiler", ours, ["program.ts"], ["--module", "commonjs", ...alone]],
     ] as const;
     for (const [name, compiler, files, flags] of compilations) {
-      it(`with the module system ${name}`, async () => {
+      it(`compiles strictly with ${name}`, async () => {
         const strict = ["--noEmit", "--strict", "--target", "es2022"];
         const argv = [compiler.program(), ...compiler.flags, ...strict, ...flags, ...files];
         await used("types", Object.fromEntries(files.map((file) => [file, program])), argv);

@@ -12,7 +12,7 @@ import { packedFiles as files, tarball } from "../support/tarball.ts";
 
 const run = promisify(execFile);
 
-describe("the packed tarball, installed into an empty folder", () => {
+describe("packed tarball in an empty folder", () => {
   let folder: string;
   let told: string;
   let ways: ReturnType<typeof waysOfReadme>;
@@ -26,7 +26,7 @@ describe("the packed tarball, installed into an empty folder", () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it("holds what is needed to run, and nothing else", () => {
+  it("contains only the files that are required to run", () => {
     const places = new Set(files.map((path) => path.split("/")[0]));
     assert.deepEqual([...places].sort(), ["LICENSE", "README.md", "bin", "dist", "docs", "fixtures", "package.json"]);
     const deploy = ["Dockerfile", "compose.yaml", "kubernetes.yaml"].map((name) => `fixtures/deploy/${name}`);
@@ -57,7 +57,7 @@ describe("the packed tarball, installed into an empty folder", () => {
     ]);
   });
 
-  it("has nothing to run when it is installed, which npm would warn of", async () => {
+  it("declares no install scripts, which cause a warning in npm", async () => {
     const { scripts } = JSON.parse(await readFile(join(folder, "node_modules/svc-toolkit/package.json"), "utf8"));
     const installing = ["preinstall", "install", "postinstall", "prepare"];
     assert.deepEqual(
@@ -67,7 +67,7 @@ describe("the packed tarball, installed into an empty folder", () => {
     assert.doesNotMatch(told, /install-scripts/);
   });
 
-  it("holds every page that its pages link to, but those that the README leaves in the repository", async () => {
+  it("contains every linked page, except those that the README leaves in the repository", async () => {
     const readme = readPage("README.md");
     const [, left = ""] = /^Not in the npm package: (.*)$/m.exec(readme) ?? [];
     const shipped = new Set([...files, ...[...left.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!)]);
@@ -81,7 +81,7 @@ describe("the packed tarball, installed into an empty folder", () => {
     assert.deepEqual(broken, []);
   });
 
-  it("brings no other package along", async () => {
+  it("has no dependencies", async () => {
     const { stdout } = await run("npm", ["ls", "--all", "--json"], { cwd: folder });
     const { dependencies } = JSON.parse(stdout);
     assert.deepEqual(Object.keys(dependencies), ["svc-toolkit"]);
@@ -93,11 +93,11 @@ describe("the packed tarball, installed into an empty folder", () => {
     assert.equal((await svc("--version")).stdout, `${version}\n`);
   });
 
-  it("is run in every way in which the README has it installed", async () => {
+  it("runs with every installation method in the README", async () => {
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     const here = await typed("npx svc --version && npx svc-toolkit --version", folder);
     assert.equal(here.stdout, `${version}\n${version}\n`);
-    // Nothing above is seen from there.
+    // The folder has no access to parent packages.
     const empty = await mkdtemp(join(folder, "empty-"));
     await writeFile(join(empty, "package.json"), JSON.stringify({ name: "empty", private: true }));
     const everywhere = await typed(`${ways.global} > log 2>&1 && global/bin/svc --version`, empty);
@@ -106,7 +106,7 @@ describe("the packed tarball, installed into an empty folder", () => {
     assert.match((await typed("npx svc-toolkit tour", empty)).stdout, /svc contracts status/);
   });
 
-  it("walks the whole tour, by the commands that it shows", async () => {
+  it("runs the tour and each command that the tour prints", async () => {
     const { stdout } = await svc("tour");
     const shown = ["files upload", "intake create", "contracts create", "contracts send", "contracts status"];
     assert.deepEqual(
@@ -116,12 +116,12 @@ describe("the packed tarball, installed into an empty folder", () => {
     );
   });
 
-  it("gives the same as one document", async () => {
+  it("prints the tour as JSON", async () => {
     const document: unknown = JSON.parse((await svc("tour", "--json")).stdout);
     assert.equal(typeof document, "object");
   });
 
-  it("starts an emulator for a program", async () => {
+  it("starts an emulator from a program", async () => {
     const program = [
       'import { startEmulator } from "svc-toolkit/emulator";',
       "await using emulator = await startEmulator({});",
@@ -135,21 +135,21 @@ describe("the packed tarball, installed into an empty folder", () => {
   });
 });
 
-/** How the README has it installed, line by line. */
+/** The installation commands of the README. */
 function waysOfReadme() {
   const [dev, global, ...more] = commandsIn("README.md").filter((line) => line.startsWith("npm install "));
   assert.deepEqual(more, []);
   return { dev: dev!, global: global! };
 }
 
-/** Types a line there. It is not published here: the tarball stands where the registry's package would. */
+/** Runs a line in the folder. The tarball replaces the package in the registry. */
 function typed(line: string, cwd: string) {
   const { PATH, HOME } = process.env;
   const settings = {
     npm_config_offline: "true",
     npm_config_yes: "true",
     npm_config_prefix: join(cwd, "global"),
-    // Empty, as on a machine that has never seen the package; and nothing stays in that of whoever runs this.
+    // An empty cache, as on a new machine. The user's cache is not changed.
     npm_config_cache: join(cwd, "npm-cache"),
   };
   const real = line.replace(/^(npm install .*|npx )svc-toolkit( |$)/, `$1"file:${tarball}"$2`);

@@ -4,8 +4,8 @@ import { verifyContentHash } from "../../src/schemes/webhook.ts";
 import { emulator, plain } from "../support/emulator.ts";
 import { receiver } from "../support/receiver.ts";
 
-describe("the contract journey", () => {
-  it("leads from an uploaded file to a signed contract and signed webhooks", async (t) => {
+describe("contract journey", () => {
+  it("completes from an uploaded file to a signed contract and signed webhooks", async (t) => {
     const { api, ask, clusters } = await emulator(t);
     const told = await receiver(t);
     await api("POST", "/api/v2.1/public/webhooks/", {

@@ -7,8 +7,8 @@ import { type Example, triedOut } from "../support/cli/examples-stage.ts";
 import { type Built, runCli } from "../support/cli/run-cli.ts";
 import { shippedBundle, shippedSvc } from "../support/shipped.ts";
 
-describe("the examples of all help pages, pasted into a shell that has what ships", () => {
-  it("work, one by one, each in a folder of its own, with what they speak of", async () => {
+describe("check of the help examples", () => {
+  it("runs each example in a shell and its own folder", async () => {
     const built = shippedCommandLine();
     const pages = await Promise.all(
       (await commands(built)).map(async (words) => (await runCli([...words, "--help"], { built })).out),
@@ -19,7 +19,7 @@ describe("the examples of all help pages, pasted into a shell that has what ship
   });
 });
 
-/** The command line that ships, loaded into this process: hundreds of processes would take minutes. */
+/** The bundled command line in this process, because hundreds of processes would take minutes. */
 function shippedCommandLine(): Built {
   const { main } = createRequire(import.meta.url)(join(shippedBundle(), "main.cjs"));
   return { main, program: [process.execPath, shippedSvc()] };
@@ -31,13 +31,13 @@ async function commands(built: Built): Promise<string[][]> {
   return (JSON.parse(out) as { commands: { command: string }[] }).commands.map(({ command }) => command.split(" "));
 }
 
-/** What stands under `Examples:`, as it is shown: their titles are comments to a shell. */
+/** The text below `Examples:`. Titles are shell comments. */
 const examplesOn = (page: string): string => /^Examples:\n((?: {2}.*\n)*)/m.exec(page)?.[1] ?? "";
 
-/** In place of the program: tells the words that follow it, and what is piped in, each with a zero byte behind it. */
+/** Replaces the program and prints its arguments and stdin, each followed by a zero byte. */
 const telling = `svc() { printf '%s\\0' "$#" "$@"; if [ -p /dev/stdin ]; then cat; fi; printf '\\0'; }`;
 
-/** What a shell makes of what is pasted into it. */
+/** The shell's parse of pasted commands. */
 function typed(pasted: string): Example[] {
   const script = [telling, pasted].join("\n");
   const told = execFileSync("bash", ["-e", "-o", "pipefail", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });

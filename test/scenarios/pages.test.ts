@@ -18,28 +18,28 @@ import { receiver } from "../support/receiver.ts";
 import { shippedBundle } from "../support/shipped.ts";
 import { movedWall } from "../support/walls/moved-wall.ts";
 
-/** A command line in words; quotes hold blanks together. */
+/** The words of a command line with quotes. */
 const wordsIn = (line: string): string[] =>
   (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ""));
 
-/** The words of `npx svc …` behind the program's name. */
+/** The arguments of `npx svc …`. */
 function argumentsOf(command: string): string[] {
   assert.match(command, /^npx svc /, `This test does not know how to run: ${command}`);
   return wordsIn(command).slice(2);
 }
 
-/** Runs a command of a page, which succeeds and finds something. */
+/** Runs a command of a page and asserts success. */
 async function succeeds(command: string, run: Promise<RunResult>): Promise<void> {
   const { exit, err } = await run;
   const isEmpty = err.includes("Nothing found");
   assert.deepEqual({ command, exit, error: exit === 0 && !isEmpty ? "" : err }, { command, exit: 0, error: "" });
 }
 
-/** Proved elsewhere, or true of this very run: test/packaged/tarball.test.ts, `.ci/run`. */
+/** Commands tested by test/packaged/tarball.test.ts, or by the current run (`.ci/run`). */
 const isInstalling = (command: string): boolean => /^npm (ci|test|install )/.test(command);
 const isConfiguring = (command: string): boolean => /^npx svc (config|doctor|auth)\b/.test(command);
 
-/** A folder where, by this PATH, npx alone finds what ships, and nothing else is installed. */
+/** A folder where only npx finds the package through this PATH. */
 async function project(t: TestContext): Promise<{ cwd: string; path: string }> {
   const [cwd, installed] = [await testFolder(t), await testFolder(t)];
   await installSvc(installed);
@@ -49,7 +49,7 @@ async function project(t: TestContext): Promise<{ cwd: string; path: string }> {
   return { cwd, path: [cwd, process.env.PATH].join(delimiter) };
 }
 
-/** Runs commands as a user would in one folder, one after the other; an emulator runs beside them until it is stopped. */
+/** Runs commands in sequence in one folder, with an emulator that runs until stopped. */
 async function runInOrder(t: TestContext, commands: readonly string[]): Promise<void> {
   const { cwd, path } = await project(t);
   const svc: CliEmulator["svc"] = (argv, options) => runCli(argv, { cwd, env: { PATH: path }, ...options });
@@ -60,7 +60,7 @@ async function runInOrder(t: TestContext, commands: readonly string[]): Promise<
       await succeeds(command, svc(words));
       continue;
     }
-    // In this process, and on free ports: the default ones may be in use on this machine. A new folder has no state.
+    // Runs in this process on free ports, because the default ports may be in use. A new folder has no state.
     const flags = words.filter((word) => !["--detach", "--ephemeral"].includes(word));
     const started = following(svc, [...flags, "--port", "0"]);
     t.after(() => started.signal("SIGINT"));
@@ -70,7 +70,7 @@ async function runInOrder(t: TestContext, commands: readonly string[]): Promise<
   assert.equal((await emulator?.ended)?.exit ?? 0, 0);
 }
 
-/** Runs commands against a real deployment: its names stand for those of an emulator, and its secret is in a file. */
+/** Runs commands for a real deployment against an emulator, with the secret in a file. */
 async function configure(t: TestContext, commands: readonly string[]): Promise<void> {
   const { emulator, cwd } = await cliEmulator(t);
   const { url, clientId, clientSecret } = emulator.clusters[0]!;
@@ -97,7 +97,7 @@ async function configure(t: TestContext, commands: readonly string[]): Promise<v
   }
 }
 
-/** Runs the lines that install a completion script in a bash of their own. */
+/** Runs the lines that install a completion script in a separate bash. */
 async function complete(t: TestContext, block: string): Promise<void> {
   const { cwd: home, path: PATH } = await project(t);
   const [, place = ""] = /> ~\/(\S+)/.exec(block) ?? [];
@@ -106,7 +106,7 @@ async function complete(t: TestContext, block: string): Promise<void> {
   assert.deepEqual([status, stdout], [0, "complete -F __svc_complete svc\n"], stderr);
 }
 
-/** How the shell blocks of each page are run. */
+/** The runner of the shell blocks of each page. */
 const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<void>>> = {
   async "README.md"(t, page) {
     const commands = commandsIn(page).filter((command) => !isInstalling(command));
@@ -131,7 +131,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
     const app = await receiver(t);
     let listener: Following | undefined;
     for (const command of commandsIn(page)) {
-      // The emulator runs, and what `eval` sets is set.
+      // The emulator runs, and the variables from `eval` are set.
       if (/^(npx svc emulator (start|stop)\b|eval )/.test(command)) continue;
       if (command.includes(" certify ")) {
         await copyFile(join(root, "docs/receivers/receiver.mjs"), join(cwd, "receiver.mjs"));
@@ -218,16 +218,16 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
   },
 };
 
-describe("the pages for users", () => {
+describe("user documentation", () => {
   for (const page of pages.filter((one) => blocks(one, "sh").length > 0)) {
-    it(`show commands that work: ${page}`, async (t) => {
+    it(`shows working commands in ${page}`, async (t) => {
       const run = runs[page];
       assert.ok(run, `${page} has commands that this test does not run`);
       await run(t, page);
     });
   }
 
-  it("show a recorded session that matches the real output", async (t) => {
+  it("shows a recorded session that matches the real output", async (t) => {
     const page = "docs/quickstart.md";
     const [, start = ""] = /`svc (emulator start [^`]*)`/.exec(readPage(page)) ?? [];
     const flags = Object.fromEntries(
@@ -241,14 +241,14 @@ describe("the pages for users", () => {
     const [recording = ""] = blocks(page, "console");
     let played = "";
     for (const [, line = ""] of recording.matchAll(/^\$ svc (.*)$/gm)) {
-      // At a terminal of 100 columns; both streams, as a user sees them.
+      // Both streams on a terminal of 100 columns.
       const { out, err } = await svc(wordsIn(line), { tty: true, env: { SVC_NO_COLOR: "1", SVC_NO_INPUT: "1" } });
       played += `$ svc ${line}\n${out}${err}`;
     }
     assertPart(page, `\`\`\`console\n${recording}\`\`\``, `\`\`\`console\n${played}\`\`\``);
   });
 
-  it("show a program that works", async (t) => {
+  it("shows a working program", async (t) => {
     const [program = ""] = blocks("docs/testing.md", "ts");
     const [, promised] = /; \/\/ (\{.*\})$/m.exec(program) ?? [];
     const door = pathToFileURL(join(shippedBundle(), "emulator.js")).href;

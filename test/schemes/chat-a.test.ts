@@ -6,7 +6,7 @@ import { signChatA, verifyChatA } from "../../src/schemes/chat-a.ts";
 const { signing_secret: signingSecret, vectors: good, negative, age_cases_s: ages } = vectors.chat_a;
 const signedAt = (timestamp: string) => Number(timestamp) * 1_000;
 
-describe("the signature of the chat app", () => {
+describe("chat_a signature", () => {
   for (const { id, timestamp, body, signature } of good) {
     it(`equals vector ${id}`, () => {
       assert.equal(signChatA({ signingSecret, timestamp, body }), signature);
@@ -37,7 +37,7 @@ describe("the signature of the chat app", () => {
       ));
   }
 
-  it("rejects another version, and headers that are missing or not numeric", () =>
+  it("rejects another version and missing or non-numeric headers", () =>
     assert.deepEqual(
       [
         verify({ signature: good[0]!.signature.replace("v0", "v1") }),

@@ -18,7 +18,7 @@ const signed = (vector: (typeof crmA.vectors)[number]) => ({
 const verify = (change: Partial<Parameters<typeof verifyCrmA>[0]>) =>
   verifyCrmA({ ...signed(v3), signature: v3.signature, nowMs: Number(v3.timestamp), ...change });
 
-describe("the signature of the CRM that signs requests", () => {
+describe("crm_a signature", () => {
   for (const vector of crmA.vectors) {
     it(`equals vector ${vector.id} (${vector.version})`, () => {
       assert.equal(signCrmA(signed(vector)), vector.signature);
@@ -28,7 +28,7 @@ describe("the signature of the CRM that signs requests", () => {
     });
   }
 
-  it("decodes exactly twelve escapes for v3, in either case", () => {
+  it("decodes exactly twelve percent-encoded characters for v3 in either case", () => {
     const sign = (url: string) => signCrmA({ ...signed(v3), url });
     for (const [written, meant] of Object.entries(crmA.decode_only_in_query)) {
       assert.equal(sign(`https://h/?a=${written}`), sign(`https://h/?a=${meant}`), written);
@@ -40,7 +40,7 @@ describe("the signature of the CRM that signs requests", () => {
     assert.equal(Object.keys(crmA.decode_only_in_query).length, 12);
   });
 
-  it("does not sign a fragment", () =>
+  it("excludes the URL fragment", () =>
     assert.deepEqual(verify({ url: `${v3.uri}#part` }), { ok: true, version: "v3" }));
 
   for (const { age_ms: age, ok } of crmA.age_cases) {
@@ -66,7 +66,7 @@ describe("the signature of the CRM that signs requests", () => {
   const refused: [string, Partial<Parameters<typeof verifyCrmA>[0]>, string][] = [
     ["no signature", { signature: undefined }, "missing"],
     ["an unknown version", { version: "v4" }, "unknown-version"],
-    ["a timestamp printed as a fraction", { timestamp: `${v3.timestamp}.0` }, "stale"],
+    ["a fractional timestamp", { timestamp: `${v3.timestamp}.0` }, "stale"],
     ["no timestamp under v3", { timestamp: undefined }, "stale"],
     ["another method", { method: "POST" }, "mismatch"],
     ["another body", { body: "undefined" }, "mismatch"],
@@ -76,7 +76,7 @@ describe("the signature of the CRM that signs requests", () => {
       "mismatch",
     ],
     ["another secret", { clientSecret: "x" }, "mismatch"],
-    ["a v3 signature passed off as v2", { version: "v2" }, "mismatch"],
+    ["a v3 signature declared as v2", { version: "v2" }, "mismatch"],
   ];
   for (const [what, change, reason] of refused) {
     it(`rejects ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));

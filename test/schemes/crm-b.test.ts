@@ -6,10 +6,10 @@ import { openCrmB, signCrmB } from "../../src/schemes/crm-b.ts";
 const { crm_b: crmB } = vectors;
 const secret = crmB.consumer_secret;
 
-describe("the signed request of the CRM with a canvas", () => {
+describe("crm_b signed request", () => {
   it("equals the vector", () => assert.equal(signCrmB(secret, crmB.envelope_json), crmB.signed_request));
 
-  it("decodes to its envelope, also from a form post", () => {
+  it("decodes to its envelope, also from a form", () => {
     const envelope = JSON.parse(crmB.envelope_json);
     const posted = new URLSearchParams(crmB.form_body).get("signed_request") ?? "";
     assert.deepEqual(openCrmB(secret, crmB.signed_request), { ok: true, envelope });
@@ -34,7 +34,7 @@ describe("the signed request of the CRM with a canvas", () => {
     it(`accepts vector ${id} in the URL-safe alphabet`, () => assert.equal(openCrmB(secret, signed_request).ok, true));
   }
 
-  it("accepts an envelope without an algorithm, and one in lower case", () =>
+  it("accepts an envelope with a lower-case algorithm or without one", () =>
     assert.deepEqual(
       ["{}", '{"algorithm":"hmacsha256"}'].map((json) => openCrmB(secret, signCrmB(secret, json)).ok),
       [true, true],

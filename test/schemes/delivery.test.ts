@@ -11,16 +11,13 @@ const header = vectors.webhook.header;
 const verify = (headers: HeadersInput, given: string | Uint8Array = body) =>
   verifyDelivery({ body: given, headers, hmacKey });
 
-describe("verifying a delivery", () => {
+describe("delivery verification", () => {
   const ways: [string, HeadersInput][] = [
-    ["headers as they were sent", { [header]: hash }],
-    [
-      "headers in lower case, as node:http gives them",
-      { "content-type": "application/json", [header.toLowerCase()]: hash },
-    ],
+    ["headers in their original case", { [header]: hash }],
+    ["headers in lower case", { "content-type": "application/json", [header.toLowerCase()]: hash }],
     ["headers as lists", { [header.toLowerCase()]: [hash, "another"] }],
-    ["a Headers", new Headers({ [header]: hash })],
-    ["a header that is called get", { get: "this", [header]: hash }],
+    ["a Headers object", new Headers({ [header]: hash })],
+    ["a header named get", { get: "this", [header]: hash }],
   ];
   for (const [what, headers] of ways) {
     it(`accepts ${what}`, () => {
@@ -38,7 +35,7 @@ describe("verifying a delivery", () => {
   it("reports a header of another scheme", () =>
     assert.deepEqual(verify({ [header]: `sha512=${hash}` }), { ok: false, reason: "malformed" }));
 
-  it("rejects a body that was parsed already", () =>
+  it("rejects an already parsed body", () =>
     assert.throws(() => verify({ [header]: hash }, { parsed: true } as never), {
       name: "TypeError",
       message: "The body must be the raw bytes, not a parsed value",
@@ -46,10 +43,10 @@ describe("verifying a delivery", () => {
 
   for (const [what, given, message] of [
     ["is missing", undefined, "is missing. Check that its variable is set."],
-    ["is an empty text, as in pipelines", "", "is missing. Check that its variable is set."],
-    ["is no base64", "s3cr3t!", "is not padded standard base64"],
+    ["is an empty string", "", "is missing. Check that its variable is set."],
+    ["is not base64", "s3cr3t!", "is not padded standard base64"],
   ] as const) {
-    it(`rejects a key that ${what}, whether the delivery is signed or not`, () => {
+    it(`rejects a key that ${what}, with or without a signature`, () => {
       for (const headers of [{}, { [header]: hash }])
         assert.throws(() => verifyDelivery({ body, headers, hmacKey: given as string }), {
           name: "TypeError",

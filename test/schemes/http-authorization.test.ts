@@ -5,20 +5,20 @@ import { formatBasicHeader, parseBasic } from "../../src/schemes/http-authorizat
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 
-describe("basic credentials", () => {
+describe("Basic credentials parser", () => {
   for (const { header, parsed } of vectors.http_basic) {
     const expected = parsed && { user: parsed[0], password: parsed[1] };
-    it(`in ${JSON.stringify(header)} are ${JSON.stringify(expected)}`, () =>
+    it(`parses ${JSON.stringify(header)} as ${JSON.stringify(expected)}`, () =>
       assert.deepEqual(parseBasic(header), expected));
   }
 
-  it("are missing without a header or a value, or if they are not ASCII or not padded", () =>
+  it("returns undefined for a missing, non-ASCII or unpadded value", () =>
     assert.deepEqual(
       [undefined, "", "Basic", "Basic ", basic("jörg:x"), "Basic YTo"].map(parseBasic),
       Array(6).fill(undefined),
     ));
 
-  it("survive a round trip", () => {
+  it("survives a round trip", () => {
     const pair = { user: "billing", password: "s3cret:with:colons" };
     assert.deepEqual(parseBasic(formatBasicHeader(pair)), pair);
   });

@@ -4,8 +4,8 @@ import { readClusterClaim, readJwtClaims } from "../../src/schemes/jwt-claims.ts
 
 const token = (payload: string): string => `head.${Buffer.from(payload).toString("base64url")}.signature`;
 
-describe("the claims of a token", () => {
-  it("are read without verification", () => {
+describe("JWT claims parser", () => {
+  it("decodes claims without verification", () => {
     const claims = { sub: "1", cluster: "eu-1", name: "Zoë" };
     assert.deepEqual(readJwtClaims(token(JSON.stringify(claims))), claims);
     assert.equal(readClusterClaim(token(JSON.stringify(claims))), "eu-1");
@@ -20,11 +20,11 @@ describe("the claims of a token", () => {
     token("null"),
     token("1"),
   ]) {
-    it(`are missing in ${other}`, () =>
+    it(`returns no claims for ${other}`, () =>
       assert.deepEqual([readJwtClaims(other), readClusterClaim(other)], [undefined, undefined]));
   }
 
-  it("include the cluster only as a string", () =>
+  it("returns the cluster only if the claim is a string", () =>
     assert.deepEqual(
       ['{"cluster":1}', '{"cluster":null}', "{}"].map((payload) => readClusterClaim(token(payload))),
       [undefined, undefined, undefined],

@@ -3,5 +3,5 @@ import { it } from "node:test";
 import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
 import { computeCodeChallenge } from "../../src/schemes/pkce.ts";
 
-it("the code challenge equals the one in RFC 7636, appendix B", () =>
+it("code challenge equals the example in RFC 7636, appendix B", () =>
   assert.equal(computeCodeChallenge(vectors.pkce.code_verifier), vectors.pkce.code_challenge));

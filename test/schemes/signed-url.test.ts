@@ -15,8 +15,8 @@ const ask = (change: Partial<Parameters<typeof verifySignedUrl>[0]>) =>
   verifySignedUrl({ ...grant, url, nowMs, ...change });
 const mismatch = { ok: false, reason: "mismatch" };
 
-describe("a signed URL", () => {
-  it("has parameters with the storage's names", () =>
+describe("signed URL", () => {
+  it("contains parameters with the storage's names", () =>
     assert.deepEqual(
       [...new URL(url).searchParams].map(([name, value]) => (name === "X-Sig-Signature" ? [name] : [name, value])),
       [
@@ -30,7 +30,7 @@ describe("a signed URL", () => {
   it("is valid until the millisecond before it expires", () =>
     assert.deepEqual([ask({}), ask({ nowMs: signedAtMs + 899_999 })], [{ ok: true }, { ok: true }]));
 
-  it("is expired at its expiry time, with the data for the response", () =>
+  it("expires at its expiry time and returns the data for the response", () =>
     assert.deepEqual(ask({ nowMs: signedAtMs + 900_000 }), {
       ok: false,
       reason: "expired",
@@ -44,7 +44,7 @@ describe("a signed URL", () => {
     assert.deepEqual([ask({ contentType: " application/pdf " }), ask({ url: turned })], [{ ok: true }, { ok: true }]);
   });
 
-  it("is the same whether a character of its path is escaped or not", () => {
+  it("treats escaped and unescaped path characters as equal", () => {
     const { url: signed } = signUrl({
       ...grant,
       url: "http://127.0.0.1:4011/_storage/1/R%26D%2C%20a%3Db.pdf",
@@ -67,21 +67,21 @@ describe("a signed URL", () => {
     ["another host", { url: url.replace("127.0.0.1", "localhost") }],
     ["a later expiry", { url: url.replace("Expires=900", "Expires=9000") }],
     ["a later date", { url: url.replace("T05", "T06") }],
-    ["the content type no longer among the signed headers", { url: url.replace("content-type%3Bhost", "host") }],
-    ["one more parameter", { url: `${url}&x=1` }],
-    ["the signature twice", { url: `${url}&X-Sig-Signature=0` }],
+    ["the content type missing from the signed headers", { url: url.replace("content-type%3Bhost", "host") }],
+    ["an additional parameter", { url: `${url}&x=1` }],
+    ["a duplicate signature", { url: `${url}&X-Sig-Signature=0` }],
     ["no signature", { url: url.replace(/&X-Sig-Signature=.*/, "") }],
-    ["no query at all", { url: url.replace(/\?.*/, "") }],
+    ["no query", { url: url.replace(/\?.*/, "") }],
     ["another key", { key: "another" }],
   ];
   for (const [what, change] of tampered) {
-    it(`does not match with ${what}, before or after its expiry`, () => {
+    it(`is invalid with ${what}, before or after its expiry`, () => {
       assert.deepEqual(ask(change), mismatch);
       assert.deepEqual(ask({ nowMs: nowMs + 86_400_000, ...change }), mismatch);
     });
   }
 
-  it("allows any content type if none was given", () => {
+  it("allows any content type if none was specified", () => {
     const { url: open } = signUrl({
       key: "k",
       method: "GET",

@@ -14,15 +14,15 @@ const sentMs = Number(headers["webhook-timestamp"]) * 1_000;
 const verify = (change: Partial<Parameters<typeof verifyStandardWebhook>[0]>) =>
   verifyStandardWebhook({ ...headers, secret, body, nowMs: sentMs, ...change });
 
-describe("the Standard Webhooks headers", () => {
+describe("Standard Webhooks signature", () => {
   const message = { id: headers["webhook-id"], timestamp: headers["webhook-timestamp"], body };
 
-  it("equal the vector, with or without the prefix of the secret", () => {
+  it("equals the test vector, with or without the secret prefix", () => {
     assert.deepEqual(standardWebhookHeaders({ ...message, secret }), headers);
     assert.deepEqual(standardWebhookHeaders({ ...message, secret: secret.replace("whsec_", "") }), headers);
   });
 
-  it("are valid within the tolerance, in both directions", () => {
+  it("accepts timestamps within the tolerance in both directions", () => {
     const tolerance = vector.tolerance_s * 1_000;
     const at = (offset: number) => verify({ nowMs: sentMs + offset });
     assert.deepEqual([at(0), at(tolerance), at(-tolerance)], [{ ok: true }, { ok: true }, { ok: true }]);
@@ -30,20 +30,20 @@ describe("the Standard Webhooks headers", () => {
     assert.deepEqual([at(tolerance + 1_000), at(-tolerance - 1_000)], [stale, stale]);
   });
 
-  it("are valid if one of several signatures matches", () =>
+  it("accepts any one of several signatures", () =>
     assert.deepEqual(verify({ "webhook-signature": `v1a,abc v1,AAAA ${headers["webhook-signature"]}` }), { ok: true }));
 
   const refused: [string, Parameters<typeof verify>[0], string][] = [
     ["another id", { "webhook-id": "msg_2" }, "mismatch"],
     ["another body", { body: `${body} ` }, "mismatch"],
     ["another secret", { secret: "whsec_AAAA" }, "mismatch"],
-    ["a timestamp that is no number", { "webhook-timestamp": "now" }, "stale"],
+    ["a non-numeric timestamp", { "webhook-timestamp": "now" }, "stale"],
     ["a missing header", { "webhook-signature": "" }, "missing"],
   ];
   for (const [what, change, reason] of refused) {
-    it(`are invalid with ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
+    it(`rejects ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
   }
 
-  it("are rejected with a secret that is not base64", () =>
+  it("rejects a secret that is not base64", () =>
     assert.throws(() => standardWebhookHeaders({ ...message, secret: "whsec_?" }), { name: "TypeError" }));
 });

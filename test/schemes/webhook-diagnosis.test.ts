@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { deflateSync, gzipSync } from "node:zlib";
 import { diagnose } from "../../src/schemes/webhook-diagnosis.ts";
 
-// Bytes that are no UTF-8 text, so that reading them as text changes them.
+// Invalid UTF-8 bytes, which a conversion to text changes.
 const bytes = Buffer.from([...Array(62).keys(), 0xff, 0xfe]);
 const key = bytes.toString("base64");
 const hexKey = "deadbeefdeadbeef";
@@ -90,7 +90,7 @@ const mistakes: Record<string, readonly Mistake[]> = {
 const found = ({ body = "text", ...given }: Omit<Mistake, "code">) =>
   diagnose({ key, ...given, body: Buffer.from(body) });
 
-describe("the diagnosis of a signature", () => {
+describe("signature diagnosis", () => {
   for (const [about, alike] of Object.entries(mistakes)) {
     for (const { code, ...given } of alike) {
       it(`finds ${code} for ${JSON.stringify({ ...given, signature: given.signature.slice(0, 12) })}`, () => {
@@ -100,7 +100,7 @@ describe("the diagnosis of a signature", () => {
     }
   }
 
-  it("describes the mistake and the correct way", () =>
+  it("describes the mistake and its correction", () =>
     assert.deepEqual(found({ signature: sign("text", key) }), {
       explained: true,
       deviations: [
@@ -110,11 +110,11 @@ describe("the diagnosis of a signature", () => {
           text: "The key was used without decoding. Decode it as base64 first.",
         },
       ],
-      // The right way with four bodies and four forms of the body, then the second key with the first body.
+      // The correct algorithm with four bodies in four formats, then the second key with the first body.
       tried: 9,
     }));
 
-  it("finds nothing if the signature matches, after one attempt", () =>
+  it("returns no mistake for a matching signature after one attempt", () =>
     assert.deepEqual(found({ signature }), { explained: true, deviations: [], tried: 1 }));
 
   it("finds combined mistakes", () => {
@@ -137,8 +137,8 @@ describe("the diagnosis of a signature", () => {
     ["gzip", gzipSync(event), ["gzip"]],
     ["deflate", deflateSync(event), ["gzip"]],
     ["UTF-16", utf16, ["utf-16"]],
-    ["UTF-16 with the larger byte first", Buffer.from(utf16).swap16(), ["utf-16"]],
-    ["UTF-16 as PowerShell writes it", withMark, ["utf-16", "newline-trimmed"]],
+    ["big-endian UTF-16", Buffer.from(utf16).swap16(), ["utf-16"]],
+    ["UTF-16 in PowerShell format", withMark, ["utf-16", "newline-trimmed"]],
     ["a JSON string", JSON.stringify(event), ["json-string"]],
     ["a field of an event", JSON.stringify({ path: "/hooks", body: event }), ["json-field"]],
     [
@@ -146,7 +146,7 @@ describe("the diagnosis of a signature", () => {
       JSON.stringify({ body: base64, isBase64Encoded: true }),
       ["json-field", "base64-body"],
     ],
-    ["the base64 of a gzip", gzipSync(event).toString("base64"), ["base64-body", "gzip"]],
+    ["base64 of gzip", gzipSync(event).toString("base64"), ["base64-body", "gzip"]],
   ];
   for (const [what, body, codes] of wrapped) {
     it(`recognizes a body in ${what}`, () => {
@@ -161,7 +161,7 @@ describe("the diagnosis of a signature", () => {
     ["signed-as-utf-16", Buffer.from(`\ufeff${event}`, "utf16le")],
     ["signed-as-utf-16", Buffer.from(`\ufeff${event}`, "utf16le").swap16()],
   ] as const) {
-    it(`finds ${code} if that was signed instead of the raw bytes`, () => {
+    it(`finds ${code} if an encoded body was signed instead of the raw bytes`, () => {
       const given = createHmac("sha512", bytes).update(signed).digest("hex");
       const { deviations } = diagnose({ key, body: Buffer.from(event), signature: given });
       assert.deepEqual(
@@ -171,12 +171,12 @@ describe("the diagnosis of a signature", () => {
     });
   }
 
-  it("gives up on a gzip that would fill the memory", () => {
+  it("aborts a gzip body that would fill the memory", () => {
     const bomb = gzipSync(Buffer.alloc(64 * 2 ** 20));
     assert.equal(diagnose({ key, body: bomb, signature }).explained, false);
   });
 
-  it("prefers one mistake to two with the same result", () => {
+  it("prefers a single mistake to two with the same result", () => {
     const { deviations } = found({ body: "[1] ", signature: sign("[1]") });
     assert.deepEqual(
       deviations.map(({ code }) => code),
@@ -185,8 +185,8 @@ describe("the diagnosis of a signature", () => {
   });
 
   for (const unexplained of ["", "?", "no signature at all", sign("other")]) {
-    it(`gives up on ${JSON.stringify(unexplained.slice(0, 20))} after all combinations`, () =>
-      // Seven algorithms, six keys, four bodies and four forms of the body.
+    it(`returns no mistake for ${JSON.stringify(unexplained.slice(0, 20))} after all combinations`, () =>
+      // Seven algorithms, six keys, and four bodies in four formats.
       assert.deepEqual(found({ signature: unexplained }), { explained: false, deviations: [], tried: 7 * 6 * 8 }));
   }
 });

@@ -19,8 +19,8 @@ for (const scheme of webhookSchemes) {
   const verify = (text: string, given: Readonly<Record<string, string>> = headers) =>
     scheme.verify({ key, body: [Buffer.from(text)], headers: given, nowMs: at });
 
-  describe(`the signature scheme ${scheme.name}`, () => {
-    it("sets the headers that it lists", () => assert.deepEqual(Object.keys(signed), scheme.headers));
+  describe(`signature scheme ${scheme.name}`, () => {
+    it("sets its declared headers", () => assert.deepEqual(Object.keys(signed), scheme.headers));
 
     it("accepts its own signatures and explains rejections", async () => {
       assert.deepEqual(await verify(body), { ok: true });
@@ -35,7 +35,7 @@ for (const scheme of webhookSchemes) {
       );
     });
 
-    it("signs the emulator's deliveries, which svc webhooks verify accepts", async (t) => {
+    it("signs deliveries that svc webhooks verify accepts", async (t) => {
       const { api, clock, clusters } = await emulator(t, { webhookSchemes: optionalWebhookSchemeNames });
       const sink = await receiver(t);
       const only_for_activities = ["CONTRACT_CREATED"];

@@ -12,11 +12,11 @@ import {
 const { webhook } = vectors;
 const [{ hmac_key: key, body, content_hash: expected }] = webhook.vectors as [(typeof webhook.vectors)[number]];
 
-describe("the signature of a webhook", () => {
-  it("is in the specified header", () => assert.equal(contentHashHeader, webhook.header));
+describe("webhook signature", () => {
+  it("uses the specified header", () => assert.equal(contentHashHeader, webhook.header));
 
   for (const vector of webhook.vectors) {
-    it(`equals vector ${vector.id}, at once and as a stream`, async () => {
+    it(`equals vector ${vector.id} for a buffer and a stream`, async () => {
       const bytes = Buffer.from(vector.body);
       assert.equal(bytes.length, vector.body_bytes);
       assert.equal(contentHash(vector.hmac_key, bytes), vector.content_hash);
@@ -44,17 +44,17 @@ describe("the signature of a webhook", () => {
     `${expected}\n`,
     `sha512=${expected}`,
   ]) {
-    it(`reports ${JSON.stringify(given?.slice(0, 12))}… as malformed instead of comparing it`, () =>
+    it(`reports ${JSON.stringify(given?.slice(0, 12))}… as malformed without comparing signatures`, () =>
       assert.deepEqual(compareContentHash(given, expected), { ok: false, reason: "malformed" }));
   }
 
-  it("reports a missing key if a variable is not set", () => {
+  it("reports a missing key if the variable is not set", () => {
     for (const none of ["", undefined as unknown as string])
       assert.throws(() => contentHash(none, "x"), /^TypeError: The HMAC key is missing/);
   });
 
   for (const bad of ["SmVmZQ", "SmVmZQ== ", "SmVmZR==", "Sm_mZQ==", "Jefe!"]) {
-    it(`rejects the key ${JSON.stringify(bad)} without repeating it in the message`, () =>
+    it(`rejects the key ${JSON.stringify(bad)} without including the key in the message`, () =>
       assert.throws(() => contentHash(bad, "x"), {
         name: "TypeError",
         message: "The HMAC key is not padded standard base64",

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { bannedCalls, bans } from "./calls.ts";
 import { sources } from "./repository.ts";
 
-describe("banned calls", () => {
+describe("check for banned calls", () => {
   const examples = [
     "const now = Date.now();",
     "const now = new Date();",
@@ -17,7 +17,7 @@ describe("banned calls", () => {
     "export const kinds: Readonly<Record<string, () => Kind>> = { a };",
   ];
 
-  it("are each found, with line and remedy", () => {
+  it("reports each banned call with line and remedy", () => {
     const found = examples.map((line) => bannedCalls([{ path: "src/cli/x.ts", text: `/*\n*/\n${line}` }]));
     assert.deepEqual(
       found,
@@ -25,7 +25,7 @@ describe("banned calls", () => {
     );
   });
 
-  it("are allowed at home, in comments, and with a given time", () =>
+  it("allows calls in their home module, in comments, and with an explicit time", () =>
     assert.deepEqual(
       bannedCalls([
         { path: "src/base/x.ts", text: examples.slice(0, 5).join("\n") },
@@ -37,5 +37,5 @@ describe("banned calls", () => {
       [],
     ));
 
-  it("do not occur in the sources", () => assert.deepEqual(bannedCalls(sources), []));
+  it("finds no banned call in the sources", () => assert.deepEqual(bannedCalls(sources), []));
 });

@@ -6,17 +6,17 @@ import { allPaths, documents, rootFiles, sources, tests } from "./repository.ts"
 const decisions = "emulator/DECISIONS.md";
 const rows = rowsOf(documents.find(({ path }) => path === decisions)?.text ?? "");
 
-describe("references to decisions", () => {
+describe("check of decision references", () => {
   const found = (text: string, path = "src/a/b.ts") =>
     deadReferences([{ path, text }], new Set(["R1", "R12", "C18"]), [decisions, "src/a/NOTES.md"]);
 
-  it("name rows of the page", () =>
+  it("accepts references to rows of DECISIONS.md", () =>
     assert.deepEqual(
       rowsOf("| # | about |\n|---|---|\n| R1 | one |\n| C18 | two, not R3 |\nR4 is no row\n"),
       new Set(["R1", "C18"]),
     ));
 
-  it("that name the page and a row are followed, in comments, strings and over lines", () =>
+  it("finds references in comments, strings and across lines", () =>
     assert.deepEqual(
       [
         "/** One (DECISIONS.md, R1). */",
@@ -28,13 +28,13 @@ describe("references to decisions", () => {
       [],
     ));
 
-  it("to a missing row are rejected", () =>
+  it("reports a reference to a missing row", () =>
     assert.deepEqual(found("/** One (DECISIONS.md, R1, R99 and C7). */"), [
       "src/a/b.ts cites R99, which DECISIONS.md does not have",
       "src/a/b.ts cites C7, which DECISIONS.md does not have",
     ]));
 
-  it("without their page are rejected, in comments and in messages", () =>
+  it("reports a reference without its page, in comments and messages", () =>
     assert.deepEqual(
       ["/** It counts (C18). */", "// As R12 says.", 'const why = "Not shown (R1).";', "We do C18."].map((text, at) =>
         found(text, at === 3 ? "README.md" : undefined),
@@ -47,15 +47,15 @@ describe("references to decisions", () => {
       ],
     ));
 
-  it("are not looked for in code", () => assert.deepEqual(found('const channel = "C18"; f(R1 + 1);'), []));
+  it("ignores code", () => assert.deepEqual(found('const channel = "C18"; f(R1 + 1);'), []));
 
-  it("to a missing page are rejected", () =>
+  it("reports a reference to a missing page", () =>
     assert.deepEqual(found("/** See facts.md, 4.1, and docs/DECISIONS.md. */"), [
       "src/a/b.ts names facts.md, which is not in the project",
       "src/a/b.ts names docs/DECISIONS.md, which is not in the project",
     ]));
 
-  it("are all valid", () => {
+  it("finds only valid references in the repository", () => {
     // The page itself names its rows, and this test contains invalid examples.
     const all = [...sources, ...rootFiles, ...documents, ...tests].filter(
       ({ path }) => path !== decisions && !path.startsWith("test/structure/citations"),

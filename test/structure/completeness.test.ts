@@ -23,13 +23,13 @@ const show: Operation = {
 };
 const file = (text: string) => [{ path: "x.ts", text }];
 
-describe("an operation", () => {
-  it("needs the command that it names", () => {
+describe("completeness check of an operation", () => {
+  it("requires the named command", () => {
     assert.deepEqual(withoutCommand([show], ["things list"]), ["things.show needs svc things show"]);
     assert.deepEqual(withoutCommand([show], ["things show"]), []);
   });
 
-  it("is tested if its id, its command or its path is in a test", () => {
+  it("accepts a test that contains the operation's ID, command or path", () => {
     const mentions = [
       '"things.show"',
       '["things", "show", "1"]',
@@ -47,7 +47,7 @@ describe("an operation", () => {
     assert.deepEqual(untested([show], file('"/things/1/parts", "/things/1/2/parts/"')), ["things.show"]);
   });
 
-  it("responds with each of its failures, in the form of its service", () => {
+  it("requires each declared failure in the format of its service", () => {
     const service = { ...contracts, failures: ["throttled"] as const };
     const operations: Operation[] = [
       { ...show, service },
@@ -59,13 +59,13 @@ describe("an operation", () => {
   });
 });
 
-describe("the registry", () => {
-  it("names commands that exist", async () => {
+describe("completeness check of the registry", () => {
+  it("names existing commands", async () => {
     const commands = (await handWrittenCommands()).map(({ words }) => words.join(" "));
     assert.deepEqual(withoutCommand(registry, commands), []);
   });
 
   const outside = tests.filter(({ path }) => !path.startsWith("test/structure/"));
 
-  it("contains no operation without a test", () => assert.equal(untested(registry, outside).join("\n"), ""));
+  it("contains no untested operation", () => assert.equal(untested(registry, outside).join("\n"), ""));
 });

@@ -14,8 +14,8 @@ import { allPaths, documents, root, sources } from "./repository.ts";
 const packageManifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const page = (path: string) => documents.find((one) => one.path === path)?.text ?? "";
 
-describe("the pages", () => {
-  it("with a missing path are found", () =>
+describe("check of the pages", () => {
+  it("reports a missing path", () =>
     assert.deepEqual(
       deadPaths(
         [{ path: "src/a.md", text: "`src/b` `src/c.ts` [x](../d.md) [y](e.md#z) [w](https://x) `npm test`" }],
@@ -24,9 +24,9 @@ describe("the pages", () => {
       ["src/a.md names d.md", "src/a.md names src/c.ts"],
     ));
 
-  it("name only existing paths", () => assert.deepEqual(deadPaths(documents, allPaths), []));
+  it("finds only existing paths", () => assert.deepEqual(deadPaths(documents, allPaths), []));
 
-  it("for newcomers exist", () => {
+  it("finds every page for new users", () => {
     const wanted = [
       "README.md",
       "ARCHITECTURE.md",
@@ -44,10 +44,10 @@ describe("the pages", () => {
     );
   });
 
-  it("start with two commands: the tour and the tests", () =>
+  it("requires the tour and the tests as the first two commands", () =>
     assert.deepEqual(firstCommands(page("README.md")), ["npm ci && npx svc tour", "npm ci && npm test"]));
 
-  it("agree with the package: the version of Node, and every entry point", () => {
+  it("finds the Node.js version and every entry point of the package", () => {
     const { engines, exports } = packageManifest;
     assert.ok(page("README.md").includes(`Node.js ${engines.node.replace(">=", "")} or later`));
     const doors = Object.keys(exports).filter((door) => door !== "./package.json");
@@ -59,7 +59,7 @@ describe("the pages", () => {
     );
   });
 
-  it("stay short where newcomers start", () => {
+  it("limits the length of pages for new users", () => {
     const limits = { "README.md": 8000, "CHANGELOG.md": 2500 };
     assert.deepEqual(
       Object.entries(limits).filter(([path, bytes]) => Buffer.byteLength(page(path)) > bytes),
@@ -67,7 +67,7 @@ describe("the pages", () => {
     );
   });
 
-  it("with a missing command are found", () =>
+  it("reports a missing command", () =>
     assert.deepEqual(
       deadCommands(
         [
@@ -81,13 +81,13 @@ describe("the pages", () => {
       ["a.md shows svc file upload", "a.md shows svc tours", "a.md shows svc files up"],
     ));
 
-  it("name only existing commands, as do the sources", async () => {
+  it("finds only existing commands in pages and sources", async () => {
     const commands = (await allCommands()).map(({ words }) => words.join(" "));
     const known = [...commands, "help", "completion", "complete"];
     assert.deepEqual(deadCommands([...documents, ...sources], known), []);
   });
 
-  it("describe each folder of the sources, of the emulator and of the tests", () => {
+  it("requires a description of each source and test folder", () => {
     const folders = (prefix: string) => {
       const depth = prefix.split("/").length + 1;
       const below = allPaths.filter((path) => path.startsWith(`${prefix}/`) && path.split("/").length > depth);
@@ -113,7 +113,7 @@ describe("the pages", () => {
     );
   });
 
-  it("list the hand-written parts: exactly those with a reason in a comment", () => {
+  it("requires a list of exactly the hand-written parts", () => {
     const byHand = sources.filter(({ text }) => /\bBy hand:/.test(text)).map(({ path }) => path);
     const [, table = ""] = page("ARCHITECTURE.md").split("## Written by hand");
     const rows = table.split("\n## ")[0]!.split("\n");
@@ -121,7 +121,7 @@ describe("the pages", () => {
     assert.deepEqual(listed.toSorted(), byHand.toSorted());
   });
 
-  it("contain only decisions that a source cites", () => {
+  it("finds only decisions that a source cites", () => {
     // Facts, conventions of the command line and general rules of the emulator apply in many files.
     const rows = [...rowsOf(page("emulator/DECISIONS.md"))].filter((row) => /^[RCP]/.test(row));
     const cited = new Set(sources.flatMap(({ text }) => citedRows(text)));
@@ -131,7 +131,7 @@ describe("the pages", () => {
     );
   });
 
-  it("name the activities that only the control plane causes", () => {
+  it("requires the activities that only the control plane causes", () => {
     const operations: readonly Operation[] = registry;
     const caused = new Set<string>(
       operations.flatMap(({ id, emits }) => (id === "activities.fire" ? [] : (emits ?? []))),
@@ -148,7 +148,7 @@ describe("the pages", () => {
     );
   });
 
-  it("assign every source to a layer", () => {
+  it("assigns a layer to every source", () => {
     const homeless = sources.filter(({ path }) => !layers.some((layer) => path.startsWith(`${layer.path}/`)));
     assert.deepEqual(
       homeless.map(({ path }) => path),

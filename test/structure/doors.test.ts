@@ -10,9 +10,9 @@ import { shippedBundle } from "../support/shipped.ts";
 const valuesIn = (types: string): string[] =>
   [...types.matchAll(/^export (?:declare )?(?:abstract )?(?:class|const|function) (\w+)/gm)].map(([, name]) => name!);
 
-describe("an entry point of the package", () => {
+describe("package entry point", () => {
   for (const door of ["emulator", "client", "webhooks"]) {
-    it(`exports exactly what its types declare: ${door}`, async () => {
+    it(`${door} exports exactly its declared types`, async () => {
       const bundle = join(shippedBundle(), door);
       const imported = Object.keys(await import(`${bundle}.js`)).sort();
       const required = Object.keys(createRequire(import.meta.url)(`${bundle}.cjs`)).sort();
@@ -23,7 +23,7 @@ describe("an entry point of the package", () => {
     });
   }
 
-  it("lists the strict checks of an emulator", () => {
+  it("exports the list of strict checks of an emulator", () => {
     const types = readFileSync(join(shippedBundle(), "emulator.d.ts"), "utf8");
     assert.ok(types.includes(`Leniencies to turn off: ${strictChecks.join(", ")}.`));
   });

@@ -7,8 +7,8 @@ import { documents, sources } from "./repository.ts";
 
 const refused = (path: string, text: string) => forbiddenImports(importsOf({ path, text }));
 
-describe("the import scanner", () => {
-  it("finds every form of import, and none in comments", () =>
+describe("import scanner", () => {
+  it("finds every form of import and ignores comments", () =>
     assert.deepEqual(
       importsOf({
         path: "src/a/b.ts",
@@ -36,7 +36,7 @@ describe("import cycles", () => {
       return { from, target, kind: "type" as const };
     });
 
-  it("are found at any length, without files that only import them", () =>
+  it("detects cycles of any length, without files that only import them", () =>
     assert.deepEqual(
       ["a>b b>c", "a>b b>a", "a>b b>c c>d d>b x>a", "a>a", "a>b b>a c>d d>c b>c"].map((all) => circlesIn(imports(all))),
       [
@@ -51,10 +51,10 @@ describe("import cycles", () => {
       ],
     ));
 
-  it("do not exist", () => assert.deepEqual(circlesIn(sources.flatMap(importsOf)), []));
+  it("finds no cycle in the sources", () => assert.deepEqual(circlesIn(sources.flatMap(importsOf)), []));
 });
 
-describe("the layers", () => {
+describe("layer check", () => {
   const refusals: [string, string, string][] = [
     ["src/base/x.ts", 'import "../api/basis.ts";', "src/base knows nothing of src/api"],
     ["src/api/x.ts", 'import { readFile } from "node:fs/promises";', "src/api does no I/O"],
@@ -91,13 +91,13 @@ describe("the layers", () => {
     ["tools/x.ts", 'import "node:fs";', "the file is in no layer"],
   ];
   for (const [path, text, why] of refusals) {
-    it(`reject ${text} in ${path}`, () => {
+    it(`rejects ${text} in ${path}`, () => {
       const [told] = refused(path, text);
       assert.ok(told?.includes(why), `${told} should say: ${why}`);
     });
   }
 
-  it("allow the imports in the table", () =>
+  it("allows the imports in the table", () =>
     assert.deepEqual(
       [
         refused("src/cli/commands/x.ts", 'const start = () => import("../../../emulator/index.ts");'),
@@ -112,9 +112,9 @@ describe("the layers", () => {
       [],
     ));
 
-  it("contain every file", () => assert.deepEqual(forbiddenImports(sources.flatMap(importsOf)), []));
+  it("assigns a layer to every file", () => assert.deepEqual(forbiddenImports(sources.flatMap(importsOf)), []));
 
-  it("are printed in ARCHITECTURE.md", () => {
+  it("matches the table in ARCHITECTURE.md", () => {
     const page = documents.find(({ path }) => path === "ARCHITECTURE.md");
     assert.ok(page?.text.includes(layerTable()), `ARCHITECTURE.md should hold:\n${layerTable()}`);
   });

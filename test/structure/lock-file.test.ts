@@ -15,13 +15,13 @@ function unlocked(packages: Readonly<Record<string, Locked>>): string[] {
   );
 }
 
-describe("the lock file", () => {
-  it("contains the optional packages of every platform, so that npm ci works on each", () => {
+describe("package lock file", () => {
+  it("contains the optional packages of every platform for npm ci", () => {
     const text = readFileSync(new URL("../../package-lock.json", import.meta.url), "utf8");
     assert.deepEqual(unlocked(JSON.parse(text).packages), []);
   });
 
-  it("fails the check if one is missing", () => {
+  it("fails the check if an optional package is missing", () => {
     assert.deepEqual(
       unlocked({
         "node_modules/a": { optionalDependencies: { "a-linux": "1", "a-mac": "1" } },

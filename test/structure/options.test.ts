@@ -8,8 +8,8 @@ import { filesIn } from "./repository.ts";
 
 const global = ["help", ...globalFlags.map(({ flag }) => flag)];
 
-describe("an option in a message", () => {
-  it("is looked for in strings, not in comments and style sheets", () => {
+describe("check of command-line options in messages", () => {
+  it("ignores comments and style sheets", () => {
     const command = { flags: [{ flag: "allowed-host" }] } as unknown as CommandDeclaration;
     const text = `
       // --never
@@ -18,7 +18,7 @@ describe("an option in a message", () => {
     assert.deepEqual(unknownOptions([{ path: "a.ts", text }], [command], ["json"]), ["a.ts names --allow-host"]);
   });
 
-  it("exists in some command", async () => {
+  it("finds only existing options", async () => {
     const files = ["src/api", "src/client", "emulator"].flatMap((folder) => filesIn(folder));
     assert.deepEqual(unknownOptions(files, await allCommands(), global), []);
   });

@@ -11,25 +11,25 @@ const longWithReason: Readonly<Record<string, string>> = {
   "emulator/published.d.ts": "The package publishes it as it is, in one file.",
 };
 
-describe("the size of files", () => {
-  it("is measured in lines", () =>
+describe("file size check", () => {
+  it("counts lines", () =>
     assert.deepEqual(sizesOf([lines("a", 10), lines("b", 20), lines("c", 400), lines("d", 401)]), {
       median: 400,
       p90: 401,
       long: ["d"],
     }));
 
-  it("has a median of at most 120 and a 90th percentile of at most 250", () => {
+  it("allows a median of 120 lines and a 90th percentile of 250", () => {
     const { median, p90 } = sizesOf(sources);
     assert.ok(median <= 120 && p90 <= 250, `median ${median}, 90th percentile ${p90}`);
   });
 
-  it("exceeds 400 only with a reason", () =>
+  it("requires a reason for more than 400 lines", () =>
     assert.deepEqual(sizesOf([...sources, ...tests]).long, Object.keys(longWithReason)));
 });
 
-describe("the names of files", () => {
-  it("that are too general are found", () =>
+describe("file name check", () => {
+  it("reports names that are too general", () =>
     assert.deepEqual(
       drawersIn([
         "src/utils/x.ts",
@@ -42,9 +42,9 @@ describe("the names of files", () => {
       ["src/utils/x.ts", "src/helpers.ts", "a/common/b.ts", "misc.md"],
     ));
 
-  it("name a subject", () => assert.deepEqual(drawersIn(allPaths), []));
+  it("finds only specific names in the repository", () => assert.deepEqual(drawersIn(allPaths), []));
 
-  it("at the top level are those that newcomers expect", () =>
+  it("allows only conventional names at the top level", () =>
     assert.deepEqual(
       [...new Set(allPaths.map((path) => path.split("/")[0]!))].filter((name) => !name.startsWith(".")).toSorted(),
       [

@@ -3,4 +3,4 @@ import { it } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
 import { svcVersion } from "../../src/base/version.ts";
 
-it("files record the version of the package as their writer", () => assert.equal(svcVersion, manifest.version));
+it("generated files record the package version as their writer", () => assert.equal(svcVersion, manifest.version));

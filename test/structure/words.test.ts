@@ -33,8 +33,8 @@ const spoken = [
   "emulator/",
 ];
 
-describe("the words of the project", () => {
-  it("are checked in paths, identifiers, prose and strings, but not in imports", () =>
+describe("vocabulary check", () => {
+  it("checks paths, identifiers, prose and strings, but not imports", () =>
     assert.deepEqual(
       vendorWords([
         { path: `src/${vendor}.ts`, text: "" },
@@ -46,12 +46,12 @@ describe("the words of the project", () => {
       [`src/${vendor}.ts says ${vendor}`, `a.ts:2 says ${vendor}`, `a.ts:3 says ${vendor}`],
     ));
 
-  it("include no vendor's name", () => {
+  it("finds no vendor names", () => {
     const all = [...sources, ...documents, ...tests.filter(({ path }) => !path.startsWith("test/interop/"))];
     assert.deepEqual(vendorWords(all.filter(({ path }) => !(path in wireConstants))), []);
   });
 
-  it("have exceptions only for files that need them", () => {
+  it("limits exceptions to files that need them", () => {
     const guilty = new Set(vendorWords([...sources, ...tests]).map((line) => line.split(/[: ]/)[0]));
     assert.deepEqual(
       Object.keys(wireConstants).filter((path) => !guilty.has(path)),
@@ -59,7 +59,7 @@ describe("the words of the project", () => {
     );
   });
 
-  it("are the standard terms: in names, in paths and in prose", () => {
+  it("finds only standard terms in names, paths and prose", () => {
     const found = (path: string, text: string) => retired([{ path, text }]);
     assert.deepEqual(
       found("a.ts", "type Asked = 1; const said = 2; // what was asked and said at HOME, indeed, on a plane"),
@@ -79,7 +79,7 @@ describe("the words of the project", () => {
     assert.deepEqual(found("src/schemes/x.ts", "export type Verdict = 1;"), []);
   });
 
-  it("include no retired word", () =>
+  it("finds no retired words", () =>
     assert.deepEqual(
       retired(
         [...sources, ...documents, ...tests].filter(
@@ -90,7 +90,7 @@ describe("the words of the project", () => {
       [],
     ));
 
-  it("of a summary are at most 60 characters and start with a verb", async () => {
+  it("requires summaries of at most 60 characters that start with a verb", async () => {
     const summaries = (...texts: string[]) =>
       badSummaries(texts.map((summary) => ({ words: ["x"], summary, positionals: [], flags: [], examples: [] })));
     assert.deepEqual(summaries("List, or follow", `List ${"x".repeat(56)}`, "Profiles: where", "Lists it"), [
@@ -104,14 +104,14 @@ describe("the words of the project", () => {
     assert.deepEqual(badSummaries(ofGroups.map((one) => ({ ...one, positionals: [], flags: [], examples: [] }))), []);
   });
 
-  it("of help have a subject and no retired idiom", async () => {
+  it("requires a subject and rejects retired idioms in help texts", async () => {
     const help = { words: ["x"], summary: "List it", positionals: [], examples: [] };
     const flag = { flag: "y", type: "text", description: "Left out: whoever asks" } as const;
     assert.deepEqual(unclearHelp([{ ...help, flags: [flag] }]), ["svc x says Left out: Left out: whoever asks"]);
     assert.deepEqual(unclearHelp(await allCommands()), []);
   });
 
-  it("of a message name its subject and use no retired idiom", () => {
+  it("requires a named subject and rejects retired idioms in messages", () => {
     const text = [
       'import { x } from "./whoever/nobody/told.ts";',
       "// What nobody is told.",
@@ -132,7 +132,7 @@ describe("the words of the project", () => {
     );
   });
 
-  it("do not depend on one machine or one day", () => {
+  it("finds no dependence on a machine or a date", () => {
     const text = ["cd /home/ann/project", "https://registry.npmjs.org/x", `// TO${"DO"}: later`].join("\n");
     assert.deepEqual(strayMarks([{ path: "a.md", text }]), [
       "a.md:1 holds a machine path",

@@ -24,8 +24,8 @@ async function corpusOf(t: TestContext, count = 2): Promise<string> {
 
 const first = "00001-templates.list.http";
 
-describe("a corpus", () => {
-  it("has a readable file for each exchange", async (t) => {
+describe("recorded corpus", () => {
+  it("contains a readable file for each exchange", async (t) => {
     const folder = await corpusOf(t, 1);
     assert.deepEqual((await readdir(folder)).sort(), [first, "index.ndjson"]);
     assert.equal(
@@ -65,15 +65,15 @@ describe("a corpus", () => {
   });
 
   const damages: Readonly<Record<string, readonly [damage: (folder: string) => Promise<unknown>, message: RegExp]>> = {
-    "is cut by a file": [(folder) => rm(join(folder, first)), /is cut: 00001-templates\.list\.http is missing$/],
-    "is cut in its index": [
+    "is missing a file": [(folder) => rm(join(folder, first)), /is cut: 00001-templates\.list\.http is missing$/],
+    "has a truncated index": [
       async (folder) => {
         const lines = (await readFile(join(folder, "index.ndjson"), "utf8")).split("\n");
         await writeFile(join(folder, "index.ndjson"), `${[lines[0], lines[1], '{"end":1}'].join("\n")}\n`);
       },
       /cut or edited: it does not name 00002-templates\.list\.http$/,
     ],
-    "has no end": [
+    "is incomplete": [
       async (folder) => {
         const text = await readFile(join(folder, "index.ndjson"), "utf8");
         await writeFile(join(folder, "index.ndjson"), text.replace(/\{"end".*\n/, ""));
@@ -91,14 +91,14 @@ describe("a corpus", () => {
       },
       /is a corpus of version 2, and this svc reads version 1$/,
     ],
-    "leads elsewhere": [
+    "contains a symbolic link": [
       async (folder) => {
         await rm(join(folder, first));
         await symlink("/etc/hostname", join(folder, first));
       },
       /00001-templates\.list\.http of .* is not a plain file$/,
     ],
-    "names a file of another folder": [
+    "names a file in another folder": [
       (folder) =>
         writeFile(
           join(folder, "index.ndjson"),
@@ -106,20 +106,20 @@ describe("a corpus", () => {
         ),
       /was edited: line 2 names no exchange$/,
     ],
-    "is none": [
+    "is not a corpus": [
       (folder) => writeFile(join(folder, "index.ndjson"), "[]\n"),
       /is not a corpus: index\.ndjson does not begin as one$/,
     ],
   };
   for (const [name, [damage, message]] of Object.entries(damages)) {
-    it(`that ${name} is rejected with a sentence`, async (t) => {
+    it(`is rejected with a message if it ${name}`, async (t) => {
       const folder = await corpusOf(t);
       await damage(folder);
       await assert.rejects(readCorpus(folder), { name: "CorpusError", message });
     });
   }
 
-  it("with hostile content is rejected with a sentence", async (t) => {
+  it("is rejected with a message if it has hostile content", async (t) => {
     const folder = await corpusOf(t, 1);
     const { createHash } = await import("node:crypto");
     const hostile = async (text: string) => {

@@ -36,15 +36,15 @@ async function recordPlanted(t: TestContext): Promise<string> {
   return folder;
 }
 
-describe("a service with 20 planted differences", () => {
-  it("has exactly these 20 found", async (t) => {
+describe("service with 20 planted differences", () => {
+  it("produces exactly these 20 findings", async (t) => {
     const corpus = await readCorpus(await recordPlanted(t));
     const report = buildReport(await replayOnEmulator(corpus, startEmulator), {});
     assert.equal(planted.length, 20);
     assert.deepEqual(report.differences.map(({ id }) => id).sort(), planted);
   });
 
-  it("is imitated by an emulator with --observed", async (t) => {
+  it("can be imitated by an emulator with --observed", async (t) => {
     const folder = await recordPlanted(t);
     const lines: string[] = [];
     // The emulator with --observed is recorded too: it has the same differences as the service.
@@ -70,8 +70,8 @@ describe("a service with 20 planted differences", () => {
   });
 });
 
-describe("a service with other messages for a wrong method", () => {
-  it("has that difference found, and an emulator with --observed uses the same messages", async (t) => {
+describe("service with other messages for an unsupported method", () => {
+  it("produces a finding, and --observed reproduces the messages", async (t) => {
     const folder = `${await testFolder(t)}/corpus`;
     const service = await emulator(t);
     const before = await deviatingService(
@@ -97,7 +97,7 @@ describe("a service with other messages for a wrong method", () => {
   });
 });
 
-describe("a service that contradicts the specification", () => {
+describe("service that contradicts the specification", () => {
   /** Records a contract whose webhook fails once and is resent after 25 minutes, not 5. */
   async function recordContradictions(t: TestContext): Promise<string> {
     const folder = `${await testFolder(t)}/corpus`;
@@ -120,7 +120,7 @@ describe("a service that contradicts the specification", () => {
     return folder;
   }
 
-  it("is compared as it is, including the time of retries", async (t) => {
+  it("is compared without imitation, including retry times", async (t) => {
     const corpus = await readCorpus(await recordContradictions(t));
     const { differences } = buildReport(await replayOnEmulator(corpus, startEmulator), {});
     assert.deepEqual(

@@ -131,8 +131,8 @@ const exchanges: readonly (readonly [request: RecordedRequest, response: Recorde
   ],
 ];
 
-describe("40 planted secrets and people", () => {
-  it("are in no file of a corpus, in any encoding", async (t) => {
+describe("corpus with 40 planted secrets and personal data", () => {
+  it("contains no secret in any encoding", async (t) => {
     const folder = join(await testFolder(t), "corpus");
     const recorder = await Recorder.open(folder);
     for (const [request, response] of exchanges) await recorder.add({ at: 0, durationMs: 1, request, response });
@@ -152,7 +152,7 @@ describe("40 planted secrets and people", () => {
     assert.deepEqual(scanCorpus(await readCorpus(folder)), []);
   });
 
-  it("have the same stand-ins everywhere", async (t) => {
+  it("uses the same placeholder for each secret everywhere", async (t) => {
     const folder = join(await testFolder(t), "corpus");
     const recorder = await Recorder.open(folder);
     for (const [request, response] of exchanges) await recorder.add({ at: 0, durationMs: 1, request, response });
@@ -219,7 +219,7 @@ const namedSecrets: Readonly<
     '"contract"',
     "request body secret_answer",
   ],
-  "a card's check number": [sends("application/json", '{"cvv":"123"}'), "123", "request body cvv"],
+  "a card security code": [sends("application/json", '{"cvv":"123"}'), "123", "request body cvv"],
   "a PIN that is a number": [sends("application/json", '{"pin":4711}'), "4711", "request body pin"],
   "the header X-Otp": [exchange({ headers: [["X-Otp", "998877"]] }), "998877", "request header X-Otp"],
   "the header X-Pin": [exchange({ headers: [["X-Pin", "4711"]] }), "4711", "request header X-Pin"],
@@ -240,7 +240,7 @@ const namedSecrets: Readonly<
     "hunterdoor",
     "request body code",
   ],
-  "the code of a form in parts": [form("code", "hunterdoor"), "hunterdoor", "request body code"],
+  "the code of a multipart form": [form("code", "hunterdoor"), "hunterdoor", "request body code"],
   "the code of a URL within JSON": [
     returns(200, "application/json", '{"link":"reset?code=abcdefabcdef"}'),
     "abcdefabcdef",
@@ -262,17 +262,21 @@ const namedSecrets: Readonly<
     "request body password",
   ],
   "a PIN in XML": [sends("application/xml", "<a><ns:pin>4711</ns:pin></a>"), "4711", "request body pin"],
-  "a password in a section of XML": [
+  "a password in an XML CDATA section": [
     sends("application/xml", "<password><![CDATA[contract\nstatus]]></password>"),
     "contract\nstatus",
     "request body password",
   ],
-  "an attribute of XML": [
+  "an XML attribute": [
     sends("application/xml", "<login password='contract-status'/>"),
     "contract-status",
     "request body password",
   ],
-  "a field of a page": [returns(200, "text/html", '<input name="pin" value="4711">'), "4711", "response body pin"],
+  "a field of an HTML form": [
+    returns(200, "text/html", '<input name="pin" value="4711">'),
+    "4711",
+    "response body pin",
+  ],
   "a line of text": [
     returns(200, "text/plain", "Hello\nPassword: summer-status-active\n"),
     "summer-status-active",
@@ -290,23 +294,23 @@ const namedSecrets: Readonly<
   ],
 };
 
-describe("a secret that its name reveals", () => {
+describe("secret identified by its name", () => {
   for (const [name, [one, secret, place]] of Object.entries(namedSecrets)) {
-    it(`is replaced, and is found if it was not: ${name}`, async (t) => {
+    it(`is redacted, or reported if redaction failed: ${name}`, async (t) => {
       const { text, found } = await recorded(t, one);
       assert.deepEqual({ left: text.includes(secret), found }, { left: false, found: [] }, text);
       assert.ok(scanned(one).includes(place), scanned(one).join());
     });
   }
 
-  it("does not include error codes, or messages about a field", async (t) => {
+  it("excludes error codes and messages about a field", async (t) => {
     const body = '{"code":"not_found","detail":"Invalid password: this field is required."}';
     const { text, found } = await recorded(t, returns(404, "application/json", body));
     assert.deepEqual({ isSame: text.includes(body), found }, { isSame: true, found: [] }, text);
   });
 });
 
-describe("personal data that its name reveals", () => {
+describe("personal data identified by its name", () => {
   const person = {
     dob: "1984-11-23",
     birth_date: "23.11.1984",
@@ -321,7 +325,7 @@ describe("personal data that its name reveals", () => {
     zebulon_notes: 1,
   };
 
-  it("is replaced by values of the same form, the same everywhere", async (t) => {
+  it("is replaced consistently by values of the same format", async (t) => {
     const body = JSON.stringify([person, { dob: person.dob, num: person.num }]);
     const { text, found } = await recorded(t, sends("application/json", body));
     const gone = ["1984", "23.11", "491515", "2345678", "84250", "52.52", "113.4", "ebulon", "quartz"];
@@ -336,7 +340,7 @@ describe("personal data that its name reveals", () => {
     assert.ok(/^1955-/.test(made.dob) && Math.abs(made.longitude) < 180 && made.lat < 90, text);
   });
 
-  it("is found if it was not replaced", () => {
+  it("is reported if it was not replaced", () => {
     const places = scanned(sends("application/json", JSON.stringify(person)));
     const names = ["dob", "birth_date", "num", "msisdn", "phone", "salary", "lat", "longitude", "first_name"];
     assert.deepEqual(
@@ -352,7 +356,7 @@ describe("personal data that its name reveals", () => {
   });
 });
 
-describe("a secret that looks like a stand-in", () => {
+describe("secret that resembles a placeholder", () => {
   for (const [name, one, secret] of [
     ["a password", sends("application/json", '{"password":"safeguard2024north"}'), "safeguard2024north"],
     ["a token", exchange({ headers: [["authorization", "Bearer safeKeeping4Tokens99"]] }), "safeKeeping4Tokens99"],
@@ -365,8 +369,8 @@ describe("a secret that looks like a stand-in", () => {
     });
 });
 
-describe("a signed URL", () => {
-  it("is the same in the response that shows it and in the request to it", async (t) => {
+describe("signed URL in a corpus", () => {
+  it("is identical in the response that contains it and in its request", async (t) => {
     const folder = join(await testFolder(t), "corpus");
     const recorder = await Recorder.open(folder);
     const target =
@@ -383,14 +387,14 @@ describe("a signed URL", () => {
   });
 });
 
-describe("a scan of a new recording", () => {
-  it("accepts credentials of a URL and the boundary of a form", async (t) => {
+describe("scan of a new recording", () => {
+  it("accepts URL credentials and the boundary of a form", async (t) => {
     const url = '{"hook":"https://jane:hunter2@host.example/in","other":"https://jane@acme.com/"}';
     assert.deepEqual((await recorded(t, sends("application/json", url))).found, []);
     assert.deepEqual((await recorded(t, form("note", "hello"))).found, []);
   });
 
-  it("accepts a name that looks like a token", async (t) => {
+  it("accepts a name that resembles a token", async (t) => {
     const name = sends("application/json", '{"contract_name":"svc-verify-1a2b3c4d5e"}');
     assert.deepEqual((await recorded(t, name)).found, []);
   });

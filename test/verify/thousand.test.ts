@@ -8,8 +8,8 @@ import { testFolder } from "../support/cli/cli-emulator.ts";
 import { emulator } from "../support/emulator.ts";
 import { journey, lookAround, recordSession, subscribe, useService } from "../support/verify/recorded.ts";
 
-describe("a thousand requests", () => {
-  it("with other ids and at another time show no differences", async (t) => {
+describe("replay of a thousand requests", () => {
+  it("finds no differences with other IDs and times", async (t) => {
     const folder = `${await testFolder(t)}/corpus`;
     const service = await emulator(t, { clock: { mode: "manual", start: "2026-07-08T09:10:11Z" } });
     // The service has been in use, so its ids differ from those of a fresh emulator.

@@ -7,7 +7,7 @@ import { standardWebhookHeaders } from "../../../src/schemes/standard-webhooks.t
 import { cliEmulator, testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-// Made with OpenSSL, not with code of ours (DECISIONS.md, P19).
+// Created with OpenSSL, independently of the package (DECISIONS.md, P19).
 const key = Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString("base64");
 const body = '{"event":"CONTRACT_CREATED","contract_id":"A-1"}';
 const signature =

@@ -10,7 +10,7 @@ import { enter, person } from "../../support/cli/person.ts";
 import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 import { receiver } from "../../support/receiver.ts";
 
-/** An emulator with a contract and a receiver that is told of signatures. */
+/** An emulator with a contract and a receiver that is subscribed to signatures. */
 async function withReceiver(t: TestContext) {
   const started = await cliEmulator(t);
   const app = await receiver(t);
@@ -104,7 +104,7 @@ describe("svc webhooks trigger", () => {
 
   it("sends the edited payload after a correction, or cancels", async (t) => {
     const { svc, app, cwd } = await withReceiver(t);
-    /** Each run of the editor saves the next text, or lets the payload be. */
+    /** Each run of the editor saves the next text, or leaves the payload unchanged. */
     const edit = async (texts: readonly (string | null)[], who: RunOptions) => {
       const script = join(cwd, "editor.mjs");
       await writeFile(

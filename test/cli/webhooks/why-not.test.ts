@@ -157,7 +157,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     for (let made = 1; made <= 12; made += 1) await svc(create(`Hook-${made}`, `${dead}/${made}`));
     await draft(emulator.api);
     await emulator.clock.advance({ by: 1 });
-    // Nothing was sent to it, and nothing failed.
+    // The webhook received no request, and no attempt failed.
     await svc(create("Late", dead));
     const counted = async () => ((await emulator.ask("GET", "requests")).body as { total: number }).total;
     const before = await counted();

@@ -36,7 +36,7 @@ const rawBodies: readonly string[] = [
   '{"a":1}{"b":2}',
 ];
 
-/** The body of an example, with the value in each of its places replaced in turn by each strange value. */
+/** Variants of an example body, each with one value replaced by an unusual value. */
 function* spoiled(example: unknown): Generator<unknown> {
   if (Array.isArray(example)) {
     for (const [index, item] of example.entries()) {
@@ -70,14 +70,14 @@ const strangeIds = [
   "%2e%2e",
 ];
 
-/** Asks one thing and says what is wrong with the answer. */
+/** Sends one request and returns the problem of the response. */
 async function problem(api: TestEmulator["api"], method: string, path: string, body?: string): Promise<string[]> {
   const headers = { "content-type": "application/json" };
   const { status } = await api(method, path, body === undefined ? {} : { body, headers });
   return status < 500 ? [] : [`${status} for ${method} ${path} ${body?.slice(0, 200)}`];
 }
 
-/** Something of each kind with the number that the examples use. */
+/** An object of each kind with the ID in the examples. */
 async function withRows(api: TestEmulator["api"]): Promise<void> {
   const poc_details = { first_name: "Jo", last_name: "Diaz", email: "jo@acme.example" };
   const counter_party_details = [{ is_individual: false, organization_name: "Acme Corp", poc_details }];

@@ -4,7 +4,7 @@ import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { acme, jo, paper, request } from "../../support/contracts.ts";
 import { type Answer, emulator, type TestEmulator } from "../../support/emulator.ts";
 
-/** What the request log notes of the newest request. */
+/** The log entry of the newest request. */
 async function findings({ ask }: Pick<TestEmulator, "ask">) {
   const { items } = (await ask("GET", "requests")).body as {
     items: { findings: { code: string; detail: string }[] }[];

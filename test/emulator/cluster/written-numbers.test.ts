@@ -9,7 +9,7 @@ import { receiver } from "../../support/receiver.ts";
 const numbers =
   '{"big":12345678901234567890,"price":1.10,"power":1e5,"zero":-0,"list":[2.0,{"deep":7e12345}],"plain":5}';
 
-/** Sends text to the contract API, and gives the text that it answers. */
+/** Sends a text body to the contract API and returns the response text. */
 async function text(
   world: TestEmulator,
   method: "GET" | "POST" | "PATCH",

@@ -9,7 +9,7 @@ import { receiver } from "../../support/receiver.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
 
-/** Kind and thing of each, those of the clock left out: they come with the schedule's own pace. */
+/** Kind and object of each event, without clock events, whose times depend on the schedule. */
 const inShort = (events: readonly ToldEvent[]) =>
   events.filter(({ event }) => event !== "clock").map(({ event, ref }) => (ref === null ? event : `${event} ${ref}`));
 
@@ -23,7 +23,7 @@ async function subscribe({ api }: TestEmulator, url: string): Promise<void> {
   assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body })).status, 201);
 }
 
-/** Follows, and is past the first event. */
+/** Follows the stream and skips the first event. */
 async function following(t: Parameters<typeof eventStream>[0], world: TestEmulator) {
   const stream = await eventStream(t, world);
   assert.equal((await stream.next()).event, "begin");
@@ -163,7 +163,7 @@ describe("console event stream", () => {
     const missed = await after.until(isRequest("contracts.create"));
     assert.deepEqual(inShort(missed), ["contract T-2", "request request:3"]);
 
-    // A browser repeats its address, and says in the header how far it came.
+    // A browser reconnects to the same URL and sends the last event ID in the header.
     const again = await eventStream(t, world, { after: before[0]!.id, lastEventId: id });
     assert.deepEqual(await again.until(isRequest("contracts.create")), missed);
   });
@@ -187,7 +187,7 @@ describe("console event stream", () => {
     await draft(world.api);
     const { id } = (await gone.until(isRequest("contracts.create"))).at(-1)!;
     await gone.close();
-    // Each request is told with its target, each part of which is looked at for secrets: few, and as long as words may be.
+    // A long target with few segments makes large events at low cost, because each segment is scanned for secrets.
     const long = `/${`${Array(4).fill("abcdefghijklmnopqrst").join(".")}/`.repeat(165)}`;
     const rounds = Math.ceil((await systemBuffers()) / long.length / 20) + 10;
     for (let i = 0; i < rounds; i += 1) await Promise.all(Array.from({ length: 20 }, () => world.router("GET", long)));
@@ -248,7 +248,7 @@ const contractOne = {
   deleted: false,
 };
 
-/** So many bytes a connection may hold on its way: nobody is told to read too slowly before they are full. */
+/** The buffer size of a connection. A client is not too slow until the buffer is full. */
 async function systemBuffers(): Promise<number> {
   const most = async (name: string) => {
     const sizes = await readFile(`/proc/sys/net/ipv4/${name}`, "utf8").catch(() => "0 0 8000000");

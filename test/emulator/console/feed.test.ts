@@ -10,7 +10,7 @@ import { sendEmail } from "../../../emulator/world/emails.ts";
 import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 
-/** A feed over a store of its own, and a wall that passes when it is told to. */
+/** A feed with its own store, and a wall clock that the test advances. */
 async function scene(t: TestContext) {
   const wall = new StandingWall();
   const store = openMemoryStore({ collections, wall });
@@ -37,7 +37,7 @@ async function scene(t: TestContext) {
   return { wall, feed, send };
 }
 
-/** Kinds of the events in the next frames, a heartbeat as `beat`. */
+/** The event kinds in the next frames, with a heartbeat as `beat`. */
 async function next(stream: AsyncGenerator<{ readonly text: string }>): Promise<readonly string[]> {
   const { value } = await stream.next();
   const frames = String(value.text).split("\n\n").slice(0, -1);

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
 import { emulator } from "../../support/emulator.ts";
 
-/** What browsers and others make of a page goes by these. */
+/** The headers that determine how browsers handle a page. */
 const headersOf = (headers: Headers, ...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, headers.get(name)]));
 
@@ -113,7 +113,7 @@ describe("console page", () => {
   });
 });
 
-/** As it is written: no path is tidied up. */
+/** Sends the path unchanged, without normalization. */
 function statusOf(url: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -123,7 +123,7 @@ function statusOf(url: string, headers: Readonly<Record<string, string>> = {}): 
   });
 }
 
-/** A file as it comes over the wire: fetch would undo what it was sent with. */
+/** The raw bytes of a file, because fetch would decode them. */
 const fileOf = (url: string, headers: Record<string, string>) =>
   new Promise<{ encoding: string | undefined; vary: string | undefined; bytes: Buffer }>((resolve, reject) => {
     const asked = request(url, { headers }, (answer) => {

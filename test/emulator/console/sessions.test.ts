@@ -38,7 +38,7 @@ const begin = ({ router }: TestEmulator, code: string, headers: Readonly<Record<
 
 const owner = { name: "local", role: "admin", hash: undefined } as const;
 
-/** Calls of a browser that was signed in. */
+/** Requests of a signed-in browser. */
 async function signedIn(world: TestEmulator) {
   const { token, headers } = await browserSession(world);
   return { token, headers, ask: sender(world.controlUrl, headers) };

@@ -162,7 +162,7 @@ describe("clock on the control plane", () => {
         },
       },
     };
-    // Both calls are under way at once; which is first is for the emulator to say.
+    // Both requests run concurrently in an order that the emulator determines.
     const second = ask("POST", "clock/advance", { body: { by: "PT1M" } });
     const loser = await Promise.race([first, second]);
     assert.deepEqual(plain(loser), refused);
@@ -196,7 +196,7 @@ async function subscribe(api: Ask, url: string): Promise<void> {
   assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body })).status, 201);
 }
 
-/** A contract comes into being, and with it CONTRACT_CREATED. */
+/** Creates a contract, which emits CONTRACT_CREATED. */
 async function createContract(api: Ask): Promise<void> {
   const body = { contract_template_id: 101, contract_name: "Lease", contract_data: {}, counter_party_details: [] };
   const { status, body: answer } = await api("POST", "/api/v2.1/public/contracts/", { body });

@@ -275,7 +275,7 @@ describe("deliveries on the control plane", () => {
         attempts: [attempt],
       },
     });
-    // It is nothing that the service has to send again.
+    // The service does not have to resend the delivery.
     const all = await running.ask("POST", `webhooks/${webhook}/resend`);
     assert.deepEqual(all.body, { items: [], remaining: 0 });
     const { outcome, label } = (await running.ask("POST", "deliveries/1/resend")).body as Record<string, unknown>;
@@ -349,7 +349,7 @@ async function subscribe({ api }: TestEmulator, url: string, more: object = {}):
   return (answer.body as { id: number }).id;
 }
 
-/** A contract comes into being, and with it CONTRACT_CREATED. Returns its number. */
+/** Creates a contract, which emits CONTRACT_CREATED, and returns its number. */
 async function createContract({ api }: TestEmulator): Promise<number> {
   const body = { contract_template_id: 101, contract_name: "Lease", contract_data: {}, counter_party_details: [] };
   const answer = await api("POST", "/api/v2.1/public/contracts/", { body });

@@ -8,7 +8,7 @@ import { assertRefused } from "../../support/refused.ts";
 const form = { "content-type": "application/x-www-form-urlencoded" };
 const quarter = 15 * 60_000;
 
-/** Who the tokens of a device are for. */
+/** The subject and cluster of a device's tokens. */
 async function ownerOf({ router }: TestEmulator, { poll }: Awaited<ReturnType<typeof device>>): Promise<unknown> {
   const { access_token } = (await poll()).body as { access_token: string };
   const { body } = await router("GET", "/api/v1/oauth/userinfo/", {

@@ -113,7 +113,7 @@ describe("fault for incoming requests", () => {
     assert.equal((await viaRouter("POST", create, { body: request() })).status, 201);
     assert.deepEqual(await counts(running), [{ matched: 1, hit: 0 }]);
     await running.ask("DELETE", "faults/1");
-    // One that names the service is meant for the cluster behind the router.
+    // A fault with a service applies to the cluster behind the router.
     await running.ask("POST", "faults", { body: { direction: "incoming", service: "contracts", status: 503 } });
     assert.equal((await viaRouter("POST", create, { body: request() })).status, 503);
   });

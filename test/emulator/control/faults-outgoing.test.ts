@@ -7,7 +7,7 @@ import { type Received, type Receiver, receiver } from "../../support/receiver.t
 
 interface Scene extends TestEmulator {
   readonly target: Receiver;
-  /** Tells two activities of one contract, one after the other, and lets what is due now go out. */
+  /** Emits two activities of one contract in sequence and sends the deliveries that are due. */
   happen(...activities: readonly string[]): Promise<void>;
   /** Deliveries, oldest first: outcome, and attempts as `+minutes status-or-error`. */
   log(): Promise<string[]>;

@@ -7,7 +7,7 @@ import { receiver } from "../../support/receiver.ts";
 const openMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const plainText = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The samples of an exposition, by name and labels as they are written. */
+/** The samples of an exposition by name and labels. */
 async function scraped({ ask }: TestEmulator): Promise<Map<string, number>> {
   const { status, body } = await ask("GET", "metrics", { headers: { accept: openMetrics } });
   assert.equal(status, 200);
@@ -130,7 +130,7 @@ describe("GET /_emulator/metrics", () => {
       String((await ask("GET", "metrics", { headers: { accept } })).body)
         .split("\n")
         .map((line) => (line.startsWith("#") ? line : line.slice(0, line.lastIndexOf(" "))));
-    // What counts requests begins with the first one.
+    // Request counters appear with the first request.
     await lines(plainText);
     const counters = new Set(["svc_requests", "svc_delivery_attempts", "svc_delivery_outcomes", "process_cpu_seconds"]);
     for (const what of ["active", "idle"]) counters.add(`nodejs_eventloop_${what}_seconds`);

@@ -7,7 +7,7 @@ import { assertRefused } from "../../support/refused.ts";
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
-/** Opens the page of an authorization URL and says who one is; gives where the person is sent back to. */
+/** Opens an authorization URL, submits an identity, and returns the redirect target. */
 async function signInAs(
   { routerUrl }: Pick<TestEmulator, "routerUrl">,
   url: string,

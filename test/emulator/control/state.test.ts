@@ -207,7 +207,7 @@ describe("reset of the emulator", () => {
   });
 });
 
-/** An exported state that lost a collection. */
+/** An exported state without one of its collections. */
 function without(state: unknown, name: string): object {
   const { rows, ...rest } = state as { rows: Record<string, unknown> };
   return { ...rest, rows: { ...rows, [name]: [] } };

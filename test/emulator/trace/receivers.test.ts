@@ -14,7 +14,7 @@ interface Node {
   readonly span: string;
 }
 
-/** What a receiver gets: an answer of 503, the retry, and a resend that somebody asked for in a trace of their own. */
+/** The requests of a receiver that responds with 503: the first attempt, the retry, and a resend in another trace. */
 async function told(t: TestContext, options: object) {
   const sink = await receiver(t);
   const on = await emulator(t, {
@@ -35,15 +35,15 @@ async function told(t: TestContext, options: object) {
   return { nodes, got: sink.received.slice(-3) };
 }
 
-/** All that came over the wire, but the port of the receiver. */
+/** The whole request, except the port of the receiver. */
 const bytesOf = (got: Awaited<ReturnType<typeof told>>["got"]) =>
   got.map(({ method, url, rawHeaders, body }) => {
     const host = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
     return [method, url, rawHeaders.filter((_, i) => i !== host + 1), body.toString("latin1")];
   });
 
-describe("receivers", () => {
-  it("get the same bytes whether traces are reported or not, but for the one header", async (t) => {
+describe("webhook receiver and traces", () => {
+  it("receives the same bytes with and without traces, except for one header", async (t) => {
     const [silent, telling] = [await told(t, {}), await told(t, { traceWebhooks: true })];
     const without = telling.got.map(({ rawHeaders, ...rest }) => {
       const at = rawHeaders.indexOf("traceparent");
@@ -53,7 +53,7 @@ describe("receivers", () => {
     assert.deepEqual(bytesOf(without), bytesOf(silent.got));
   });
 
-  it("get the headers of the service alone", async (t) => {
+  it("receives only the service's headers by default", async (t) => {
     const { got } = await told(t, {});
     assert.deepEqual(
       got.map(({ headers }) => Object.keys(headers).sort()),
@@ -61,7 +61,7 @@ describe("receivers", () => {
     );
   });
 
-  it("are reported the trace, and the span of each attempt, with --webhook-headers trace", async (t) => {
+  it("receives the trace and the span of each attempt with --webhook-headers trace", async (t) => {
     const { nodes, got } = await told(t, { traceWebhooks: true });
     const spans = [1, 2, 3].map((number) => nodes.find(({ id }) => id === `attempt:2.${number}`));
     assert.deepEqual(

@@ -10,7 +10,7 @@ import { receiver } from "../../support/receiver.ts";
 const jo = "jo@acme.example";
 const own = ["s3cret-in-the-query", "s3cret-in-the-address", "s3cret-in-a-header", "s3cret-of-an-invitation"];
 
-/** Every text of the state that stands under the name of a secret. */
+/** Every string of the state whose field name denotes a secret. */
 function secretsIn(value: unknown, name = ""): string[] {
   if (Array.isArray(value)) return value.flatMap((one) => secretsIn(one, name));
   if (typeof value === "object" && value !== null) {
@@ -20,8 +20,8 @@ function secretsIn(value: unknown, name = ""): string[] {
   return isSecret && typeof value === "string" && value.length >= 8 ? [value] : [];
 }
 
-describe("a trace", () => {
-  it("holds no secret, whatever happened: the whole journey of a contract", async (t) => {
+describe("trace of a whole contract journey", () => {
+  it("contains no secret", async (t) => {
     const sink = await receiver(t);
     const on = await emulator(t, { deterministic: true });
     const url = `${sink.url.replace("//", `//me:${own[1]}@`)}/hook?token=${own[0]}`;

@@ -36,15 +36,15 @@ async function traceOf({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise
   return body as Trace;
 }
 
-/** Each node as its parent and itself. */
+/** Each node with its parent. */
 const told = ({ nodes }: Pick<Trace, "nodes">): string[] =>
   nodes.map(({ id, parent }) => (parent === null ? id : `${parent} > ${id}`));
 
 const subscribe = (on: TestEmulator, webhook: object = dead) =>
   on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
 
-describe("a trace", () => {
-  it("of a contract holds all that its own requests led to, and nothing of other contracts", async (t) => {
+describe("trace", () => {
+  it("contains all effects of a contract's requests, without those of other contracts", async (t) => {
     const on = await emulator(t, manual);
     const { id } = await sent(on.api);
     await sent(on.api);
@@ -84,7 +84,7 @@ describe("a trace", () => {
     assert.deepEqual((await traceOf(on, nodes[0]!.trace)).nodes, nodes);
   });
 
-  it("reports what is still to come, below what asked for it", async (t) => {
+  it("shows planned effects below their cause", async (t) => {
     const on = await emulator(t, { ...manual, autoSignMs: 600_000 });
     await sent(on.api);
     const { planned } = await traceOf(on, "T-1");
@@ -99,7 +99,7 @@ describe("a trace", () => {
     const after = await traceOf(on, "request:2");
     assert.deepEqual(after.planned, []);
     const timers = after.nodes.filter(({ id }) => id.startsWith("timer:"));
-    // Clusters report to the router meanwhile: how many requests there were before is not ours to say.
+    // Clusters report to the router concurrently, so the number of earlier requests varies.
     const [, advance] = / (request:\d+) advanced the clock$/.exec(timers[0]?.because ?? "") ?? [];
     const because = `scheduled by request:2; ${advance} advanced the clock`;
     assert.deepEqual(
@@ -113,7 +113,7 @@ describe("a trace", () => {
     assert.ok(moved.includes("request:2 > timer:2"), moved.join("\n"));
   });
 
-  it("has the caller's id in all that follows, and hangs below the caller's span", async (t) => {
+  it("uses the caller's trace ID and parent span", async (t) => {
     const on = await emulator(t, manual);
     await subscribe(on);
     const { id } = await draft(on.api);
@@ -138,7 +138,7 @@ describe("a trace", () => {
     }
   });
 
-  it("names what asked for a resend, in whose trace that attempt is", async (t) => {
+  it("shows a resend in the trace of the request that caused it", async (t) => {
     const sink = await receiver(t);
     const on = await emulator(t, manual);
     await subscribe(on, { ...dead, url: sink.url });
@@ -158,7 +158,7 @@ describe("a trace", () => {
     assert.deepEqual(told(await traceOf(on, caller.trace)), ["request:4", "request:4 > attempt:1.2"]);
   });
 
-  it("names the trouble that interfered, and what scripted it", async (t) => {
+  it("names a failure and the scripted fault behind it", async (t) => {
     const sink = await receiver(t);
     const on = await emulator(t, manual);
     await subscribe(on, { ...dead, url: sink.url });
@@ -190,7 +190,7 @@ describe("a trace", () => {
     assert.deepEqual(script.nodes[0]?.what, "faults.add POST /_emulator/faults");
   });
 
-  it("is rejected where nothing is stored, and where the name means nothing", async (t) => {
+  it("returns an error for an empty trace and an invalid reference", async (t) => {
     const on = await emulator(t, manual);
     const codeOf = async (path: string) => {
       const { status, body } = await on.ask("GET", path);

@@ -20,7 +20,7 @@ async function diff({ ask }: TestEmulator, query: string): Promise<Diff> {
 
 const whats = ({ items }: Diff): readonly string[] => items.map(({ what }) => what);
 
-describe("the difference since a snapshot", () => {
+describe("diff since a snapshot", () => {
   it("is empty after a restore", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
@@ -32,13 +32,13 @@ describe("the difference since a snapshot", () => {
     assert.deepEqual(await diff(on, "drafted/diff"), { from: "drafted", to: null, same: true, items: [], total: 0 });
   });
 
-  it("describes a signature in domain terms: contract, event, delivery, schedule", async (t) => {
+  it("describes a signature by its contract, event, delivery and schedule", async (t) => {
     const on = await emulator(t);
     const sink = await receiver(t);
     sink.answer(503);
     await subscribed(on, sink.url, "CONTRACT_SIGNED");
     const { id } = await sent(on.api);
-    // Its e-mails are out.
+    // The e-mails were sent.
     await on.ask("POST", "clock/advance", { body: { until_idle: true } });
     await save(on, "sent");
     const jo = { email: "jo@acme.example" };
@@ -75,7 +75,7 @@ describe("the difference since a snapshot", () => {
     assert.doesNotMatch(JSON.stringify(changes), /"token":"(?!\[redacted\])/);
   });
 
-  it("is empty while only time passes", async (t) => {
+  it("is empty if only time has passed", async (t) => {
     const on = await emulator(t, { clock: { mode: "real", speed: 1_000 } });
     await save(on, "begun");
     assert.equal((await diff(on, "begun/diff")).same, true);

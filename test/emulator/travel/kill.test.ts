@@ -7,17 +7,17 @@ import { emulator } from "../../support/emulator.ts";
 import { type EmulatorProcess, emulatorProcess } from "../../support/emulator-process.ts";
 import { whereverItIsKept } from "../../support/postgres/kept-places.ts";
 
-/** `npm run kills` makes 200. */
+/** `npm run kills` sets 200. */
 const kills = Number(process.env.KILLS ?? 12);
 
-/** A kill comes so many milliseconds after the request at most: some before it is begun, some after it is answered. */
+/** The maximum delay of a kill after the request. Some precede its start, some follow its response. */
 const maxDurationMs = 120;
 
 const rowsIn = async ({ ask }: Pick<EmulatorProcess, "ask">): Promise<unknown> =>
   ((await ask("GET", "state")).body as { rows: unknown }).rows;
 
-whereverItIsKept("kill -9 amid save, restore and rewind", (place) => {
-  it(`leaves the old or the new state, and only complete snapshots, in ${kills} kills`, async (t) => {
+whereverItIsKept("kill -9 during save, restore and rewind", (place) => {
+  it(`leaves the old or the new state and complete snapshots after ${kills} kills`, async (t) => {
     const options = { port: 0, clock: { mode: "manual" }, ...(await place(t)) } as const;
     const first = await emulator(t, options);
     await draft(first.api);
@@ -48,7 +48,7 @@ whereverItIsKept("kill -9 amid save, restore and rewind", (place) => {
   });
 });
 
-/** Which of the two states a start finds; it fails with any other, and over a snapshot that is not whole. */
+/** The state that a start finds. Fails for any other state and for an incomplete snapshot. */
 async function found(
   on: EmulatorProcess,
   { old, next }: { readonly old: unknown; readonly next: unknown },

@@ -8,8 +8,8 @@ import { emulator, sender, type TestEmulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 import { bytesSince, stateOf, subscribed } from "./travel.ts";
 
-describe("a program", () => {
-  it("saves the state, and restores it by name or by the returned value", async (t) => {
+describe("snapshot API of the library", () => {
+  it("saves the state and restores it by name or by the returned value", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const at = on.clock.now();
@@ -30,7 +30,7 @@ describe("a program", () => {
     assert.deepEqual(await stateOf(on), drafted);
   });
 
-  it("cannot use an existing, empty or reserved name, or a missing snapshot", async (t) => {
+  it("rejects an existing, empty or reserved name and a missing snapshot", async (t) => {
     const on = await emulator(t);
     await on.snapshot("taken");
     const there = "Snapshot taken already exists. Use another name, or { replace: true }";
@@ -42,7 +42,7 @@ describe("a program", () => {
     await assert.rejects(on.restore("gone"), { name: "SnapshotNotFoundError", message: gone });
   });
 
-  it("gets an error without a history, or for a time that is not in the past", async (t) => {
+  it("rejects a rewind without a history or to a time not in the past", async (t) => {
     const message = "The emulator has no history. Start it with a file or a store, and with historyBytes " + "above 0";
     await assert.rejects((await emulator(t)).rewind({ steps: 1 }), { name: "HistoryUnavailableError", message });
 
@@ -58,8 +58,8 @@ describe("a program", () => {
   });
 });
 
-describe("a fork", () => {
-  it("starts with the current state on separate ports, and does not affect the original", async (t) => {
+describe("fork of an emulator", () => {
+  it("starts with the current state on separate ports without affecting the original", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     const contract = await sent(on.api);
     await on.clock.advance({ by: "PT1M" });
@@ -81,7 +81,7 @@ describe("a fork", () => {
     assert.deepEqual(snapshots, []);
   });
 
-  it("continues byte for byte like the original, also after that has ended", async (t) => {
+  it("continues byte for byte like the original, even after the original closes", async (t) => {
     const on = await emulator(t, { deterministic: true });
     const sink = await receiver(t);
     sink.answer(503);
@@ -101,7 +101,7 @@ describe("a fork", () => {
     assert.deepEqual(await goOn(fork), first);
   });
 
-  it("has the uploads and scripted faults of the original, separate from then on", async (t) => {
+  it("copies uploads and scripted faults of the original", async (t) => {
     const on = await emulator(t);
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
     const { body } = await on.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
@@ -123,7 +123,7 @@ describe("a fork", () => {
     assert.deepEqual([await create(fork), await create(fork), await create(on)], [503, 400, 503]);
   });
 
-  it("requires a running emulator: after close, everything that saves a state or moves time is rejected", async (t) => {
+  it("requires a running emulator", async (t) => {
     const on = await emulator(t);
     await on.close();
     const closed = { name: "EmulatorClosedError", message: /^The emulator is closed/ };
@@ -134,7 +134,7 @@ describe("a fork", () => {
     await assert.rejects(on.clock.advance({ by: 1 }), closed);
   });
 
-  it("can be forked, also several times at once", async (t) => {
+  it("can be forked again, several times concurrently", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     const forks = await Promise.all([forked(t, on), forked(t, on), forked(t, on)]);
@@ -144,7 +144,7 @@ describe("a fork", () => {
   });
 });
 
-/** A fork as tests use it, which is closed when the test ends. */
+/** A fork that closes at the end of the test. */
 async function forked(t: TestContext, on: Emulator): Promise<TestEmulator> {
   const fork = await on.fork();
   t.after(() => fork.close());

@@ -22,14 +22,14 @@ const unusable = (name: string, reason: string) =>
     `\`svc emulator snapshot list\` shows the others and their files. \`svc emulator snapshot remove ${name}\` removes this one.`,
   );
 
-/** Which line it is depends on what the demo seed holds. */
+/** The line number depends on the demo seed. */
 async function anyLine(answer: Promise<Answer>): Promise<Answer> {
   const { body, ...rest } = await answer;
   return { ...rest, body: JSON.parse(JSON.stringify(body).replace(/line \d+/, "line N")) };
 }
 
-describe("a missing snapshot", () => {
-  it("cannot be shown, restored, compared or removed (no-such-snapshot)", async (t) => {
+describe("missing snapshot", () => {
+  it("returns no-such-snapshot when shown, restored, compared or removed", async (t) => {
     const on = await emulator(t);
     const there = (known: string) =>
       refusal(
@@ -48,9 +48,9 @@ describe("a missing snapshot", () => {
   });
 });
 
-describe("a special file next to snapshots", () => {
+describe("special file next to snapshots", () => {
   const skip = process.platform === "win32" ? "there are no named pipes in folders" : false;
-  it("is ignored, whatever its name", { skip }, async (t) => {
+  it("is ignored under any name", { skip }, async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const on = await emulator(t, { file });
     await save(on, "good");
@@ -71,8 +71,8 @@ describe("a special file next to snapshots", () => {
   });
 });
 
-describe("the name of a snapshot", () => {
-  it("is unique in any case, unless the first one may be replaced (snapshot-exists)", async (t) => {
+describe("snapshot name", () => {
+  it("is unique regardless of case, unless replacement is requested (snapshot-there)", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await save(on, "Prepared");
     const hint = "Choose another name, or use --replace.";
@@ -87,7 +87,7 @@ describe("the name of a snapshot", () => {
   });
 
   for (const name of ["..", ".hidden", "a%2Fb", "..%2Femulator", "a b", "a".repeat(65), "before-1", "BEFORE-2"]) {
-    it(`cannot be ${name}`, async (t) => {
+    it(`rejects ${name}`, async (t) => {
       const { ask } = await emulator(t);
       const { status } = await ask("PUT", `snapshots/${name}`);
       assert.ok(status === 400 || status === 404 || status === 405, String(status));
@@ -96,18 +96,18 @@ describe("the name of a snapshot", () => {
   }
 });
 
-describe("a modified snapshot file", () => {
+describe("modified snapshot file", () => {
   const harm: Record<string, readonly [harm: (file: string) => Promise<unknown>, reason: string]> = {
     truncated: [(file) => truncate(file, 5_000), "line N: the line is damaged"],
-    "cut at the end of a line": [
+    "truncated at the end of a line": [
       async (file) => writeFile(file, (await readFile(file, "utf8")).split("\n").slice(0, -3).join("\n")),
       "line N: the file ends too early",
     ],
-    "changed by hand": [
+    edited: [
       async (file) => writeFile(file, (await readFile(file, "utf8")).replace("Ada", "Eve")),
       "line N: the checksum does not match: a line above was changed",
     ],
-    "not one": [(file) => writeFile(file, "hello\n"), "line N: the line is damaged"],
+    "not a snapshot": [(file) => writeFile(file, "hello\n"), "line N: the line is damaged"],
     empty: [(file) => truncate(file, 0), "line N: the file ends too early"],
     "of another version": [
       async (file) => {
@@ -123,7 +123,7 @@ describe("a modified snapshot file", () => {
     ],
   };
   for (const [what, [change, reason]] of Object.entries(harm)) {
-    it(`is rejected: ${what} (unusable-snapshot)`, async (t) => {
+    it(`returns unusable-snapshot for a file that is ${what}`, async (t) => {
       const file = join(await testFolder(t), "emulator.json");
       const on = await emulator(t, { file });
       await save(on, "harmed");
@@ -137,7 +137,7 @@ describe("a modified snapshot file", () => {
     });
   }
 
-  it("is rejected: renamed", async (t) => {
+  it("returns an error for a renamed file", async (t) => {
     const folder = join(await testFolder(t), "emulator.json");
     const on = await emulator(t, { file: folder });
     await save(on, "one");
@@ -146,7 +146,7 @@ describe("a modified snapshot file", () => {
     await assertRefused(on, () => on.ask("POST", "snapshots/two/restore"), unusable("two", reason));
   });
 
-  it("is rejected: an exported state", async (t) => {
+  it("returns an error for an exported state", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const on = await emulator(t, { file });
     await save(on, "exported");
@@ -157,7 +157,7 @@ describe("a modified snapshot file", () => {
     assert.match(JSON.stringify(body), /the checksum does not match/);
   });
 
-  it("is rejected: of other clusters", async (t) => {
+  it("returns an error for a snapshot of other clusters", async (t) => {
     const [one, two] = [join(await testFolder(t), "emulator.json"), join(await testFolder(t), "emulator.json")];
     const other = await emulator(t, { file: one, seed: { clusters: [{ id: "in-1", label: "in" }] } });
     await save(other, "foreign");

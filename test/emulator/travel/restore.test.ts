@@ -7,8 +7,8 @@ import { emulator } from "../../support/emulator.ts";
 import { receiver } from "../../support/receiver.ts";
 import { bytesSince, restore, save, stateOf, subscribed } from "./travel.ts";
 
-describe("restoring a snapshot", () => {
-  it("repeats the same run byte for byte: time, ids and retries", async (t) => {
+describe("snapshot restore", () => {
+  it("repeats the same run byte for byte, with the same time, IDs and retries", async (t) => {
     const on = await emulator(t, { deterministic: true });
     const sink = await receiver(t);
     sink.answer(503);
@@ -30,7 +30,7 @@ describe("restoring a snapshot", () => {
     assert.deepEqual(await goOn(), first);
   });
 
-  it("restores the saved state, and saves the previous one", async (t) => {
+  it("restores the saved state and backs up the previous one", async (t) => {
     const on = await emulator(t);
     const contract = await draft(on.api);
     await save(on, "drafted");
@@ -51,7 +51,7 @@ describe("restoring a snapshot", () => {
     assert.deepEqual([await statusOf(on.api, contract), await statusOf(on.api, other)], ["DRAFT", "DRAFT"]);
   });
 
-  it("saves the state before the first of several restores, and nothing if nothing has changed", async (t) => {
+  it("backs up the state before the first of several restores, and only changes", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await draft(on.api);
     await save(on, "drafted");
@@ -63,7 +63,7 @@ describe("restoring a snapshot", () => {
     );
   });
 
-  it("marks the requests of the previous state, because their numbers are reused", async (t) => {
+  it("marks requests of the previous state, because their numbers are reused", async (t) => {
     const on = await emulator(t);
     await draft(on.api);
     await save(on, "drafted");
@@ -84,7 +84,7 @@ describe("restoring a snapshot", () => {
     for (const id of now) assert.equal((await on.ask("GET", `traces/request:${id}`)).status, 200);
   });
 
-  it("finds a free name for each of several concurrent backups", async (t) => {
+  it("uses separate names for concurrent backups", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     const saved = await Promise.all([1, 2].map(() => on.ask("PUT", "snapshots/twice")));
     assert.deepEqual(saved.map(({ status }) => status).sort(), [201, 409]);

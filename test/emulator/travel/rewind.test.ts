@@ -11,7 +11,7 @@ import { receiver } from "../../support/receiver.ts";
 import { assertRefused } from "../../support/refused.ts";
 import { bytesSince, restore, stateOf, subscribed } from "./travel.ts";
 
-/** An emulator whose state is kept, with time that stands still. */
+/** An emulator with a stored state and a clock that stands still. */
 async function keptAt(place: KeptPlace, t: TestContext, more: EmulatorOptions = {}) {
   const options = { deterministic: true, ...(await place(t)), ...more };
   return { options, on: await emulator(t, options) };
@@ -23,12 +23,12 @@ async function rewind({ ask }: TestEmulator, body: object): Promise<Record<strin
   return answer.body as Record<string, unknown>;
 }
 
-/** The whole state as its export has it, byte for byte. */
+/** The exported state, byte for byte. */
 async function exported({ controlUrl, token }: TestEmulator): Promise<string> {
   return (await fetch(`${controlUrl}/state`, { headers: { authorization: `Bearer ${token}` } })).text();
 }
 
-/** The newest request for an operation, as traces call it. */
+/** The trace reference of the newest request for an operation. */
 async function requestFor({ ask }: TestEmulator, operation: string): Promise<string> {
   const { body } = await ask("GET", `requests?operation=${operation}`);
   const ids = (body as { items: { id: number }[] }).items.map(({ id }) => id);
@@ -43,7 +43,7 @@ const refusal = (status: number, code: string, message: string, hint: string) =>
   body: { error: { code, message, hint } },
 });
 const keptBesides = "`svc emulator snapshot list` shows the saved states.";
-/** Where nothing was ever dropped. */
+/** The error if the history is complete. */
 const beyond = (lacks: string, ...hints: readonly string[]) =>
   refusal(
     409,
@@ -58,8 +58,8 @@ const noHistory = refusal(
   "Save snapshots with `svc emulator snapshot save NAME`.",
 );
 
-whereverItIsKept("a rewind", (place) => {
-  it("undoes a clock advance, whether or not anything was due, also on a running clock", async (t) => {
+whereverItIsKept("rewind", (place) => {
+  it("undoes a clock advance with or without due entries, also on a running clock", async (t) => {
     const { on } = await keptAt(place, t, { deterministic: false, clock: { mode: "real", speed: 1 } });
     const sink = await receiver(t);
     sink.answer(503);
@@ -80,7 +80,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(sink.received.length, 6);
   });
 
-  it("does not count reads of the log as steps, although they drop expired rows", async (t) => {
+  it("does not count reads of the log as steps", async (t) => {
     const { on } = await keptAt(place, t);
     const sink = await receiver(t);
     await subscribed(on, sink.url);
@@ -94,7 +94,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.deepEqual([undone, await exported(on)], [1, there]);
   });
 
-  it("to before a request leaves the state that was exported there, and lets the same happen again", async (t) => {
+  it("restores the state exported before a request, from which the run repeats", async (t) => {
     const { on } = await keptAt(place, t);
     const sink = await receiver(t);
     sink.answer(503);
@@ -114,7 +114,7 @@ whereverItIsKept("a rewind", (place) => {
     const before = await requestFor(on, "emulator-contracts.sign");
     const { undone, ...rest } = await rewind(on, { before });
     assert.deepEqual(rest, { now: "2031-01-02T08:19:05.000Z", backup_snapshot: "before-1", dropped: [] });
-    // The signature, the move of time, and what was made then.
+    // The signature, the clock advance, and the created contract.
     assert.equal(undone, 3);
     assert.equal(await exported(on), there);
     assert.deepEqual(await goOn(), first);
@@ -122,7 +122,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.deepEqual(await stateOf(on), left);
   });
 
-  it("rewinds step by step, one request or clock advance with a change at a time, also after restarts", async (t) => {
+  it("undoes one request or clock advance at a time, also after restarts", async (t) => {
     const { on, options } = await keptAt(place, t);
     const states = [await exported(on)];
     for (const step of [() => draft(on.api), () => advance(on, { by: "PT1H" }), () => draft(on.api)]) {
@@ -133,7 +133,7 @@ whereverItIsKept("a rewind", (place) => {
     const again = await emulator(t, options);
     await draft(again.api);
     await rewind(again, { steps: 1 });
-    // The restart itself has begun a new sequence of ids.
+    // The restart began a new sequence of IDs.
     const { rows } = JSON.parse(states[3]!);
     assert.deepEqual(JSON.parse(await exported(again)).rows, rows);
     await rewind(again, { steps: 1 });
@@ -147,11 +147,11 @@ whereverItIsKept("a rewind", (place) => {
   });
 
   for (const mode of ["manual", "real"] as const) {
-    it(`walks back past a signature and a sending, with what the emulator called for them itself: time is ${mode}`, async (t) => {
+    it(`undoes a signature and its internal requests in clock mode ${mode}`, async (t) => {
       const { on } = await keptAt(place, t, mode === "manual" ? {} : { deterministic: false, clock: { mode } });
       const things = async () => {
         const { rows, mappings } = JSON.parse(await exported(on));
-        // Where time passes, what is told after an answer may come before or after one looks.
+        // In mode real, activities after a response may precede or follow the export.
         return mode === "real" ? rows.contracts : { rows: { ...rows, clock: [] }, mappings };
       };
       let id = "";
@@ -174,7 +174,7 @@ whereverItIsKept("a rewind", (place) => {
     });
   }
 
-  it("to a virtual time shows the state as it was then, and that time", async (t) => {
+  it("restores the state and the time of a given virtual time", async (t) => {
     const { on } = await keptAt(place, t);
     const sink = await receiver(t);
     sink.answer(503);
@@ -193,7 +193,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.deepEqual([delivery!.attempts.length, delivery!.next_attempt_at], [2, "2031-01-02T03:19:05.000Z"]);
   });
 
-  it("after a restore follows the history of the snapshot, and never that of the replaced state", async (t) => {
+  it("follows the history of the snapshot after a restore", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     const one = await exported(on);
@@ -211,7 +211,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(await exported(on), one);
   });
 
-  it("begins again with a state that is imported or reset: nothing led to it here", async (t) => {
+  it("starts a new history with an imported or reset state", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     await on.ask("POST", "reset");
@@ -223,7 +223,7 @@ whereverItIsKept("a rewind", (place) => {
     assert.equal(status, 409);
   });
 
-  it("saves nothing if it undoes nothing, so that earlier backups stay", async (t) => {
+  it("saves no backup if it undoes no step", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     await rewind(on, { steps: 1 });
@@ -240,7 +240,7 @@ whereverItIsKept("a rewind", (place) => {
     );
   });
 
-  it("is a program's, too", async (t) => {
+  it("is available to programs", async (t) => {
     const { on } = await keptAt(place, t);
     const state = await stateOf(on);
     await draft(on.api);
@@ -254,7 +254,7 @@ whereverItIsKept("a rewind", (place) => {
 });
 
 whereverItIsKept("what a rewind is refused for, while nothing is changed", (place) => {
-  it("is rejected for a time in the future (time-in-future) and an unknown cause (rewind-out-of-range)", async (t) => {
+  it("rejects a future time (not-behind) and an unknown cause (beyond-history)", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     const ahead = "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z.";
@@ -284,7 +284,7 @@ whereverItIsKept("what a rewind is refused for, while nothing is changed", (plac
     assert.deepEqual(await names(on), []);
   });
 
-  it("is that nothing is stored: in memory, and without a history (no-history)", async (t) => {
+  it("returns no-history in memory and without a history", async (t) => {
     const { on } = await keptAt(place, t, { historyBytes: 0 });
     for (const one of [on, await emulator(t)]) {
       await draft(one.api);
@@ -293,7 +293,7 @@ whereverItIsKept("what a rewind is refused for, while nothing is changed", (plac
   });
 });
 
-describe("the history that is stored", () => {
+describe("stored history", () => {
   const sizeOf = async (file: string): Promise<number> => {
     const folder = `${file}.history`;
     const files = await readdir(folder).catch(() => []);
@@ -301,7 +301,7 @@ describe("the history that is stored", () => {
     return sizes.reduce((sum, size) => sum + size, 0);
   };
 
-  it("accepts no more of the disk than it may, whatever is written, and says how far it reaches then", async (t) => {
+  it("stays within its size limit and reports its start", async (t) => {
     const historyBytes = 60_000;
     const file = join(await testFolder(t), "emulator.json");
     const options = { file, deterministic: true, historyBytes };
@@ -327,8 +327,8 @@ describe("the history that is stored", () => {
     assert.equal(await sizeOf(file), 0);
   });
 
-  it("reports the start of the history after a rewind, even if there was no room for it", async (t) => {
-    // Where ids are random, there is no place in their sequence to be kept with the time.
+  it("reports its start after a rewind, even if the limit left no room", async (t) => {
+    // Random IDs have no sequence position to store.
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json"), historyBytes: 1_000 });
     for (let i = 0; i < 3; i += 1) {
       await draft(on.api);

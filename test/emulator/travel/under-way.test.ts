@@ -10,8 +10,8 @@ import { emulator, plain, sender, type TestEmulator } from "../../support/emulat
 import { receiver } from "../../support/receiver.ts";
 import { restore, save, stateOf, subscribed } from "./travel.ts";
 
-describe("what is under way at a restore", () => {
-  it("leaves a note and no outcome for a running attempt", async (t) => {
+describe("running work at a restore", () => {
+  it("leaves a note without an outcome for a running attempt", async (t) => {
     const lines: string[] = [];
     const on = await emulator(t, { log: (line) => lines.push(line) });
     const sink = await receiver(t);
@@ -32,7 +32,7 @@ describe("what is under way at a restore", () => {
     assert.deepEqual(await stateOf(on), quiet);
   });
 
-  it("ends without going on: time that a user moves", async (t) => {
+  it("stops a clock advance", async (t) => {
     const on = await emulator(t);
     const sink = await receiver(t);
     await subscribed(on, sink.url);
@@ -48,8 +48,8 @@ describe("what is under way at a restore", () => {
   });
 });
 
-describe("what a cluster reports to the router, when the contract is undone that it is about", () => {
-  it("changes nothing any more where it is on its way", async (t) => {
+describe("cluster report of an undone contract", () => {
+  it("has no effect if it was already sent", async (t) => {
     const on = await keptInRealTime(t);
     const slow = { direction: "incoming", operation: "signatories.add", latency_ms: 200, count: 1 };
     await on.ask("POST", "faults", { body: slow });
@@ -67,7 +67,7 @@ describe("what a cluster reports to the router, when the contract is undone that
     assert.deepEqual(await tablesOf(on), before);
   });
 
-  it("is not sent any more while it waits in a batch", async (t) => {
+  it("is removed from a waiting batch", async (t) => {
     const on = await keptInRealTime(t);
     for (let round = 0; round < 5; round += 1) {
       await sent(on.api, signedBy("left@acme.example"));
@@ -91,7 +91,7 @@ interface Logged {
   readonly findings: readonly { readonly code: string }[];
 }
 
-/** An emulator whose clusters report at once, with a history to rewind. */
+/** An emulator whose clusters report immediately, with a history to rewind. */
 const keptInRealTime = async (t: TestContext) =>
   emulator(t, { deterministic: false, clock: { mode: "real" }, file: join(await testFolder(t), "emulator.json") });
 
@@ -99,7 +99,7 @@ const signedBy = (email: string) => ({
   counter_party_details: [{ ...acme, poc_details: { ...jo, email } }],
 });
 
-/** What the router knows of contracts: the signatories, hashed, and the tokens of invitations, without the seed's. */
+/** The router's signatory hashes and invitation tokens, without those of the seed. */
 async function tablesOf(on: TestEmulator): Promise<{ readonly signatories: string[]; readonly tokens: string[] }> {
   const { rows, mappings } = (await stateOf(on)) as {
     rows: { signatories: { signatory_hash: string }[] };
@@ -114,8 +114,8 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo()));
 }
 
-describe("next to the rows of the state", () => {
-  it("the hits of scripted faults come back", async (t) => {
+describe("data outside the rows of the state", () => {
+  it("restores the hit counts of scripted faults", async (t) => {
     const on = await emulator(t);
     const fault = { direction: "incoming", operation: "contracts.create", status: 503, count: 2 };
     await on.ask("POST", "faults", { body: fault });
@@ -132,7 +132,7 @@ describe("next to the rows of the state", () => {
     assert.deepEqual([await create(), await create()], [503, 400]);
   });
 
-  it("uploaded bytes come back, after a reset and a restart too", async (t) => {
+  it("restores uploaded bytes, even after a reset and a restart", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const options = { file, port: 0 };
     const first = await emulator(t, options);
@@ -150,7 +150,7 @@ describe("next to the rows of the state", () => {
     assert.match(JSON.stringify(await stateOf(second)), new RegExp(sha256));
   });
 
-  it("keeps the request log", async (t) => {
+  it("preserves the request log", async (t) => {
     const on = await emulator(t);
     await save(on, "begun");
     await sender(on.routerUrl)("GET", "/health");

@@ -58,7 +58,7 @@ describe("--webhook-json", () => {
     assert.deepEqual([exit, err.includes("compact, escaped, mixed or spaced")], [2, true], err);
   });
 
-  it("writes the same events as different bytes", async (t) => {
+  it("writes the same events in different formats", async (t) => {
     const compact = await bodiesOf(t, undefined);
     for (const form of ["spaced", "escaped"] as const) {
       const bodies = await bodiesOf(t, form);
@@ -71,7 +71,7 @@ describe("--webhook-json", () => {
     assert.deepEqual(compact.map(formOf), ["compact", "compact", "compact"]);
   });
 
-  it("writes each event in the next form, in the same order in each run", async (t) => {
+  it("rotates through the formats in the same order in each run", async (t) => {
     const mixed = await bodiesOf(t, "mixed");
     assert.deepEqual(mixed.map(formOf), ["spaced", "escaped", "compact"]);
     assert.deepEqual(await bodiesOf(t, "mixed"), mixed);

@@ -42,8 +42,8 @@ async function told({ ask }: EmulatorProcess) {
   }));
 }
 
-describe("kill -9", () => {
-  it("between attempts does not change the schedule, over all retries", async (t) => {
+describe("webhook schedule after kill -9", () => {
+  it("does not change after a kill between attempts", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const sink = await receiver(t);
     sink.answer(500);
@@ -75,7 +75,7 @@ describe("kill -9", () => {
     assert.equal(sink.received.length, 6);
   });
 
-  it("during an attempt repeats it: at least once, never lost", async (t) => {
+  it("repeats an attempt interrupted by a kill", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const sink = await receiver(t);
     sink.answer(500);
@@ -99,7 +99,7 @@ describe("kill -9", () => {
     assert.deepEqual([sink.received.length, bodies.size], [3, 1]);
   });
 
-  it("with 10,000 waiting retries, and again during them, loses none and keeps their order", async (t) => {
+  it("retains 10,000 waiting retries in order", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const sink = await receiver(t);
     const start = () => emulatorProcess(t, { file, clock: { mode: "manual", start: begin } });

@@ -31,8 +31,8 @@ const countOf = (store: Store) =>
     events: await view.count(webhookEvents),
   }));
 
-describe("a resend", () => {
-  it("is one attempt outside the schedule; its success ends the delivery", async (t) => {
+describe("resend of a delivery", () => {
+  it("makes one attempt outside the schedule, whose success ends the delivery", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -51,7 +51,7 @@ describe("a resend", () => {
     assert.deepEqual([ran, sink.received.length], [[], 3]);
   });
 
-  it("does not change the schedule when it fails", async (t) => {
+  it("does not change the schedule on failure", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -66,7 +66,7 @@ describe("a resend", () => {
     );
   });
 
-  it("is allowed while disabled, resets the counter, and does not enable", async (t) => {
+  it("resets the failure counter of a disabled webhook without enabling it", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url, { status: "DISABLED_BY_ERROR", failure_count: 6 });
@@ -93,7 +93,7 @@ describe("a resend", () => {
     assert.deepEqual(await office.subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
   });
 
-  it("that cannot be sent does not change the delivery", async (t) => {
+  it("does not change the delivery if it cannot be sent", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     const id = await office.subscribe(sink.url);
@@ -104,7 +104,7 @@ describe("a resend", () => {
     assert.deepEqual(await office.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);
   });
 
-  it("of the last webhook of each contract is found", async (t) => {
+  it("uses the latest delivery of each contract", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     await office.subscribe(sink.url);
@@ -118,8 +118,8 @@ describe("a resend", () => {
   });
 });
 
-describe("the delivery log", () => {
-  it("lists the matches of every filter, newest first, page by page", async (t) => {
+describe("delivery log", () => {
+  it("lists the matches of every filter, newest first in pages", async (t) => {
     const office = await post(t);
     const good = await receiver(t);
     const bad = await receiver(t);
@@ -142,7 +142,7 @@ describe("the delivery log", () => {
     assert.deepEqual(await ids({ workspace_id: 2 }), [0]);
   });
 
-  it("shows the sent body and the response", async (t) => {
+  it("returns the sent body and the response", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer((_, response) => void response.writeHead(418).end("no coffee"));
@@ -170,7 +170,7 @@ describe("the delivery log", () => {
     assert.equal(await office.store.read((view) => showDelivery(view, 2)), undefined);
   });
 
-  it("keeps delivered records for 30 days after the attempt, failed and skipped ones for 90", async (t) => {
+  it("retains delivered records for 30 days, and failed and skipped ones for 90", async (t) => {
     const office = await post(t);
     const good = await receiver(t);
     const bad = await receiver(t);
@@ -194,7 +194,7 @@ describe("the delivery log", () => {
     assert.deepEqual(await at(to + days(90)), { deliveries: 0, attempts: 0, events: 0 });
   });
 
-  it("ends due deliveries of a deleted webhook as skipped", async (t) => {
+  it("skips due deliveries of a deleted webhook", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     sink.answer(500);

@@ -21,8 +21,8 @@ const nobody = "http://127.0.0.1:1";
 
 const short = { webhookConnectTimeoutMs: 400, webhookResponseTimeoutMs: 150 };
 
-describe("an attempt", () => {
-  it("is a signed POST of the event with the same bytes each time", async (t) => {
+describe("delivery attempt", () => {
+  it("sends a signed POST of the event with the same bytes each time", async (t) => {
     const { subscribe, happen, runner } = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -50,7 +50,7 @@ describe("an attempt", () => {
 
   for (const deterministic of [false, true]) {
     const when = deterministic ? ", under --deterministic, too" : "";
-    it(`has the Standard Webhooks headers on request: a constant id, and the wall-clock time of the attempt${when}`, async (t) => {
+    it(`sends a constant Standard Webhooks ID and a wall-clock timestamp on request${when}`, async (t) => {
       let now = Date.UTC(2026, 0, 1);
       const wall = { ...systemWallClock, now: () => now };
       const settings = { webhookSchemes: ["standard"] as const, deterministic };
@@ -91,14 +91,14 @@ describe("an attempt", () => {
     [404, "retrying"],
     [503, "retrying"],
   ] as const) {
-    it(`with the response ${status} is ${outcome}`, async (t) => {
+    it(`treats the response ${status} as ${outcome}`, async (t) => {
       const { subscribe, happen, runner, story } = await post(t);
       const sink = await receiver(t);
       sink.answer((_, response) => void response.writeHead(status, { location: sink.url }).end());
       const id = await subscribe(sink.url);
       await happen("CONTRACT_CREATED");
       await runner.waitUntilIdle();
-      // A redirect is not followed: one request.
+      // A redirect is not followed, so there is one request.
       assert.equal(sink.received.length, 1);
       assert.deepEqual(await story(), [{ webhook: id, outcome, attempts: [`+0 ${status}`] }]);
     });
@@ -112,7 +112,7 @@ describe("an attempt", () => {
     assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: ["+0 connection_refused"] }]);
   });
 
-  it("fails when the receiver hangs up, or uses another protocol", async (t) => {
+  it("fails when the receiver hangs up or uses another protocol", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const silent = await tcpServer(t, (socket) => void socket.once("data", () => socket.destroy()));
     const chatty = await tcpServer(
@@ -129,7 +129,7 @@ describe("an attempt", () => {
     );
   });
 
-  it("fails when the receiver hangs before or within its response; a slow 2xx within the limit is a success", async (t) => {
+  it("times out before or during a response, but accepts a slow 2xx", async (t) => {
     const wall = new StandingWall();
     const { subscribe, happen, runner, story } = await post(t, { settings: short, wall });
     const hanging = await receiver(t);
@@ -179,7 +179,7 @@ describe("an attempt", () => {
     );
   });
 
-  it("keeps the first 64 kB of an endless response and stops reading", async (t) => {
+  it("stores the first 64 kB of an endless response and stops reading", async (t) => {
     const { subscribe, happen, runner, store } = await post(t);
     const sink = await receiver(t);
     sink.answer((_, response) => {
@@ -200,7 +200,7 @@ describe("an attempt", () => {
     );
   });
 
-  it("to a host that is not allowed is skipped and not counted", async (t) => {
+  it("skips a disallowed host without counting a failure", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await post(t);
     const id = await subscribe("https://receiver.example/hooks");
     await happen("CONTRACT_CREATED");
@@ -210,7 +210,7 @@ describe("an attempt", () => {
   });
 });
 
-describe("the allowed destinations of deliveries", () => {
+describe("webhook destination check", () => {
   const local = { allow: ["hooks.example", "*.inner.example", "10.1.2.3", "box.example:8080"], strict: false };
   const strict = { allow: ["10.1.2.3"], strict: true };
   for (const [url, rules, code] of [
@@ -258,23 +258,23 @@ describe("the allowed destinations of deliveries", () => {
     ["http://[64:ff9b::7f00:1]/", local, "address_not_allowed"],
     ["http://[::ffff:127.0.0.1]/", local, undefined],
   ] as const) {
-    it(`${rules.strict ? "strict: " : ""}${url} ${code ? `is rejected: ${code}` : "is allowed"}`, () => {
+    it(`${code ? "rejects" : "allows"} ${url}${rules.strict ? " in strict mode" : ""}`, () => {
       assert.equal(findForbiddenUrlReason(url, rules)?.code, code);
     });
   }
 
-  it("a metadata address stays blocked even if it is on the list", () => {
+  it("blocks a metadata address even if the list contains it", () => {
     const rules = { allow: ["169.254.169.254"], strict: false };
     assert.equal(findForbiddenUrlReason("http://169.254.169.254/", rules)?.code, "address_not_allowed");
   });
 
-  it("a name is checked by each of its addresses", () => {
+  it("checks a host name by each of its addresses", () => {
     const url = new URL("http://localhost/");
     assert.equal(findForbiddenAddressReason("127.0.0.1", url, local), undefined);
     assert.equal(findForbiddenAddressReason("93.184.216.34", url, local)?.code, "address_not_allowed");
   });
 
-  it("a listed name is resolved and connected to", async (t) => {
+  it("resolves and connects to a listed host name", async (t) => {
     const sink = await receiver(t);
     const outgoing = createWebhookSender({
       ...local,
@@ -307,22 +307,22 @@ const selfSigned = () => ({
   cert: readFileSync(new URL("../../../fixtures/tls/self-signed.cert.pem", import.meta.url)),
 });
 
-describe("the response of a receiver", () => {
+describe("receiver response", () => {
   const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
   for (const [name, status, ...pieces] of [
-    ["a 200 after a 100 that nobody asked for", 200, "HTTP/1.1 100 Continue\r\n\r\n", ok],
+    ["a 200 after an unrequested 100", 200, "HTTP/1.1 100 Continue\r\n\r\n", ok],
     ["a 200 in one piece with a 100", 200, `HTTP/1.1 100 Continue\r\n\r\n${ok}`],
     ["a 503 after a 100", 503, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\n"],
     ["a 204 with a length and bytes", 204, "HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok"],
     ["a 204 with a length and no bytes", 204, "HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\n"],
     ["a 304 with a length", 304, "HTTP/1.1 304 Not Modified\r\ncontent-length: 2\r\n\r\n"],
     [
-      "a 200 with a head of 40,000 bytes",
+      "a 200 with 40,000 bytes of headers",
       200,
       `HTTP/1.1 200 OK\r\nx-a: ${"a".repeat(40_000)}\r\ncontent-length: 0\r\n\r\n`,
     ],
   ] as const) {
-    it(`counts, whatever follows: ${name}`, async (t) => {
+    it(`records ${name} and ignores trailing data`, async (t) => {
       const { subscribe, happen, runner, story } = await post(t);
       const sink = await rawServer(t, ...pieces);
       await subscribe(sink.url);

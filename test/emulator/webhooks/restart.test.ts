@@ -16,8 +16,8 @@ async function stateFile(t: TestContext): Promise<() => Promise<Store>> {
   return () => openFileStore({ path: join(folder, "emulator.json"), collections, wall: systemWallClock });
 }
 
-describe("after a restart", () => {
-  it("the schedule continues from its last state", async (t) => {
+describe("webhook schedule after a restart", () => {
+  it("continues from its last state", async (t) => {
     const open = await stateFile(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -39,7 +39,7 @@ describe("after a restart", () => {
     ]);
   });
 
-  it("an attempt without a recorded outcome is repeated", async (t) => {
+  it("repeats an attempt without a recorded outcome", async (t) => {
     const open = await stateFile(t);
     const sink = await receiver(t);
     const reached = new Promise<void>((resolve) => sink.answer(() => resolve()));
@@ -47,7 +47,7 @@ describe("after a restart", () => {
     const id = await before.subscribe(sink.url);
     await before.happen("CONTRACT_CREATED");
     await reached;
-    // It hangs; closing aborts it and records nothing.
+    // The attempt hangs. Closing aborts the attempt without a record.
     await before.close();
 
     sink.answer(200);

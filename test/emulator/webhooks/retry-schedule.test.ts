@@ -43,36 +43,36 @@ const seedWith = (retry_schedule: readonly string[]) => ({
   workspaces: demo.workspaces.map((one) => ({ ...one, retry_schedule })),
 });
 
-describe("the retry schedule of a workspace", () => {
-  it("is that of the specification by default", async (t) =>
+describe("retry schedule of a workspace", () => {
+  it("follows the specification by default", async (t) =>
     assert.deepEqual(await attemptsAt(t, {}), {
       retry_schedule: ["5m", "10m", "20m", "40m", "80m", "160m"],
       status: "DISABLED_BY_ERROR",
       deliveries: [{ outcome: "skipped_disabled", max_attempts: 7, seconds: [0, 300, 900, 2_100, 4_500, 9_300] }],
     }));
 
-  it("is that of the option, and a delivery ends after its last retry", async (t) =>
+  it("follows the option, and a delivery ends after its last retry", async (t) =>
     assert.deepEqual(await attemptsAt(t, { retrySchedule: ["30s", "PT2M"] }), {
       retry_schedule: ["30s", "PT2M"],
       status: "ACTIVE",
       deliveries: [{ outcome: "failed", max_attempts: 3, seconds: [0, 30, 150] }],
     }));
 
-  it("is that of the seed, if it has one", async (t) =>
+  it("follows the seed if the seed defines it", async (t) =>
     assert.deepEqual(await attemptsAt(t, { seed: seedWith(["10s"]), retrySchedule: ["30s", "2m"] }), {
       retry_schedule: ["10s"],
       status: "ACTIVE",
       deliveries: [{ outcome: "failed", max_attempts: 2, seconds: [0, 10] }],
     }));
 
-  it("may have no retries", async (t) =>
+  it("may contain no retries", async (t) =>
     assert.deepEqual(await attemptsAt(t, { retrySchedule: [] }), {
       retry_schedule: [],
       status: "ACTIVE",
       deliveries: [{ outcome: "failed", max_attempts: 1, seconds: [0] }],
     }));
 
-  it("is rejected if a delay is not a duration", async (t) => {
+  it("rejects a delay that is not a duration", async (t) => {
     await assert.rejects(emulator(t, { retrySchedule: ["soon"] }), {
       name: "InvalidOptionsError",
       message: "startEmulator: retrySchedule.0 must be a duration (5m, PT5M)",

@@ -6,8 +6,8 @@ import { minutes, post } from "../../support/webhooks.ts";
 
 const dead = ["+0 500", "+5 500", "+15 500", "+35 500", "+75 500", "+155 500"];
 
-describe("the retry schedule", () => {
-  it("tries a dead receiver six times, disables it, and skips the retry after 160 minutes", async (t) => {
+describe("retry schedule", () => {
+  it("disables a failing webhook after six attempts and skips the seventh", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -28,7 +28,7 @@ describe("the retry schedule", () => {
     assert.equal(sink.received.length, 6);
   });
 
-  it("counts failures per webhook: two events that fail together disable it at +15 minutes", async (t) => {
+  it("counts failures per webhook across concurrent events", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -48,7 +48,7 @@ describe("the retry schedule", () => {
     ]);
   });
 
-  it("disables a webhook at once after six events, and skips the seventh without a POST", async (t) => {
+  it("disables a webhook immediately after six events and skips the seventh", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const sink = await receiver(t);
     // No request gets a response before all six have arrived, so that all run together.
@@ -69,7 +69,7 @@ describe("the retry schedule", () => {
     ]);
   });
 
-  it("sends at most six minus the counter at once", async (t) => {
+  it("limits concurrent attempts to six minus the failure counter", async (t) => {
     const { subscribe, happen, runner } = await post(t);
     const sink = await receiver(t);
     let open = 0;
@@ -119,7 +119,7 @@ describe("the retry schedule", () => {
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 3 });
   });
 
-  it("rounds attempts up to the next whole minute with the worker's tick", async (t) => {
+  it("rounds attempts up to the next whole minute with the worker tick", async (t) => {
     const { subscribe, happen, runner, story } = await post(t, { settings: { workerTick: true } });
     const sink = await receiver(t);
     sink.answer(500);
@@ -134,7 +134,7 @@ describe("the retry schedule", () => {
     ]);
   });
 
-  it("continues after enabling, and does not resend skipped events", async (t) => {
+  it("continues after the webhook is enabled, without resending skipped events", async (t) => {
     const { subscribe, happen, runner, story, store, subscription, clock } = await post(t);
     const sink = await receiver(t);
     sink.answer(500);
@@ -157,7 +157,7 @@ describe("the retry schedule", () => {
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
   });
 
-  it("never delays a healthy receiver for a dead one", async (t) => {
+  it("does not delay a healthy receiver because of a failing one", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const hanging = await receiver(t);
     const held: (() => void)[] = [];
@@ -183,7 +183,7 @@ describe("the retry schedule", () => {
     assert.deepEqual(outcomes.filter((line) => line === `${dead} retrying`).length, 6);
   });
 
-  it("never delays a healthy receiver for several that hang, even if they could fill every slot", async (t) => {
+  it("does not delay a healthy receiver because of several that hang", async (t) => {
     const { subscribe, happen, runner, story } = await post(t);
     const hanging = await receiver(t);
     const held: (() => void)[] = [];

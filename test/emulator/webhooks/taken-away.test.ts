@@ -27,8 +27,8 @@ const queued = ({ store }: Post) =>
     (await view.list(schedule, { by: "turn" })).map(({ id, kind, due }) => [id, kind, (due - begin) / 60_000]),
   );
 
-describe("a running attempt", () => {
-  it("leaves the queue without a trace when its delivery was dropped meanwhile", async (t) => {
+describe("running attempt", () => {
+  it("leaves no trace in the queue when its delivery was dropped", async (t) => {
     const office = await post(t);
     const sink = await hanging(t);
     const id = await office.subscribe(sink.url);
@@ -42,7 +42,7 @@ describe("a running attempt", () => {
     assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 0 });
   });
 
-  it("does not touch an entry that replaced its own", async (t) => {
+  it("does not change an entry that replaced its own", async (t) => {
     const office = await post(t);
     const sink = await hanging(t);
     await office.subscribe(sink.url);
@@ -59,7 +59,7 @@ describe("a running attempt", () => {
     assert.deepEqual(await queued(office), [[1, "deliver", 7]]);
   });
 
-  it("changes nothing when a resend was successful meanwhile", async (t) => {
+  it("changes nothing after a successful resend", async (t) => {
     const office = await post(t);
     const sink = await hanging(t);
     const id = await office.subscribe(sink.url);
@@ -82,7 +82,7 @@ describe("a running attempt", () => {
   });
 });
 
-describe("an attempt that waits for capacity", () => {
+describe("attempt waiting for capacity", () => {
   /** Two events of a receiver that gets one at a time; the first hangs. */
   async function waiting(t: Parameters<typeof receiver>[0]) {
     const office = await post(t);
@@ -94,7 +94,7 @@ describe("an attempt that waits for capacity", () => {
     return { office, sink, id };
   }
 
-  it("is not made when its entry was removed meanwhile", async (t) => {
+  it("is not made after its entry was removed", async (t) => {
     const { office, sink, id } = await waiting(t);
     await office.store.transaction("take away", (tx) => tx.delete(schedule, 2));
     sink.held[0]!(200);
@@ -106,7 +106,7 @@ describe("an attempt that waits for capacity", () => {
     assert.deepEqual([sink.received.length, await queued(office)], [1, []]);
   });
 
-  it("is not made when its delivery was dropped meanwhile, and its entry is removed", async (t) => {
+  it("is not made after its delivery was dropped", async (t) => {
     const { office, sink, id } = await waiting(t);
     await office.store.transaction("drop", (tx) => tx.delete(deliveries, 2));
     sink.held[0]!(200);
@@ -115,7 +115,7 @@ describe("an attempt that waits for capacity", () => {
     assert.deepEqual([sink.received.length, await queued(office)], [1, []]);
   });
 
-  it("is made once, at its new time, when it was postponed meanwhile", async (t) => {
+  it("is made once at its new time after it was postponed", async (t) => {
     const { office, sink, id } = await waiting(t);
     await office.store.transaction("move", async (tx) => {
       const entry = await tx.get(schedule, 2);

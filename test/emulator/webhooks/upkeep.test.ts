@@ -20,8 +20,8 @@ const idsOf = (store: Store) =>
     events: (await view.list(webhookEvents)).map(({ id }) => id),
   }));
 
-describe("expired records", () => {
-  it("are removed with the next attempts, a few each time", async (t) => {
+describe("removal of expired records", () => {
+  it("removes a few records with each attempt", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     await office.subscribe(sink.url);
@@ -49,7 +49,7 @@ describe("expired records", () => {
     assert.deepEqual(await attempt(days(60)), { deliveries: [65], attempts: ["65/1"], events: [66] });
   });
 
-  it("are removed before the log is read, however many there are; an event is removed with its last delivery", async (t) => {
+  it("removes all expired records before the log is read", async (t) => {
     const office = await post(t);
     const sink = await receiver(t);
     for (let i = 0; i < 3; i += 1) await office.subscribe(sink.url);
@@ -68,8 +68,8 @@ describe("expired records", () => {
   });
 });
 
-describe("a fault script", () => {
-  it("gets the number of the attempt, and whether it is a resend", async (t) => {
+describe("fault script", () => {
+  it("receives the attempt number and whether the attempt is a resend", async (t) => {
     const told: PendingAttempt[] = [];
     const office = await post(t, { intervene: (about) => void told.push(about) });
     const sink = await receiver(t);
@@ -95,8 +95,8 @@ describe("a fault script", () => {
   });
 });
 
-describe("a closing emulator", () => {
-  it("aborts all running attempts at once, however many there are", async (t) => {
+describe("closing emulator", () => {
+  it("aborts all running attempts immediately", async (t) => {
     const office = await post(t);
     const id = await office.subscribe("http://127.0.0.1:1/");
     await office.runner.close();

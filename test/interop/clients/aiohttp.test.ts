@@ -9,7 +9,7 @@ import { hardName } from "../../support/foreign/sign-in.ts";
 
 const made = await pythonPackages("aiohttp==3.14.5", "yarl==1.25.1");
 
-/** Names with the characters that its yarl may spell otherwise than we do, and the names under which they are kept. */
+/** Names with characters that yarl may encode differently, and the names under which they are stored. */
 const names: readonly (readonly [given: string, kept: string])[] = [
   ["plain.txt", "plain.txt"],
   ["two words.txt", "two words.txt"],
@@ -26,7 +26,7 @@ const names: readonly (readonly [given: string, kept: string])[] = [
   [hardName, hardName],
 ];
 
-it("aiohttp uploads and downloads by signed URLs, which its yarl spells again", { skip: made.missing }, async (t) => {
+it("aiohttp uploads and downloads by signed URLs that yarl re-encodes", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t);
   const cwd = await workshop(t, world, import.meta.url, "aiohttp/client.py");

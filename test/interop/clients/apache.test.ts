@@ -15,7 +15,7 @@ const modules = "/usr/lib/apache2/modules";
 const isThere = (await works("apache2", "-v")) && (await works("test", "-r", join(modules, "mod_auth_openidc.so")));
 const skip = isThere ? false : "needs Debian's apache2 and libapache2-mod-auth-openidc";
 
-/** Where nobody listens now: a server that takes its port from a file cannot say which one it got. */
+/** A free port, because a server with a configured port cannot report an automatic one. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -25,7 +25,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Apache before one page that signed-in people see alone, as the module's own first example has it. */
+/** Apache in front of one page for signed-in users, as in the module's first example. */
 async function apache(t: TestContext, issuer: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "svc-apache-"));
   await chmod(folder, 0o755);
@@ -78,11 +78,11 @@ async function apache(t: TestContext, issuer: string): Promise<string> {
   return own;
 }
 
-it("mod_auth_openidc, as Debian ships it, signs a person in before a page of Apache", { skip }, async (t) => {
+it("Debian's mod_auth_openidc signs a user in before serving an Apache page", { skip }, async (t) => {
   const world = await signInWorld(t);
   const own = await apache(t, world.routerUrl);
   const cookies = new Map<string, string>();
-  // The module takes what Node's own fetch says of itself for a script, and asks no script to sign in.
+  // The module treats the User-Agent of Node's fetch as a script, and does not redirect scripts to sign in.
   const ask = async (url: string | URL) => {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const { statusCode: status, headers, body } = await request(url, { headers: { cookie, accept: "text/html" } });

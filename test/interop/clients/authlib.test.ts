@@ -9,7 +9,7 @@ import { downloadUrl, hardName, signInWorld } from "../../support/foreign/sign-i
 const packages = ["authlib==1.9.9", "joserfc==1.8.0", "requests==2.32.5", "werkzeug==3.1.9"];
 const made = await pythonPackages(...packages);
 
-it("Authlib signs in by the metadata of RFC 8414, and Werkzeug reads our file names", {
+it("Authlib signs in by RFC 8414 metadata, and Werkzeug parses file names", {
   skip: made.missing,
 }, async (t) => {
   if (made.missing !== undefined) return;

@@ -12,7 +12,7 @@ const missing = validator.missing ?? schema.missing;
 const within = ({ folder = "" }: { readonly folder?: string; readonly missing?: string }, path: string) =>
   join(folder, path);
 
-/** The oldest and the newest whose schemas the package has. */
+/** The oldest and the newest version with a schema in the package. */
 const versions = ["1.25", "1.37"];
 const example = (name: string): string => new URL(`../../../fixtures/deploy/${name}`, import.meta.url).pathname;
 
@@ -23,8 +23,8 @@ async function validated(t: TestContext, compose = example("compose.yaml"), mani
   return told(within(validator, "bin/python"), argv, { cwd: await temporaryFolder(t) });
 }
 
-describe("the examples of deployments", { skip: missing }, () => {
-  it("fit the schemas of Kubernetes and of compose files", async (t) => {
+describe("validation of deployment examples", { skip: missing }, () => {
+  it("accepts the examples for Kubernetes and Compose", async (t) => {
     assert.deepEqual(await validated(t), {
       kinds: ["Deployment", "Service"],
       services: ["db", "emulator"],
@@ -32,7 +32,7 @@ describe("the examples of deployments", { skip: missing }, () => {
     });
   });
 
-  it("would be found not to, with a field that there is not", async (t) => {
+  it("rejects an unknown field", async (t) => {
     const folder = await temporaryFolder(t);
     const spoilt = async (name: string, from: string, to: string) => {
       const text = await readFile(example(name), "utf8");

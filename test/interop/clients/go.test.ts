@@ -7,7 +7,7 @@ import { downloadUrl, hardName, signInWorld } from "../../support/foreign/sign-i
 const modules = ["github.com/coreos/go-oidc/v3@v3.17.0", "golang.org/x/oauth2@v0.33.0"];
 const missing = (await works("go", "version")) ? undefined : "There is no Go to compile the program with.";
 
-it("x/oauth2 and go-oidc sign in, with a device, too, by discovery alone, and read our file names", {
+it("x/oauth2 and go-oidc sign in by discovery, also with a device", {
   skip: missing,
 }, async (t) => {
   const world = await signInWorld(t);

@@ -10,7 +10,7 @@ import { eventful } from "../../support/traced.ts";
 
 const made = await npmPackages("mermaid@11.12.0", "jsdom@26.1.0");
 
-it("Mermaid's own parser takes the drawing of a trace, whatever is in it", { skip: made.missing }, async (t) => {
+it("Mermaid parses the diagram of any trace", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const { svc, emulator } = await cliEmulator(t, { autoSignMs: 600_000 });
   const url = 'http://127.0.0.1:9/a"];click%20n0;end?x=<b>&y=#1';

@@ -13,7 +13,7 @@ import { allNodes, caller, eventful } from "../../support/traced.ts";
 const made = await pythonPackages("opentelemetry-proto==1.38.0");
 const kinds: Readonly<Record<string, string>> = { request: "SERVER", event: "PRODUCER", attempt: "CLIENT" };
 
-it("OpenTelemetry's own messages read every span that an emulator sends", { skip: made.missing }, async (t) => {
+it("OpenTelemetry message types parse every span of an emulator", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const sink = await collector(t);
   const on = await emulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });

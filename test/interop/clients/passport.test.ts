@@ -10,7 +10,7 @@ import { signInWorld } from "../../support/foreign/sign-in.ts";
 const packages = ["passport@0.7.0", "passport-openidconnect@0.1.2", "express@5.1.0", "express-session@1.18.2"];
 const made = await npmPackages(...packages);
 
-it("passport-openidconnect, which knows no PKCE, signs a person in to a web app", { skip: made.missing }, async (t) => {
+it("passport-openidconnect signs a user in to a web app without PKCE", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await signInWorld(t);
   const cwd = await workshop(t, world, import.meta.url, "passport/server.mjs");

@@ -19,11 +19,11 @@ interface Family {
 
 type Read = Readonly<Record<string, Family>>;
 
-it("Prometheus' own library reads the metrics of an emulator, in both strings", { skip: made.missing }, async (t) => {
+it("the Prometheus client library parses the metrics in both formats", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t, { autoSignMs: 600_000 });
   await eventful(t, world);
-  // Of scrapes, too, something is counted in both texts.
+  // A scrape first, so that both formats count scrapes.
   await world.ask("GET", "metrics");
   const cwd = await temporaryFolder(t);
   const accepted = { openmetrics: "application/openmetrics-text; version=1.0.0", text: "text/plain; version=0.0.4" };
@@ -48,7 +48,7 @@ it("Prometheus' own library reads the metrics of an emulator, in both strings", 
   assert.deepEqual(outlined(read.text), outlined(read.openmetrics));
 });
 
-/** All but units, which the text has not, and values, which time changes. */
+/** Everything except units, which the text format omits, and values, which change with time. */
 const outlined = (families: Read) =>
   Object.entries(families).map(([name, { type, help, samples }]) => ({
     ...{ name, type, help },

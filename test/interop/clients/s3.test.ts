@@ -9,7 +9,7 @@ import { told } from "../../support/foreign/program.ts";
 const boto3 = await pythonPackages("boto3==1.44.8");
 const sdk = await npmPackages("@aws-sdk/client-s3@3.1175.0");
 
-it("boto3 uploads with its checksums, and understands the rejection of others", { skip: boto3.missing }, async (t) => {
+it("boto3 uploads with checksums and parses the error for an invalid one", { skip: boto3.missing }, async (t) => {
   if (boto3.missing !== undefined) return;
   const world = await emulator(t);
   const cwd = await workshop(t, world, import.meta.url, "s3/client.py");
@@ -23,7 +23,7 @@ it("boto3 uploads with its checksums, and understands the rejection of others", 
   });
 });
 
-it("the AWS SDK uploads in aws-chunked bodies with checksums in trailers", { skip: sdk.missing }, async (t) => {
+it("AWS SDK uploads aws-chunked bodies with checksums in trailers", { skip: sdk.missing }, async (t) => {
   if (sdk.missing !== undefined) return;
   const world = await emulator(t);
   const cwd = await workshop(t, world, import.meta.url, "s3/client.mjs");

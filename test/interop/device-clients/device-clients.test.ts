@@ -19,42 +19,42 @@ const go = await installed({
   ],
 });
 
-/** They end at the first response that is none of OAuth's. RFC 8628 allows that, so their users have to run them again. */
+/** The warnings for clients that end at the first non-OAuth response, which RFC 8628 allows. */
 const givesUp = { "reset.continues": "warning", "html-503.continues": "warning", "lost-answer.continues": "warning" };
 
-describe("svc auth certify on device-flow clients, unmodified", { concurrency: 3 }, () => {
-  it("svc auth device-login passes", async (t) => {
+describe("svc auth certify", { concurrency: 3 }, () => {
+  it("passes svc auth device-login", async (t) => {
     const client = [process.execPath, program("svc"), "auth", "device-login"];
     const { exit, findings, err } = await certify(t, client);
     // The routing service documents JSON.
     assert.deepEqual([exit, findings], [0, { "request.encoding": "warning" }], err);
   });
 
-  it("svc auth device-login passes without a warning where it knows an OAuth server alone", async (t) => {
+  it("passes svc auth device-login for a generic OAuth server without a warning", async (t) => {
     const argv = ["auth", "device-login", "--issuer"];
     const client = ["sh", "-c", `exec "$0" "$@" "$SVC_ROUTER_URL"`, process.execPath, program("svc"), ...argv];
     const { exit, findings, err } = await certify(t, client);
     assert.deepEqual([exit, findings], [0, {}], err);
   });
 
-  it("openid-client passes", async (t) => {
+  it("passes openid-client", async (t) => {
     const { exit, findings, err } = await certify(t, [process.execPath, beside("openid-client.mjs")]);
     assert.deepEqual([exit, findings], [0, givesUp], err);
   });
 
-  it("golang.org/x/oauth2 passes", { skip: go.missing }, async (t) => {
+  it("passes golang.org/x/oauth2", { skip: go.missing }, async (t) => {
     if (go.missing !== undefined) return;
     const { exit, findings, err } = await certify(t, [join(go.folder, "device")]);
     assert.deepEqual([exit, findings], [0, givesUp], err);
   });
 
-  it("Authlib passes", { skip: python.missing }, async (t) => {
+  it("passes Authlib", { skip: python.missing }, async (t) => {
     if (python.missing !== undefined) return;
     const { exit, findings, err } = await certify(t, [join(python.folder, "bin/python"), beside("sign_in.py")]);
     assert.deepEqual([exit, findings], [0, {}], err);
   });
 
-  it("@octokit/auth-oauth-device polls as fast as before once a slow_down is past", async (t) => {
+  it("reports that @octokit/auth-oauth-device forgets a slow_down", async (t) => {
     const { exit, findings, err } = await certify(t, [process.execPath, beside("octokit.mjs")]);
     const expected = {
       "request.encoding": "warning",
@@ -75,7 +75,7 @@ describe("svc auth certify on device-flow clients, unmodified", { concurrency: 3
     "slows-down-once": { "slow-down.each": "failed" },
   };
   for (const [mistake, expected] of Object.entries(mistakes)) {
-    it(`our own client with the mistake "${mistake}" is found, and nothing else`, async (t) => {
+    it(`reports only the mistake "${mistake}" of a faulty client`, async (t) => {
       const { exit, findings, err } = await certify(t, ownClient(mistake));
       assert.deepEqual([exit, findings], [1, expected], err);
     });

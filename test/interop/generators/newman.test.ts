@@ -15,7 +15,7 @@ interface Execution {
   readonly response?: { readonly code: number };
 }
 
-/** The import knows one credential for each request, so the second goes along with every one. */
+/** The import supports one credential per request, so the second one is sent with every request. */
 const withSecret = {
   listen: "prerequest",
   script: {
@@ -23,7 +23,7 @@ const withSecret = {
   },
 };
 
-it("Newman runs the collection that Postman makes of the contract API, and is nowhere a stranger", {
+it("Newman runs Postman's collection of the contract API with valid credentials", {
   skip: made.missing,
 }, async (t) => {
   if (made.missing !== undefined) return;
@@ -42,7 +42,7 @@ it("Newman runs the collection that Postman makes of the contract API, and is no
   const { executions } = JSON.parse(await readFile(join(cwd, "report.json"), "utf8")).run as {
     executions: Execution[];
   };
-  // Examples name contracts that the seed has not; an intake that nobody has is a 403 (DECISIONS.md, F3).
+  // Examples name contracts that the seed does not contain. An unknown intake is a 403 (DECISIONS.md, F3).
   const expected = [200, 201, 204, 400, 404];
   assert.deepEqual(
     executions

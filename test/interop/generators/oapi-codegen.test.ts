@@ -13,14 +13,14 @@ const made = await goProgram(
   `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v${version}`,
 );
 
-it(`oapi-codegen ${version} makes a Go client that compiles and works`, { skip: made.missing }, async (t) => {
+it(`oapi-codegen ${version} generates a working Go client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t);
   const cwd = await workshop(t, world, import.meta.url, "oapi-codegen/main.go");
   await run("go", ["mod", "init", "example.test/journey"], { cwd });
   for (const name of ["router", "contracts"]) {
     await mkdir(join(cwd, name));
-    // It would drop the types of webhooks and still use them.
+    // The generator would omit webhook types that it uses.
     const options = { "skip-prune": true };
     const config = { package: name, output: `${name}/client.go`, generate: { models: true, client: true } };
     await writeFile(join(cwd, `${name}.yaml`), JSON.stringify({ ...config, "output-options": options }));

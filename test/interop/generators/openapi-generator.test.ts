@@ -19,7 +19,7 @@ const made = await installed({
 });
 const goMissing = (await works("go", "version")) ? undefined : "There is no Go to compile the client with.";
 
-/** Without what is generated for readers and testers of the client. */
+/** Excludes the client's generated documentation and tests. */
 const onlyCode =
   "--global-property=apis,models,supportingFiles,apiDocs=false,modelDocs=false,apiTests=false,modelTests=false";
 const services = ["router", "contracts"] as const;
@@ -28,7 +28,7 @@ const generate = (folder: string, cwd: string, argv: readonly string[]) =>
   run("java", ["-jar", join(folder, `openapi-generator-cli-${version}.jar`), "generate", onlyCode, ...argv], { cwd });
 
 describe(`openapi-generator ${version}`, () => {
-  it("makes a Go client that compiles and works", { skip: made.missing ?? goMissing }, async (t) => {
+  it("generates a working Go client", { skip: made.missing ?? goMissing }, async (t) => {
     if (made.missing !== undefined) return;
     const world = await emulator(t);
     const cwd = await workshop(t, world, import.meta.url, "openapi-generator/main.go");
@@ -43,11 +43,11 @@ describe(`openapi-generator ${version}`, () => {
 
   const { clusters, unmapped, ...ofContracts } = expectedJourney;
   for (const [name, library, program, expected] of [
-    // Of a body that is a list or one of its items, as the router has it, its library native is no Java.
+    // The library "native" generates invalid Java for a body that is a list or one of its items.
     ["router", "okhttp-gson", "Routing", { clusters, unmapped }],
     ["contracts", "native", "Journey", ofContracts],
   ] as const) {
-    it(`makes a Java client of ${name} that compiles and works`, { skip: made.missing }, async (t) => {
+    it(`generates a working Java client of ${name}`, { skip: made.missing }, async (t) => {
       if (made.missing !== undefined) return;
       const world = await emulator(t);
       const cwd = await workshop(t, world, import.meta.url, `openapi-generator/${program}.java`);

@@ -9,7 +9,7 @@ import { run, told } from "../../support/foreign/program.ts";
 const version = "0.29.1";
 const made = await pythonPackages(`openapi-python-client==${version}`);
 
-it(`openapi-python-client ${version} makes a client that works`, { skip: made.missing }, async (t) => {
+it(`openapi-python-client ${version} generates a working client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t);
   const cwd = await workshop(t, world, import.meta.url, "openapi-python-client/journey.py");

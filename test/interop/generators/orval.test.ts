@@ -13,7 +13,7 @@ const made = await npmPackages(`orval@${version}`);
 const modules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const strict = ["--strict", "--noEmit", "--skipLibCheck", "--allowImportingTsExtensions"];
 
-it(`orval ${version} makes a TypeScript client that compiles and works`, { skip: made.missing }, async (t) => {
+it(`orval ${version} generates a working TypeScript client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const world = await emulator(t);
   const cwd = await workshop(t, world, import.meta.url, "orval/journey.mts");

@@ -13,7 +13,7 @@ const node = await npmPackages("testcontainers@11.0.3", "typescript@5.9.3", "@ty
 const python = await pythonPackages("testcontainers==4.15.0", "mypy==1.18.2");
 const testcontainersOfGo = "github.com/testcontainers/testcontainers-go@v0.39.0";
 const withoutGo = (await works("go", "version")) ? undefined : "There is no Go to compile the recipe with.";
-/** With what its classes extend. */
+/** Testcontainers and JUnit, whose classes Testcontainers extends. */
 const artifacts = ["org.testcontainers:testcontainers:1.21.3", "junit:junit:4.13.2"];
 const java = await installed({
   name: artifacts.join("-").replaceAll(":", "-"),
@@ -24,16 +24,16 @@ const java = await installed({
   ]),
 });
 
-/** No engine runs containers here: the libraries' own types say whether the recipes call them as they are. */
-describe("the recipes for Testcontainers fit the library", () => {
-  it("of Node.js", { skip: node.missing }, async () => {
+/** Without a container engine, the libraries' types verify the calls of the recipes. */
+describe("Testcontainers recipe", () => {
+  it("works with Node.js", { skip: node.missing }, async () => {
     if (node.missing !== undefined) return;
     await writeFile(join(node.folder, "recipe.mts"), recipe("js"));
     const options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022"];
     await run(join(node.folder, "node_modules/.bin/tsc"), [...options, "recipe.mts"], { cwd: node.folder });
   });
 
-  it("of Python", { skip: python.missing }, async (t) => {
+  it("works with Python", { skip: python.missing }, async (t) => {
     if (python.missing !== undefined) return;
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "recipe.py"), recipe("python"));
@@ -41,7 +41,7 @@ describe("the recipes for Testcontainers fit the library", () => {
     assert.match(out, /^Success/);
   });
 
-  it("of Go", { skip: withoutGo }, async (t) => {
+  it("works with Go", { skip: withoutGo }, async (t) => {
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "sandbox_test.go"), recipe("go"));
     await run("go", ["mod", "init", "example.test/sandbox"], { cwd });
@@ -50,7 +50,7 @@ describe("the recipes for Testcontainers fit the library", () => {
     await run("go", ["vet", "./..."], { cwd });
   });
 
-  it("of Java", { skip: java.missing }, async (t) => {
+  it("works with Java", { skip: java.missing }, async (t) => {
     if (java.missing !== undefined) return;
     const cwd = await testFolder(t);
     await writeFile(join(cwd, "Sandbox.java"), recipe("java"));

@@ -24,7 +24,7 @@ const pom = createHash("sha256")
   .digest("hex")
   .slice(0, 12);
 const maven = ["mvn", "--batch-mode", "--quiet"] as const;
-/** What the project needs, in the repository of this machine: the engine of tests is found only when one is to be run. */
+/** The project's dependencies in the local repository. The test engine is resolved only at run time. */
 const java = await installed({
   name: `junit-extension-${pom}`,
   needs: ["mvn", "--version"],
@@ -36,14 +36,14 @@ const java = await installed({
 
 const gson = join(homedir(), ".m2/repository/com/google/code/gson/gson/2.11.0/gson-2.11.0.jar");
 
-/** Where the example of docs/languages.md stands among those of its language. */
+/** The path of the example from docs/languages.md in the fixtures of its language. */
 const documented = {
   python: "example/test_docs.py",
   go: "example/docs_test.go",
   java: "src/test/java/example/DeliveryTest.java",
 } as const;
 
-/** A copy of the fixtures of a language with the example of its page, and the variables with which its tests find `svc`. */
+/** A copy of a language's fixtures with its documented example, and the environment for `svc`. */
 async function workshop(t: TestContext, language: keyof typeof documented) {
   const folder = await testFolder(t);
   const cwd = join(folder, language);
@@ -53,7 +53,7 @@ async function workshop(t: TestContext, language: keyof typeof documented) {
   return { cwd, env: { SVC: `${process.execPath} ${shippedSvc()}` } };
 }
 
-/** Starts a program that waits for ever beside its two emulators, kills it, and waits until neither is left. */
+/** Starts a program that waits forever with two emulators, kills it, and waits until both have exited. */
 async function killed(
   t: TestContext,
   program: string,
@@ -74,19 +74,19 @@ async function killed(
   );
   assert.equal(emulators.length, 2);
   child.kill("SIGKILL");
-  // It follows nothing, until that process has ended.
+  // tail exits after that process has ended.
   for (const pid of emulators) await run("tail", ["--pid", pid, "-f", "/dev/null"], { cwd });
 }
 
-describe("the fixtures of other languages", () => {
-  it("pytest: the example passes", { skip: python.missing }, async (t) => {
+describe("fixtures for other languages", () => {
+  it("runs the pytest example", { skip: python.missing }, async (t) => {
     const { cwd, env } = await workshop(t, "python");
     const argv = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider"];
     const out = await run(pythonProgram, argv, { cwd: join(cwd, "example"), env });
     assert.match(out, /\n5 passed in /);
   });
 
-  it("pytest: no emulator is left when the tests are killed", { skip: python.missing }, async (t) => {
+  it("stops the emulator when pytest is killed", { skip: python.missing }, async (t) => {
     const place = await workshop(t, "python");
     const test = 'import time\n\n\ndef test_waits(svc):\n    print("stuck", flush=True)\n    time.sleep(600)\n';
     await writeFile(join(place.cwd, "example/test_waits.py"), test);
@@ -94,12 +94,12 @@ describe("the fixtures of other languages", () => {
     await killed(t, pythonProgram, argv, place);
   });
 
-  it("Go: the example passes", { skip: withoutGo }, async (t) => {
+  it("runs the Go example", { skip: withoutGo }, async (t) => {
     const { cwd, env } = await workshop(t, "go");
     assert.match(await run("go", ["test", "-count=1", "./..."], { cwd, env }), /^ok\s+svctest\/example/m);
   });
 
-  it("Go: no emulator is left when the tests are killed", { skip: withoutGo }, async (t) => {
+  it("stops the emulator when the Go tests are killed", { skip: withoutGo }, async (t) => {
     const place = await workshop(t, "go");
     const test = `package example
 
@@ -119,7 +119,7 @@ func TestStuck(t *testing.T) {
     await killed(t, join(place.cwd, "stuck"), ["-test.run", "Stuck"], place);
   });
 
-  it("JUnit: the example passes", { skip: java.missing }, async (t) => {
+  it("runs the JUnit example", { skip: java.missing }, async (t) => {
     const { cwd, env } = await workshop(t, "java");
     await run("mvn", ["--offline", "--batch-mode", "--quiet", "test"], { cwd, env });
     const reports = ["ContractsTest", "DeliveryTest"].map((name) =>
@@ -129,7 +129,7 @@ func TestStuck(t *testing.T) {
     assert.match(reports[1]!, /Tests run: 1, Failures: 0, Errors: 0, Skipped: 0/);
   });
 
-  it("JUnit: no emulator is left when the tests are killed", { skip: java.missing }, async (t) => {
+  it("stops the emulator when the JUnit tests are killed", { skip: java.missing }, async (t) => {
     const place = await workshop(t, "java");
     const program = `import svctest.Emulator;
 

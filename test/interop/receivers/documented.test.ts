@@ -12,7 +12,7 @@ import { certified } from "./certified.ts";
 const folder = fileURLToPath(new URL("../../../docs/receivers/", import.meta.url));
 const maxLines = 40;
 
-/** The receivers of docs/receivers, as their first lines say that they are started. */
+/** The receivers of docs/receivers with the commands in their first lines. */
 const documented: Readonly<Record<string, BuiltReceiver>> = Object.freeze({
   "receiver.mjs": { command: `exec '${process.execPath}' '${join(folder, "receiver.mjs")}'` },
   "receiver.py": await pythonReceiver(),
@@ -21,16 +21,16 @@ const documented: Readonly<Record<string, BuiltReceiver>> = Object.freeze({
   "Receiver.cs": await csharpReceiver(),
 });
 
-describe("the receivers of docs/receivers", () => {
+describe("folder docs/receivers", () => {
   for (const [name, receiver] of Object.entries(documented)) {
-    it(`${name} passes svc webhooks certify`, { skip: receiver.missing }, async (t) => {
+    it(`passes svc webhooks certify with ${name}`, { skip: receiver.missing }, async (t) => {
       const { exit, mistakes, report } = await certified(t, commandOf(receiver), { probe: "cat events.jsonl" });
       const wrong = report.checks.filter(({ result }) => result !== "passed");
       assert.deepEqual([exit, mistakes, wrong], [0, [], []]);
     });
   }
 
-  it("are all that are there, each of at most 40 lines", async () => {
+  it("contains only documented receivers of at most 40 lines", async () => {
     const names = await readdir(folder);
     assert.deepEqual(names.sort(), Object.keys(documented).sort());
     for (const name of names) {
@@ -46,7 +46,7 @@ async function pythonReceiver(): Promise<BuiltReceiver> {
   return { command: `exec '${join(installed.folder, "bin/python")}' -B '${join(folder, "receiver.py")}'` };
 }
 
-/** By .NET, or by Mono, which takes the same source. */
+/** Runs with .NET, or with Mono, which accepts the same source. */
 async function csharpReceiver(): Promise<BuiltReceiver> {
   const project = await mkdtemp(join(tmpdir(), "svc-receiver-cs-"));
   if (await works("dotnet", "--version")) {

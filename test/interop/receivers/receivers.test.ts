@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { commandOf, receivers } from "./built.ts";
 import { certified } from "./certified.ts";
 
-/** Mistakes that are planted, and in which receivers. */
+/** Planted mistakes and their receivers. */
 const planted: Readonly<Record<string, readonly (keyof typeof receivers)[]>> = Object.freeze({
   "reserialized-json": ["express", "flask", "go"],
   "key-not-decoded": ["express", "flask", "java"],
@@ -24,9 +24,9 @@ const planted: Readonly<Record<string, readonly (keyof typeof receivers)[]>> = O
 });
 const warnings = ["case-insensitive", "slow-work"];
 
-describe("svc webhooks certify and receivers as frameworks document them", () => {
+describe("svc webhooks certify with framework receivers", () => {
   for (const [name, receiver] of Object.entries(receivers)) {
-    it(`finds nothing wrong with ${name}`, { skip: receiver.missing }, async (t) => {
+    it(`reports no problem for ${name}`, { skip: receiver.missing }, async (t) => {
       const begin = performance.now();
       const { exit, report, mistakes } = await certified(t, commandOf(receiver));
       t.diagnostic(`${report.seconds} s of checks, ${((performance.now() - begin) / 1_000).toFixed(1)} s in all`);
@@ -38,7 +38,7 @@ describe("svc webhooks certify and receivers as frameworks document them", () =>
   for (const [mistake, names] of Object.entries(planted)) {
     for (const name of names) {
       const receiver = receivers[name];
-      it(`names ${mistake} in ${name}, and nothing else`, { skip: receiver.missing }, async (t) => {
+      it(`reports only ${mistake} for ${name}`, { skip: receiver.missing }, async (t) => {
         const { exit, report, mistakes } = await certified(t, commandOf(receiver), { mistake });
         assert.deepEqual(mistakes, [mistake], JSON.stringify(report.findings, null, 2));
         assert.equal(exit, warnings.includes(mistake) ? 0 : 1);

@@ -12,7 +12,7 @@ import accepted from "./accepted.json" with { type: "json" };
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** `npm run fuzz`: other requests at each run, and many more of them. */
+/** `npm run fuzz` sends many more requests, which differ in each run. */
 const isLong = process.env.FUZZ === "long";
 const amount = isLong ? ["--max-examples", "500"] : ["--max-examples", "20", "--seed", "10"];
 const always = [
@@ -29,7 +29,7 @@ const always = [
 
 type Service = (typeof documentedServices)[number];
 
-/** Whoever calls the contract API acts as somebody, or most calls would end with an address that nobody has. */
+/** Requests to the contract API act as a known user, because most would otherwise fail with an unknown address. */
 const credentials = ({ clusters, token }: TestEmulator): Readonly<Record<Service, readonly string[]>> => ({
   router: [],
   contracts: [
@@ -40,15 +40,15 @@ const credentials = ({ clusters, token }: TestEmulator): Readonly<Record<Service
   emulator: [`Authorization: Bearer ${token}`],
 });
 
-/** Pinned: another version generates other requests, and may check more. */
+/** The version is pinned, because another one generates other requests and may check more. */
 const version = "4.32.5";
 const installed = await pythonPackages(`schemathesis==${version}`);
 
-describe("the OpenAPI documents, held against the running emulator by schemathesis with all its checks", {
+describe("schemathesis check of the OpenAPI documents", {
   concurrency: true,
 }, () => {
   for (const service of documentedServices) {
-    it(`say of ${service} what it does`, { skip: installed.missing }, async (t) => {
+    it(`finds no difference between ${service} and its document`, { skip: installed.missing }, async (t) => {
       if (installed.missing !== undefined) return;
       const started = await emulator(t, { deterministic: true });
       const { leftOut, failures } = accepted[service];
@@ -63,19 +63,19 @@ describe("the OpenAPI documents, held against the running emulator by schemathes
       ]);
       assert.equal(exit, 0, report);
       const unmet = failures.map(({ why }) => why).filter((why) => !met.has(why));
-      // A short run meets some of them by chance alone, and others after any change of a declaration.
+      // A short run finds some of these only by chance, and others after any change of a declaration.
       if (isLong) assert.deepEqual(unmet, [], "what nothing meets any more is not to be listed");
     });
   }
 });
 
-/** The address that the document itself names: schemathesis would take the one that the document came from. */
+/** The server address in the document. The default of schemathesis is the document's own address. */
 async function firstServer(document: string): Promise<string> {
   const { servers } = (await (await fetch(document)).json()) as { servers: readonly { url: string }[] };
   return servers[0]?.url ?? "";
 }
 
-/** Runs it to its end, in a folder of its own, with the reasons that it met on its way. */
+/** Runs schemathesis in its own folder and returns the reasons for failures. */
 async function run(t: TestContext, program: string, service: Service, argv: readonly string[]) {
   const cwd = await mkdtemp(join(tmpdir(), "svc-schemathesis-"));
   t.after(() => rm(cwd, { recursive: true, force: true }));

@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => emulator.close());
 
-it("tries a dead receiver six times in 155 minutes, then disables it", async () => {
+it("webhook is disabled after six failed attempts in 155 minutes", async () => {
   const { url, clientId, clientSecret } = emulator.clusters[0]!;
   const client = createClient({
     baseUrls: { contracts: url, emulator: emulator.routerUrl },

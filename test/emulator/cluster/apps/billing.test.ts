@@ -9,7 +9,7 @@ async function stage(t: TestContext) {
   const authorization = `Basic ${Buffer.from("billing:demo-billing-password").toString("base64")}`;
   return {
     ...on,
-    /** Sends an event by way of the router; answers with the findings of the cluster. */
+    /** Sends an event through the router and returns the findings of the cluster. */
     async bill(body: object) {
       const answer = await on.router("POST", "/router/v1/billing/webhook", { body, headers: { authorization } });
       assert.deepEqual(plain(answer), { status: 200, body: {} });

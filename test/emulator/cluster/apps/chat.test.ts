@@ -6,7 +6,7 @@ import { activitiesTold, subscribe } from "../../../support/told.ts";
 
 const chatA = "/router/v1/integrations/chat_a/webhook";
 
-/** A contract, T-1, and what is said about it in chats. */
+/** Contract T-1 and its comments from chats. */
 async function stage(t: TestContext) {
   const on = await emulator(t);
   const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);

@@ -16,7 +16,7 @@ const read = { permission_name: "CONTRACT.READ" };
 const accessOn = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "contracts/T-1")).body as { access: unknown }).access;
 
-/** Whether Ben is shown the contract where he asks to be held to what he may see. */
+/** Whether Ben sees the contract with Enforce-User-Scoping. */
 async function benSees({ api }: TestEmulator): Promise<boolean> {
   const headers = { "user-email": "ben@northwind.example", "enforce-user-scoping": "true" };
   return (await api("GET", "/api/v2.1/public/contracts/T-1/status", { headers })).status === 200;

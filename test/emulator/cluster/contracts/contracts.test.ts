@@ -70,7 +70,7 @@ describe("user ID assignment of a contract", () => {
   it("assigns unique IDs to members and outsiders, identical on every contract", async (t) => {
     const on = await emulator(t);
     const people = await peopleOf(on, await draft(on.api, signedBy(...outsiders)));
-    // Those of the seed are 11 to 13, 21 and 31.
+    // User IDs of the seed are 11 to 13, 21 and 31.
     assert.deepEqual(people, [
       ["ada@northwind.example", 11],
       ...outsiders.map((email, i) => [email, i < 10 ? i + 1 : i + 4]),

@@ -6,7 +6,7 @@ import { assertRefused, notFound } from "../../../support/refused.ts";
 import { activitiesTold, subscribe } from "../../../support/told.ts";
 import { apiOf } from "../../../support/workspace-api.ts";
 
-/** How two routes say it (DECISIONS.md, F5). */
+/** The not-found message of two routes (DECISIONS.md, F5). */
 const capitalNotFound = { status: 404, body: { detail: "Not Found" } };
 
 describe("contract data", () => {

@@ -9,7 +9,7 @@ import { acme, draft, made, request, sent, statusOf } from "../../../support/con
 import { emulator, plain } from "../../../support/emulator.ts";
 import { timesAsLong } from "../../../support/growth.ts";
 
-/** Four times as much takes four times as long, or sixteen times where each is compared with each. */
+/** Fourfold input takes four times as long if linear, and sixteen times if quadratic. */
 const bound = 9;
 
 describe("contract with very many parts", () => {
@@ -63,7 +63,7 @@ describe("contract with very many parts", () => {
     let below = await draft(api);
     for (let level = 0; level < 40; level += 1) {
       const above = await draft(api);
-      // Said twice, so that the ways double with each level.
+      // Each relation is listed twice, which doubles the number of paths with each level.
       for (let time = 0; time < 2; time += 1)
         assert.equal((await relate(below.number, above.number)).status < 300, true);
       below = above;

@@ -9,7 +9,7 @@ const act = async ({ ask }: TestEmulator, verb: string, { id }: Made) => {
   assert.equal(status, 200, JSON.stringify(body));
 };
 
-/** A contract that went out and was put on hold before its e-mails came; and what is told of them from then on. */
+/** A contract put on hold before its e-mails arrive, and the e-mail activities emitted afterwards. */
 async function onHold(t: TestContext, more: object = {}) {
   const on = await emulator(t);
   const told = await subscribe(t, on, [

@@ -22,7 +22,7 @@ import { createSeededIds } from "../../../../src/base/ids.ts";
 
 const at = Date.parse("2031-01-02T03:04:05Z");
 
-/** A contract and an entry of the schedule about it. */
+/** A contract and a scheduled entry for it. */
 async function waiting() {
   const store = openMemoryStore({ collections, wall: systemWallClock });
   const entry = await store.transaction("prepare", async (tx): Promise<ScheduledEntry> => {
@@ -55,7 +55,7 @@ describe("scheduled job of a contract", () => {
     const { run, told, queued, row } = await waiting();
     const contract = await row();
     assert.equal(await run(), "told");
-    // Not even written again: each of a thousand signatories gets an e-mail.
+    // The contract is not rewritten, because each of a thousand signatories causes an e-mail.
     assert.equal(await row(), contract);
     assert.deepEqual(await told(), ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"]);
     assert.equal(await queued(), 0);

@@ -79,14 +79,14 @@ const approval = (status: "PENDING" | "APPROVED"): Contract["approvals"][number]
   actions: [],
 });
 
-/** Next status, or the failure that a move is refused with. */
+/** The next status, or the failure of a rejected transition. */
 function next(row: Contract, trigger: Trigger): string {
   const outcome = move(row, trigger, at);
   if (outcome.refused !== undefined) return outcome.refused;
   return outcome.contract.deleted_at === null ? outcome.contract.status : "(deleted)";
 }
 
-// Written by hand from DECISIONS.md, F9, C9, C11 and C22: not computed from the table.
+// Written by hand from DECISIONS.md, F9, C9, C11 and C22, independently of the table.
 const no = "forbidden-move";
 const expected: Readonly<Record<string, readonly string[]>> = {
   //                          DRAFT              REDLINING          SIGN         EXECUTED                ON_HOLD          VOIDED

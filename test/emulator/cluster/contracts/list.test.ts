@@ -209,7 +209,7 @@ describe("contract list", () => {
 const ids = (results: Listed["results"]): string[] => results.map(({ id }) => id);
 const all = async (api: TestEmulator["api"], query = "") => (await list(api, `?limit=100&${query}`)).results;
 
-/** Filters that some and not all of `severalContracts` pass. */
+/** Filters that match some, but not all, of `severalContracts`. */
 const some = [
   "filter__display_status=DRAFT",
   "filter__display_status=sign",
@@ -240,7 +240,7 @@ async function severalContracts({ api, ask }: TestEmulator): Promise<void> {
   for (const id of ["T-3", "T-6"]) await ask("POST", `contracts/${id}/void`);
 }
 
-/** Puts so many copies of the first contract beside what there is, a month older than everything that happens later. */
+/** Adds this many copies of the first contract, a month older than later contracts. */
 async function multiply({ ask }: TestEmulator, count: number): Promise<void> {
   const { body } = await ask("GET", "state");
   const state = body as {

@@ -7,7 +7,7 @@ import { notFound } from "../../../support/refused.ts";
 const ben = "ben@northwind.example";
 const routes = ["status", "key_pointers", "notes", "content"];
 
-/** Whether Ben is shown a contract by every route that can be restricted; all of them agree. */
+/** Whether Ben sees a contract. Asserts that all restrictable routes agree. */
 async function isShown({ api }: TestEmulator, id: string, scoping: string | undefined = "true"): Promise<boolean> {
   const headers = { "user-email": ben, ...(scoping !== undefined && { "Enforce-User-Scoping": scoping }) };
   const answers = await Promise.all(
@@ -29,7 +29,7 @@ describe("Enforce-User-Scoping", () => {
     const plainly = { "user-email": ben };
     const { status } = await on.api("GET", `/api/v2.1/public/contracts/${id}/status`, { headers: plainly });
     assert.equal(status, 200);
-    // The key's own user made it.
+    // The key's own user created the contract.
     const own = await on.api("GET", `/api/v2.1/public/contracts/${id}/status`, {
       headers: { "Enforce-User-Scoping": "true" },
     });

@@ -21,7 +21,7 @@ describe("counterparty-contacts API", () => {
     await on.api("POST", counterpartiesPath, { body: acme });
     const told = await subscribe(t, on, ["COUNTER_PARTY_CONTACT_CREATED", "COUNTER_PARTY_CONTACT_UPDATED"]);
 
-    // The first is primary although it does not ask for it.
+    // The first contact is primary, even if the request does not specify it.
     const first = { id: 1, ...jo, is_primary: true };
     assert.deepEqual(plain(await on.api("POST", contacts, { body: jo })), { status: 201, body: first });
     const second = { id: 2, ...kim, is_primary: true };

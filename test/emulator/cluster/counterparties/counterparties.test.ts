@@ -47,7 +47,7 @@ describe("counterparties.create", () => {
 
     const by = { performed_by: { name: "Ada Keller", email: "ada@northwind.example" } };
     const timestamp = "2031-01-02T03:04:05.000000Z";
-    // Without a contract the contract keys are absent.
+    // Contract keys are absent without a contract.
     assert.deepEqual(await told(), [
       { activity: "COUNTER_PARTY_CREATED", activity_data: { ...by, timestamp, counterparty_id: 1 } },
       {
@@ -146,7 +146,7 @@ describe("counterparty activities of a contract", () => {
       country_name: "Germany",
       phone: "123",
     });
-    // The second time only what is new, with the contract that the counterparty has.
+    // The second request emits only new data, with the contract of the counterparty.
     await draft(on.api, { counter_party_details: [{ ...party, poc_details: { ...poc, email: "al@acme.example" } }] });
     const [contact, ...rest] = await next();
     assert.deepEqual(
@@ -202,7 +202,7 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
     const one = { page: 1, limit: 10, total_results: 1 };
     assert.deepEqual(await ids("?filter__client_email_address=KIM@lee.example"), { ...one, ids: [2] });
     assert.deepEqual(await ids("?filter_custom__vendor_id=7"), { ...one, ids: [1] });
-    // A field that nobody has is not one whose value is undefined.
+    // A missing field does not match the value "undefined".
     assert.deepEqual(await ids("?filter_custom__nothing=undefined"), { ...one, total_results: 0, ids: [] });
   });
 

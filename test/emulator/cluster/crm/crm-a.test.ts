@@ -9,7 +9,7 @@ const cards = "/router/v1/crm_a/cards";
 const deal = "associatedObjectId=9&associatedObjectType=DEAL";
 const acting = "userEmail=ada%40northwind.example";
 
-/** Asks as the CRM does: signed with the secret of the demo seed. */
+/** Sends a request like the CRM, signed with the secret of the demo seed. */
 function asCrm({ router, routerUrl }: TestEmulator) {
   return (target: string) =>
     router("GET", target, {
@@ -44,7 +44,7 @@ async function crm(t: TestContext) {
     world,
     ask,
     cluster: world.clusters[0]!.url,
-    /** A contract that a record of the CRM has, by the look-up of `external-metadata`. */
+    /** A contract of a CRM record, found by the lookup of `external-metadata`. */
     contractOf: (id: string, more: object = {}, name = `Of ${id}`) =>
       draft(world.api, { contract_name: name, external_metadata: { id, ...more } }),
     cards: async (query: string, who = acting) => (await ask(`${cards}?${query}&${who}`)).body as Cards,
@@ -100,7 +100,7 @@ describe("crm_a card list for a record", () => {
       (await cards(deal)).results.map(({ title }) => title),
       ["Of 9"],
     );
-    // A member of another workspace of the cluster, somebody unknown, one who is no longer active, and nobody.
+    // A member of another workspace, an unknown user, a deactivated user, and no user.
     for (const who of ["dina@contoso.example", "nobody@x.example", "cleo@northwind.example", ""]) {
       const named = `userEmail=${encodeURIComponent(who)}`;
       assert.deepEqual(await cards(deal, named), { results: [] }, who);

@@ -14,7 +14,7 @@ import { apiOf } from "../../../support/workspace-api.ts";
 
 const pdfs = pdfReader();
 
-/** The bytes of a download; the test helpers read answers as text. */
+/** The bytes of a download. Test helpers read responses as text. */
 async function download({ clusters }: TestEmulator, id: string): Promise<{ headers: Headers; bytes: Buffer }> {
   const [first] = clusters;
   const headers = { "client-id": first!.clientId!, "client-secret": first!.clientSecret! };

@@ -84,7 +84,7 @@ describe("event of the e-mail provider", () => {
       [2, "https://x.example/1"],
       [1, "2"],
     ]);
-    // None of these is true of an e-mail.
+    // No e-mail matches any of these.
     await of({ contract_id: "T-1", purpose: "redlining" }, { Recipient: "jo@acme.example" });
     await of({ email_id: "1", contract_id: "T-2" }, {});
     await of({ email_id: "01" }, {});
@@ -162,7 +162,7 @@ it("opened link of a signatory or contact counts as clicked", async (t) => {
     `${origin}/contracts/T-1`,
     `${origin}/contracts/T-1?signatory=9`,
     signing!.link,
-    // Loading the page again is no second click.
+    // Reloading the page does not count as a second click.
     signing!.link,
   ]) {
     assert.equal((await fetch(link)).status, 200);

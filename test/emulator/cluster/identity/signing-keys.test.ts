@@ -78,7 +78,7 @@ describe("signing key of a cluster", () => {
       await keysOf(await emulator(t, { seed: seedWith(), deterministic })),
     ];
     assert.deepEqual(same, one);
-    // The same in every version: tokens that somebody keeps in a fixture stay good.
+    // The key is the same in every version, so that tokens in fixtures remain valid.
     assert.deepEqual(
       one.map(({ kid }) => kid),
       ["ILUoAY1Q6gLKopgmWxBIz0Rj0UDBjbJ1LXZG5vK3WEA", "8b6imS6wKBQ-R0SZ6_sqjU8horUeRWfKwi0E_fGG4N4"],

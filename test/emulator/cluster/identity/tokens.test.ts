@@ -237,7 +237,7 @@ describe("confidential client", () => {
     const challenged = await requestToken(world, good, { authorization });
     assert.equal(challenged.headers.get("www-authenticate"), 'Basic realm="oauth"');
     assert.equal((await requestToken(world, good)).headers.get("www-authenticate"), null);
-    // No colon, no base64, no UTF-8.
+    // These contain no colon, no valid base64, and no valid UTF-8.
     for (const unreadable of ["Y29uZjI=", "%%%", Buffer.from([99, 58, 0xff]).toString("base64")]) {
       const refused = await requestToken(world, good, { authorization: `Basic ${unreadable}` });
       assert.deepEqual(

@@ -7,7 +7,7 @@ const ada = "ada@northwind.example";
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** How many rows of a collection the state holds. */
+/** The number of rows of a collection in the state. */
 const countOf = async ({ ask }: TestEmulator, collection: string) => {
   const { rows } = (await ask("GET", "state")).body as { rows: Record<string, readonly unknown[]> };
   return rows[collection]?.length ?? 0;

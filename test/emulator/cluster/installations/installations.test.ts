@@ -20,7 +20,7 @@ const begin = async ({ ask }: TestEmulator, app: string, body: object = {}): Pro
   return answer.body as Begun;
 };
 
-/** Fills in the page of the provider; gives where it redirects to, at the router. */
+/** Submits the provider's page and returns the target of its redirect at the router. */
 async function submit(world: TestEmulator, url: string, fields: Readonly<Record<string, string>>): Promise<string> {
   const page = String((await world.router("GET", url.slice(world.routerUrl.length))).body);
   const body = String(new URLSearchParams({ ...hiddenIn(page), ...fields }));
@@ -96,7 +96,7 @@ describe("chat_a installation", () => {
 
   it("maps no team if the user denies the installation", async (t) => {
     const world = await emulator(t);
-    // The answer that says why is that of the cluster which began it, not that of the first one.
+    // The error comes from the cluster that started the installation, not from the first one.
     const { authorization_url } = await begin(world, "chat_a", { workspace_id: 3 });
     const back = await submit(world, authorization_url, { decision: "deny", team_id: "T-NEW" });
     assert.deepEqual(plain(await world.router("GET", back)), {

@@ -287,7 +287,7 @@ describe("intake.delete", () => {
     }
     assert.equal((await other("GET", `${path}${foreign.id}/`)).status, 200);
 
-    // What cannot be an id is no path of the service.
+    // The service has no path with an invalid ID.
     for (const method of ["GET", "PATCH", "DELETE"]) {
       const sent = method === "PATCH" ? { body: { title: "Mine" } } : {};
       await assertRefused(on, () => on.api(method, `${path}abc/`, sent), notFound);

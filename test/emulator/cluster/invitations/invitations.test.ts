@@ -137,7 +137,7 @@ describe("lookup of sign-in methods", () => {
   });
 });
 
-/** Goes through the provider's page as that person, and comes back to the router. */
+/** Submits the provider's page as that user and follows the redirect to the router. */
 async function withProvider({ router, ask }: TestEmulator, flow: "login" | "signup", email: string, at = "eu-1") {
   const { body } = await router("GET", `/api/v1/svc_auth/oauth/${flow}?cluster_id=${at}`);
   const { state } = body as { state: string };

@@ -13,7 +13,7 @@ import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
 
 const pdfs = pdfReader();
 
-/** No time passes on it, so that what has another limit is not late on a slow machine. */
+/** A clock without elapsed time, so that a slow machine does not reach the time limit first. */
 const patient = new PdfReader(new StandingWall());
 after(() => patient.close());
 
@@ -117,7 +117,7 @@ it("reader without free capacity rejects a file as pdfs-busy", async () => {
   assert.equal(await findPdfProblem(await pdf(), closed), busy);
 });
 
-/** Waits until somebody sleeps for so long. */
+/** Waits until a sleep of this duration begins. */
 async function asleep(wall: StandingWall, ms: number): Promise<void> {
   while (!wall.sleeping.includes(ms)) await idle();
 }

@@ -94,7 +94,7 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
     ["the URL-safe alphabet", (text: string) => `${text.slice(0, -4)}-_==`],
   ] as const) {
     it(`rejects base64 with ${what}`, async () => {
-      // 316 bytes: padded with two signs.
+      // 316 bytes require two padding characters.
       const { problem } = await checkPdf(wrong(vectors.pdf.minimal_valid_base64), pdfs, fail);
       assert.equal(problem, "Input should be valid base64");
     });

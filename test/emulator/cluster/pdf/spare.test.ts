@@ -7,7 +7,7 @@ import { systemWallClock } from "../../../../src/base/clock.ts";
 import { pdf } from "../../../support/contracts.ts";
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 
-/** A reader that has read, and how many processes were started since. */
+/** A used reader, and the number of processes started since. */
 async function stage(t: TestContext) {
   const reader = new PdfReader(systemWallClock);
   t.after(() => reader.close());
@@ -16,13 +16,13 @@ async function stage(t: TestContext) {
   const count = () => {
     started += 1;
   };
-  // Node tells it of every process (diagnostics_channel, "child_process").
+  // Node publishes every process here (diagnostics_channel, "child_process").
   subscribe("child_process", count);
   t.after(() => unsubscribe("child_process", count));
   return { reader, started: () => started };
 }
 
-/** What a reader reads that is closed afterwards. */
+/** The result of a reader that is closed afterwards. */
 async function readOnce(): Promise<unknown> {
   const reader = new PdfReader(systemWallClock);
   const reading = await readPdfText(await pdf(), reader);
@@ -58,7 +58,7 @@ describe("process of a PDF reader", () => {
     assert.deepEqual(await readPdfText(hostile.drawsItself(), reader), { problem: "it is nested too deeply" });
     reader.close();
     assert.deepEqual(await readOnce(), { lines: [] });
-    // One more was started for the file itself, since it might have met the limit for what was read before.
+    // One more process was started for the file, because earlier files may have caused the limit.
     assert.equal(started(), 2);
   });
 });

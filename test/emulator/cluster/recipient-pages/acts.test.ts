@@ -62,7 +62,7 @@ describe("contract page of a recipient", () => {
     );
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED declined"]);
     assert.equal(await statusOf(on.api, contract), "DRAFT");
-    // As long as nothing is asked of them anew.
+    // This holds until the next request for action.
     assert.match((await opened(link)).text, /You declined to sign/);
     await on.ask("POST", "contracts/T-1/send", { body: {} });
     assert.match((await opened(link)).text, /^NDA with Acme You are Jo Doe\. Contract .* It is your turn to sign/);
@@ -190,7 +190,7 @@ describe("contract page of a recipient", () => {
     assert.deepEqual(items[0]!.events, [
       { type: "Click", at: "2031-01-02T03:04:05.000Z", detail: link.replace(on.clusters[0]!.url, "") },
     ]);
-    // Another e-mail is another link to open.
+    // Another e-mail contains another link.
     const body = { email_id: jo };
     await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/signatories/resend_email/`, { body });
     await opened(link);

@@ -35,10 +35,10 @@ async function scene(t: Parameters<typeof emulator>[0], more: object = {}) {
   return { on, contract, link };
 }
 
-/** The alarm of a page that refused a form. */
+/** The alert of a page that rejected a form. */
 const alarmOf = ({ status, html }: Shown) => [status, /<p role="alert">(.*?)<\/p>/.exec(html)?.[1]];
 
-/** Asserts status and words of a refusal, and that the state is the same as before, to the last row. */
+/** Asserts status and message of a rejection, and an unchanged state. */
 async function refused({ ask }: TestEmulator, send: () => Promise<Shown>, expected: readonly unknown[]) {
   await quiet({ ask });
   await quiet({ ask });

@@ -18,7 +18,7 @@ const both = {
   contract_data: { start_date: "2031-02-01", seats: 3 },
 };
 
-/** The link with other parameters; undefined takes one out. */
+/** The link with other parameters. Undefined removes a parameter. */
 function changed(link: string, changes: Readonly<Record<string, string | undefined>>): string {
   const url = new URL(link);
   for (const [name, value] of Object.entries(changes)) {
@@ -117,7 +117,7 @@ describe("generation of recipient links", () => {
     const embedded = (id: number) => `/api/v2.1/public/embedded/contracts/${id}/counter_party/?cp_email_id=`;
     const { link } = (await on.api("GET", `${recipient}${jo}`)).body as { link: string };
     assert.deepEqual((await on.api("GET", `${embedded(number)}Jo@acme.example`)).body, { url: link });
-    // The customer's page shows it in a frame.
+    // The customer's page embeds the page in a frame.
     const policy = (await opened(link)).headers.get("content-security-policy");
     assert.match(policy!, /^default-src 'none'; style-src 'sha256-[^']*'; base-uri 'none'; form-action 'self'$/);
     const eve = "eve@evil.example";

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../../support/store.ts";
 const contracts = 5;
 const addresses = Array.from({ length: contracts }, (_, i) => `s${i}@acme.example`);
 
-/** An emulator in a process, and what starts another one on the same file. */
+/** An emulator in a process, and a function that starts another one on the same file. */
 async function stage(t: TestContext) {
   const file = join(await temporaryFolder(t), "emulator.json");
   const clock = { mode: "manual", start: "2031-01-02T03:04:05Z" } as const;
@@ -18,7 +18,7 @@ async function stage(t: TestContext) {
   return { start, first: await start() };
 }
 
-/** Contracts that are sent back to back, each to somebody else. */
+/** Contracts sent one after another to different recipients. */
 async function sendAll({ api }: EmulatorProcess): Promise<void> {
   for (const [i, email] of addresses.entries()) {
     const signatory = { name: `S${i}`, email, is_counterparty_signatory: true, counterparty_name: "Acme Inc." };
@@ -31,12 +31,12 @@ const faulty = async ({ ask }: EmulatorProcess, trouble: object): Promise<void> 
   assert.equal((await ask("POST", "faults", { body: fault })).status, 201);
 };
 
-/** Waits until a scripted fault was hit: a report is with the router. */
+/** Waits until a scripted fault was applied, which means that the router received a report. */
 async function hit({ ask }: EmulatorProcess): Promise<void> {
   for (;;) if (((await ask("GET", "faults")).body as { hit: number }[])[0]!.hit > 0) return;
 }
 
-/** Asserts that the router knows each signatory and token, once, and that no report waits any more. */
+/** Asserts that the router has each signatory and token once, and that no report is pending. */
 async function allReported({ ask }: EmulatorProcess): Promise<void> {
   await quiet({ ask });
   for (const email of addresses) {

@@ -17,7 +17,7 @@ const tokenOf = async ({ ask }: TestEmulator, recipient: string): Promise<string
   return (body as { items: { token: string }[] }).items[0]!.token;
 };
 
-/** What clusters sent to the router, oldest first. */
+/** Reports of the clusters to the router, oldest first. */
 async function reported({ ask }: TestEmulator, operation: string): Promise<string[]> {
   const { body } = await ask("GET", `requests?operation=${operation}`);
   const { items } = body as { items: { method: string; target: string; status: number; body: string | null }[] };
@@ -146,7 +146,7 @@ describe("report of a sent contract", () => {
   });
 });
 
-/** Two contracts whose signatories the router did not take at first; `before`: how often it was asked until now. */
+/** Two contracts whose signatories the router rejected at first. `before` counts its requests so far. */
 async function refusedTwice(t: TestContext): Promise<TestEmulator & { readonly before: number }> {
   const on = await emulator(t);
   const fault = { direction: "incoming", operation: "signatories.add", status: 503 };
@@ -161,7 +161,7 @@ async function refusedTwice(t: TestContext): Promise<TestEmulator & { readonly b
   return { ...on, before: (await reported(on, "signatories.add")).length };
 }
 
-/** At which virtual minutes signatories were reported, when an hour is over. */
+/** The virtual minutes at which signatories were reported within an hour. */
 async function tries(on: TestEmulator): Promise<number[]> {
   await quiet(on);
   await on.clock.advance({ by: 94 * 60_000 });

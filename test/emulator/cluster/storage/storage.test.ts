@@ -48,7 +48,7 @@ const put = (
   headers: Record<string, string> = { "content-type": "application/pdf" },
 ) => fetch(url, { method: "PUT", body, headers });
 
-/** Status, type and XML, the two ids of our making left out. */
+/** Status, content type and XML without the two generated IDs. */
 async function error(answer: Response) {
   const text = await answer.text();
   return {
@@ -58,7 +58,7 @@ async function error(answer: Response) {
   };
 }
 
-/** A signed PUT at the port of the handler, for trouble that cannot be had over the wire: 5 GiB, a full disk. */
+/** A signed PUT directly to the handler, for errors such as 5 GiB or a full disk. */
 async function signedPut(putBlob: Blobs["put"]) {
   const url = "http://127.0.0.1:4011";
   const world = {
@@ -104,7 +104,7 @@ async function signedPut(putBlob: Blobs["put"]) {
 
 const head = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
-/** The error documents that never differ, by the code of the failure. */
+/** The constant error documents by failure code. */
 const documents = {
   "storage-signature-mismatch": `${head}<Error><Code>SignatureDoesNotMatch</Code><Message>The request signature we calculated does not match the signature you provided. Check your key and signing method.</Message>…</Error>`,
   "storage-credentials": `${head}<Error><Code>InvalidRequest</Code><Message>The headers client-id and client-secret must not be sent to a signed URL.</Message>…</Error>`,

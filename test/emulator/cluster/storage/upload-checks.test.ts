@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { emulator } from "../../../support/emulator.ts";
 
-/** The check values that catalogues of CRCs and the definitions of the digests print for "123456789". */
+/** The published check values of CRCs and digests for "123456789". */
 const sums: Readonly<Record<string, string>> = {
   "content-md5": "25f9e794323b453885f5181f1b624d0b",
   "x-amz-checksum-crc32": "cbf43926",
@@ -13,7 +13,7 @@ const sums: Readonly<Record<string, string>> = {
 };
 const base64 = (hex: string): string => Buffer.from(hex, "hex").toString("base64");
 
-/** A file that holds "first", and what an upload to it answers and leaves there. */
+/** A file with the content "first", and the response and content after an upload. */
 async function stage(t: TestContext) {
   const { api } = await emulator(t);
   const files = [{ filename: "digits.txt", content_type: "text/plain" }];

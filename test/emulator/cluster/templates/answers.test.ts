@@ -16,7 +16,7 @@ const options = [
   { label: "Plus", value: "plus" },
 ];
 
-/** By type: answers that fit, answers that do not, and what is said of those (DECISIONS.md, F11). */
+/** Valid answers, invalid answers and their error by type (DECISIONS.md, F11). */
 const kinds: readonly (readonly [Question, readonly unknown[], readonly unknown[], string])[] = [
   [question("string"), ["text", "ü"], [1, true, [], {}], "Input should be a valid string"],
   [question("boolean"), [true, false], ["true", 1, 0], "Input should be a valid boolean"],

@@ -113,7 +113,7 @@ describe("SVC_RATE_LIMIT", () => {
     const on = await emulator(t, { rateLimit: 2 });
     const answers = await Promise.all([1, 2, 3, 4].map(() => on.api("GET", key)));
     const refused = answers.filter(({ status }) => status === 429);
-    // Four requests take less than a second here; were the machine slower, fewer would be refused.
+    // Four requests take less than a second. A slower machine causes fewer rejections.
     assert.ok(refused.length > 0);
     assert.deepEqual(plain(refused[0]!), {
       status: 429,

@@ -6,7 +6,7 @@ import { assertRefused, notFound } from "../../../support/refused.ts";
 
 const base = "/api/v2.1/public";
 
-/** The demo seed with more to tell templates apart by. */
+/** The demo seed with more attributes that distinguish templates. */
 const manyTemplates = {
   ...demo,
   templates: [

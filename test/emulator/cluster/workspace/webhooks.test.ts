@@ -30,7 +30,7 @@ const unknownHook = {
 };
 const badUrl = { status: 400, body: { url: ["Enter a valid HTTPS URL."] } };
 
-/** The demo seed with a key of workspace 1 that lacks Developer Settings. */
+/** The demo seed with a key of workspace 1 without Developer Settings. */
 const withoutSettings = {
   ...demo,
   workspaces: demo.workspaces.map((workspace) => (workspace.id === 1 ? { ...workspace, permissions: [] } : workspace)),
@@ -77,7 +77,7 @@ describe("webhooks.create", () => {
     "http://localhost/hook",
     "http://app.localhost:3000/",
     "http://[::1]:8080/",
-    // Other spellings of this machine.
+    // Alternative notations of the loopback address.
     "http://2130706433/",
   ];
   for (const url of accepted) {

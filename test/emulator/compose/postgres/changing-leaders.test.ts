@@ -49,7 +49,7 @@ describe("shared store after lost leadership", { skip: noPostgres }, () => {
     for (let time = 0; time < 3; time += 1) {
       await clients.more(30);
       await trouble(processes);
-      // Each process responds again, and none waits for one that does not lead.
+      // Each process responds again, and none waits for a former leader.
       for (const process of processes) while ((await process.map(`probe-${time}`)).status !== 200);
       await clients.more(30);
     }

@@ -136,7 +136,7 @@ describe("declining", () => {
     await act(on, contract, "decline", { note: "Wrong amount" });
     assert.equal(await statusOf(on.api, contract), "DRAFT");
     assert.deepEqual(await recipientsOf(on.api, contract), ["jo@acme.example COMPLETED declined"]);
-    // Timers end when a contract leaves SIGN: the e-mail of the round that was declined is never reported.
+    // Timers end when a contract leaves SIGN, so the e-mail of the declined round is not reported.
     assert.deepEqual(
       await told().then((events) => events.map(({ activity, contract_status }) => [activity, contract_status])),
       [["CONTRACT_SIGNATURE_DECLINED", "DRAFT"]],

@@ -13,7 +13,7 @@ const ada = { name: "Ada Keller", email: "ada@northwind.example" };
 const ben = { name: "Ben Okafor", email: "ben@northwind.example" };
 const jo = { name: "Jo Doe", email: "jo@acme.example" };
 
-/** What is asked of people, and what became of it. */
+/** Requested approvals with their status. */
 async function approvals({ api }: TestEmulator, { id }: Made): Promise<string[]> {
   const { body } = await api("GET", `/api/v2.1/public/contracts/approvals/${id}/`);
   const { results } = body as { results: { approval: { approval_name: string; status: string } }[] };
@@ -23,7 +23,7 @@ async function approvals({ api }: TestEmulator, { id }: Made): Promise<string[]>
 describe("review or approval without a named user", () => {
   it("acts as a requested user, not as the contract's owner", async (t) => {
     const on = await emulator(t);
-    // The contract type has a role review it, and Ben has that.
+    // The contract type requires a review by a role, which Ben has.
     const reviewed = await made(
       on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
         body: await paper({ contract_type_id: 302 }),
