@@ -1,10 +1,10 @@
 import { isObject, lookupTable } from "../../src/base/object.ts";
+import { findCustomerIds } from "../domain/provider.ts";
+import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { findString, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import type { Transaction, View } from "../store/port.ts";
-import { findCustomerIds } from "../world/provider.ts";
-import { type Workspace, workspaces } from "../world/workspaces.ts";
 import type { ClusterContext } from "./context.ts";
 import { addComment } from "./contracts/comments.ts";
 import { type Contract, contracts, formatCompositeId, selectWorkspace } from "./contracts/rows.ts";

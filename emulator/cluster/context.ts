@@ -1,9 +1,9 @@
 import type { IdsOf } from "../../src/api/registry.ts";
+import type { Cluster } from "../domain/clusters.ts";
+import type { Settings } from "../domain/settings.ts";
+import type { User, Workspace } from "../domain/workspaces.ts";
 import type { HandlerContext, Handlers } from "../http/handler.ts";
 import type { Blobs } from "../store/blobs.ts";
-import type { Cluster } from "../world/clusters.ts";
-import type { Settings } from "../world/settings.ts";
-import type { User, Workspace } from "../world/workspaces.ts";
 import type { PdfReader } from "./pdf/reader.ts";
 import type { StandardSet } from "./workspace/standard-set.ts";
 

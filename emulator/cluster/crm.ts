@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { openCrmB } from "../../src/schemes/crm-b.ts";
+import { readApps, resolveFrontEnd } from "../domain/apps.ts";
 import { findString, getQuery, readFormFields } from "../http/bodies/fields.ts";
 import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
 import { allowFraming, createPage, Html, html, renderDefinitionList } from "../http/page.ts";
 import type { Passthrough } from "../http/reply.ts";
 import type { View } from "../store/port.ts";
-import { readApps, resolveFrontEnd } from "../world/apps.ts";
 import type { ClusterContext } from "./context.ts";
 import { buildContractPath } from "./contracts/links.ts";
 import { type Contract, contracts, formatCompositeId, toWorkspaceKey } from "./contracts/rows.ts";
@@ -56,25 +56,27 @@ const iframePath = "/router/v1/crm_a/iframe";
 /** The page of the named contract, or of a contract of the record (DECISIONS.md, R29). */
 async function openIframe(
   { target }: ReceivedRequest,
-  world: ClusterContext,
+  context: ClusterContext,
   finding: ReportFinding,
 ): Promise<Passthrough> {
   const query = new URLSearchParams(getQuery(target));
   const contract = query.get("contract_id");
-  const actingIn = await findActingWorkspaces(query, world, finding);
-  if (contract) return redirect(await renderContractPage(contract, actingIn, world));
+  const actingIn = await findActingWorkspaces(query, context, finding);
+  if (contract) return redirect(await renderContractPage(contract, actingIn, context));
 
-  const context = {
-    cluster_id: world.cluster.id,
+  const page = {
+    cluster_id: context.cluster.id,
     portal_id: query.get("portalId") ?? undefined,
     object_type: query.get("associatedObjectType") ?? undefined,
     object_id: query.get("associatedObjectId") ?? undefined,
   };
-  const found = await findContracts(parseRecord(query), actingIn, world);
-  const links = found.map((row) => html`<li><a href="${buildPageUrl(world, row)}">${row.name}</a> ${row.status}</li>`);
-  const content = html`${renderDefinitionList(context)}
+  const found = await findContracts(parseRecord(query), actingIn, context);
+  const links = found.map(
+    (row) => html`<li><a href="${buildPageUrl(context, row)}">${row.name}</a> ${row.status}</li>`,
+  );
+  const content = html`${renderDefinitionList(page)}
 ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this record in its external metadata.</p>`}`;
-  return renderAppPage({ title: "Contracts in crm_a", content, context });
+  return renderAppPage({ title: "Contracts in crm_a", content, context: page });
 }
 
 /** A composite or plain id. An unknown one leads to an error page. */

@@ -1,12 +1,12 @@
 import { findUnemulatedRoute } from "../../src/api/contracts/unemulated-routes.ts";
 import { lookupTable } from "../../src/base/object.ts";
+import { readApps } from "../domain/apps.ts";
+import { newWorkspacePath } from "../domain/workspaces.ts";
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes } from "../http/byte-bounded-log.ts";
 import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import { parseRequestTarget } from "../http/routing/path.ts";
 import { CausedStore } from "../store/causes.ts";
-import { readApps } from "../world/apps.ts";
-import { newWorkspacePath } from "../world/workspaces.ts";
 import { acceptBillingEvent, respondToChat } from "./apps.ts";
 import type { ClusterContext } from "./context.ts";
 import { crmARoutes, crmBRoutes } from "./crm.ts";

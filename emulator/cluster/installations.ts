@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { type InstallableApp, installableApps } from "../../src/api/emulator/installations.ts";
+import { redeemProviderCode } from "../domain/provider.ts";
+import type { Workspace } from "../domain/workspaces.ts";
 import type { ReceivedRequest, ReportFinding } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import { parseRequestTarget } from "../http/routing/path.ts";
 import { defineRows, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
-import { redeemProviderCode } from "../world/provider.ts";
-import type { Workspace } from "../world/workspaces.ts";
 import type { ClusterContext } from "./context.ts";
 import { scheduleReport } from "./reports/report.ts";
 import { createJsonResponse, readOAuthParameters } from "./response.ts";

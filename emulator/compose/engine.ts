@@ -11,6 +11,7 @@ import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { createContractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { createRouterClient, isReport } from "../cluster/reports/report.ts";
 import { reportJobHandlers } from "../cluster/reports/report-contents.ts";
+import { getReceiverRules, type Settings } from "../domain/settings.ts";
 import { type Faults, interceptOutgoing } from "../faults/faults.ts";
 import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import { createForwarder, type Forwarder } from "../http/outgoing/forward.ts";
@@ -23,7 +24,6 @@ import type { Store } from "../store/port.ts";
 import { exportTraces, type TraceExport } from "../trace/export.ts";
 import { createDeliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
-import { getReceiverRules, type Settings } from "../world/settings.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 
 interface EngineOptions {

@@ -1,5 +1,5 @@
+import { defaultSettings, type Settings } from "../domain/settings.ts";
 import type { EmulatorOptions } from "../published.d.ts";
-import { defaultSettings, type Settings } from "../world/settings.ts";
 import { namedSeeds, parseSeed, type Seed } from "./state/seed.ts";
 
 /** The settings of these options, over the defaults. */

@@ -7,6 +7,8 @@ import { createAuthenticators } from "../control/access/credentials.ts";
 import { guardHandlers } from "../control/access/guard-handlers.ts";
 import type { ControlContext } from "../control/context.ts";
 import { controlHandlers } from "../control/handlers.ts";
+import type { Cluster } from "../domain/clusters.ts";
+import { getFirstWorkspace } from "../domain/workspaces.ts";
 import type { ServedParts } from "../http/listener.ts";
 import { createPart, type Part } from "../http/parts.ts";
 import { reply } from "../http/reply.ts";
@@ -15,8 +17,6 @@ import type { RouterContext } from "../router/context.ts";
 import { routerAuthenticators } from "../router/credentials.ts";
 import { routerHandlers } from "../router/handlers.ts";
 import type { Store } from "../store/port.ts";
-import type { Cluster } from "../world/clusters.ts";
-import { getFirstWorkspace } from "../world/workspaces.ts";
 
 const listOperations = (service: "contracts" | "storage") =>
   registry.filter((operation) => operation.service.name === service);

@@ -4,12 +4,12 @@ import { registry } from "../../src/api/registry.ts";
 import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { toFields } from "../../src/base/object.ts";
 import { describeProcess } from "../control/lifecycle.ts";
+import type { Cluster, ClusterRow } from "../domain/clusters.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { Standby } from "../http/listener.ts";
 import { createPart, type Part } from "../http/parts.ts";
 import { reply } from "../http/reply.ts";
 import { noSniffHeader } from "../http/respond.ts";
-import type { Cluster, ClusterRow } from "../world/clusters.ts";
 import { type BoundListener, type Listeners, toReachableUrl } from "./listeners.ts";
 
 /** Addresses of the leader's listeners, which the leader publishes to the standbys through the database. */

@@ -2,7 +2,7 @@ import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
 import { deriveSeededJwk } from "../cluster/identity/signing-keys.ts";
-import { chatBKeys, listPublicChatBKeys, readApps } from "../world/apps.ts";
+import { chatBKeys, listPublicChatBKeys, readApps } from "../domain/apps.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const chatBIssuerHandlers = {

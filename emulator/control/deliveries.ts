@@ -5,6 +5,8 @@ import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { readCompositeIds } from "../cluster/contracts/rows.ts";
+import type { Settings } from "../domain/settings.ts";
+import { workspaces } from "../domain/workspaces.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, type AttemptFault, type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import {
@@ -16,9 +18,7 @@ import {
   showDelivery,
 } from "../webhooks/log.ts";
 import { getRetrySchedule } from "../webhooks/retry-rule.ts";
-import { webhookRows } from "../webhooks/subscriptions.ts";
-import type { Settings } from "../world/settings.ts";
-import { workspaces } from "../world/workspaces.ts";
+import { webhookRows } from "../webhooks/webhooks.ts";
 import { streamWhileAllowed } from "./access/access-watch.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { type DeliveryEvent, streamDeliveryEvents } from "./delivery-events.ts";

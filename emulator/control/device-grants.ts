@@ -1,5 +1,7 @@
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { deviceApprovals, findUserByEmail } from "../cluster/identity/grants.ts";
+import { oauthClients } from "../domain/client-credentials.ts";
+import type { User } from "../domain/workspaces.ts";
 import { createPage, Html, type HtmlPage, html, renderErrorBanner, renderHiddenFields } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
 import {
@@ -12,8 +14,6 @@ import {
   type UndecidableReason,
 } from "../router/device/rows.ts";
 import type { Transaction } from "../store/port.ts";
-import { oauthClients } from "../world/client-credentials.ts";
-import type { User } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { createCsrfToken, requireCsrfToken } from "./csrf-token.ts";
 

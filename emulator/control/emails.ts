@@ -2,10 +2,10 @@ import type { EmailPurpose } from "../../src/api/emulator/deliveries.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { contracts } from "../cluster/contracts/rows.ts";
+import { buildMetadata, type Email, emails, formatEmailLink, purgeEmails } from "../domain/emails.ts";
+import { workspaces } from "../domain/workspaces.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
 import type { IndexQuery, View } from "../store/port.ts";
-import { buildMetadata, type Email, emails, formatEmailLink, purgeEmails } from "../world/emails.ts";
-import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const emailHandlers = {

@@ -3,6 +3,13 @@ import type { InputOf } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { beginInstallation, type Installation, installations } from "../cluster/installations.ts";
+import {
+  buildAuthorizationUrl,
+  buildProviderRedirect,
+  issueProviderCode,
+  type ProviderVisit,
+} from "../domain/provider.ts";
+import { workspaces } from "../domain/workspaces.ts";
 import type { ScriptedFault } from "../faults/faults.ts";
 import {
   allowExternalFormAction,
@@ -13,13 +20,6 @@ import {
   renderHiddenFields,
 } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
-import {
-  buildAuthorizationUrl,
-  buildProviderRedirect,
-  issueProviderCode,
-  type ProviderVisit,
-} from "../world/provider.ts";
-import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { createCsrfToken, requireCsrfToken } from "./csrf-token.ts";
 

@@ -13,9 +13,9 @@ import {
   pickSharedFields,
 } from "../cluster/invitations/invite.ts";
 import { toOrgUser } from "../cluster/workspace/users.ts";
+import { workspaces } from "../domain/workspaces.ts";
 import { trialSignups } from "../router/trial/signups.ts";
 import type { IndexQuery, View } from "../store/port.ts";
-import { workspaces } from "../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const invitationHandlers = {

@@ -3,12 +3,12 @@ import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import * as declarations from "../../src/api/registry.ts";
 import { markObserved } from "../../src/derive/observed.ts";
 import { buildOpenApi, type DocumentedService, type Server } from "../../src/derive/openapi.ts";
+import type { Cluster } from "../domain/clusters.ts";
+import { getFirstWorkspace } from "../domain/workspaces.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
 import { isDirectLoopbackRequest } from "../http/trusted-proxies.ts";
-import type { Cluster } from "../world/clusters.ts";
-import { getFirstWorkspace } from "../world/workspaces.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const lifecycleHandlers = {

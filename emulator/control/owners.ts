@@ -4,13 +4,13 @@ import { requestDueApprovals } from "../cluster/contracts/lifecycle/approvals.ts
 import { type LifecycleContext, transition } from "../cluster/contracts/lifecycle/transition.ts";
 import { type Contract, formatCompositeId } from "../cluster/contracts/rows.ts";
 import { findMemberByEmail } from "../cluster/workspace/users.ts";
+import { type User, users } from "../domain/workspaces.ts";
 import type { Call, HandlerContext } from "../http/handler.ts";
 import { toUserCodeKey } from "../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../router/mapping/signatories.ts";
 import { mappingTables } from "../router/mapping/tables.ts";
 import { findOwnersByTable } from "../router/resolve/resolve.ts";
 import type { Transaction, View } from "../store/port.ts";
-import { type User, users } from "../world/workspaces.ts";
 import type { ControlHandlers } from "./context.ts";
 import { requireContractById, resolvePerson } from "./contracts/contracts.ts";
 

@@ -5,7 +5,7 @@ import { contracts, formatCompositeId, readCompositeIds } from "../cluster/contr
 import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
-import { webhookRows } from "../webhooks/subscriptions.ts";
+import { webhookRows } from "../webhooks/webhooks.ts";
 import { watchAccess } from "./access/access-watch.ts";
 import type { ControlHandlers } from "./context.ts";
 import { requireContractById } from "./contracts/contracts.ts";

@@ -2,14 +2,14 @@ import type { Fail } from "../../src/api/failures.ts";
 import { hasSucceeded, isAwaitingRetry, isUndelivered } from "../../src/api/webhook-health/attempts.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
+import { getReceiverRules, type Settings } from "../domain/settings.ts";
+import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { Store } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type LoggedDelivery, resend, showDelivery } from "../webhooks/log.ts";
 import { getRetrySchedule } from "../webhooks/retry-rule.ts";
-import { switchSubscription, type Webhook, webhookRows } from "../webhooks/subscriptions.ts";
-import { getReceiverRules, type Settings } from "../world/settings.ts";
-import { type Workspace, workspaces } from "../world/workspaces.ts";
+import { setWebhookEnabled, type Webhook, webhookRows } from "../webhooks/webhooks.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { toListRecords } from "./deliveries.ts";
 
@@ -37,7 +37,7 @@ interface SwitchCall {
 
 const createSwitchHandler = ({ store, clock, settings, fail }: SwitchCall, id: number, on: boolean) =>
   store.transaction(on ? "emulator-webhooks.enable" : "emulator-webhooks.disable", async (tx) => {
-    const row = (await switchSubscription(tx, id, on, clock.now())) ?? fail("no-such-webhook", { id });
+    const row = (await setWebhookEnabled(tx, id, on, clock.now())) ?? fail("no-such-webhook", { id });
     return toWebhookRecord(row, await tx.get(workspaces, row.workspace_id), settings);
   });
 

@@ -1,11 +1,11 @@
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
 import type { IdsOf, OperationById, OperationId } from "../../src/api/registry.ts";
 import type { forwarding, forwardingToAll, forwardingToOne } from "../../src/api/router/failures.ts";
+import type { Cluster } from "../domain/clusters.ts";
+import type { Settings } from "../domain/settings.ts";
 import type { Call, Handler, HandlerContext, Handlers } from "../http/handler.ts";
 import type { Forwarder } from "../http/outgoing/forward.ts";
 import type { View } from "../store/port.ts";
-import type { Cluster } from "../world/clusters.ts";
-import type { Settings } from "../world/settings.ts";
 import type { IssuerKeys } from "./apps/issuer-keys.ts";
 
 /** Resources for the handlers of the routing service. */

@@ -1,8 +1,8 @@
 import { fail } from "../../src/api/failures.ts";
 import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { parseBasic, parseBearerToken } from "../../src/schemes/http-authorization.ts";
+import { readApps } from "../domain/apps.ts";
 import type { Authenticate, AuthenticationCall, Authenticators } from "../http/handler.ts";
-import { readApps } from "../world/apps.ts";
 import type { KeyHolder, RouterContext } from "./context.ts";
 
 /**

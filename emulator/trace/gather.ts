@@ -14,7 +14,7 @@ import {
   type WebhookEvent,
   webhookEvents,
 } from "../webhooks/deliveries.ts";
-import { type Webhook, webhookRows } from "../webhooks/subscriptions.ts";
+import { type Webhook, webhookRows } from "../webhooks/webhooks.ts";
 
 /** The rows of a trace, including their causes if they are stored. */
 export interface TraceRows {

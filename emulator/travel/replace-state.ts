@@ -1,10 +1,10 @@
 import type { Runner } from "../clock/runner.ts";
 import type { ScheduledEntry } from "../clock/schedule.ts";
 import { clockState } from "../clock/virtual-clock.ts";
+import { applyClusterRows, type Cluster, clusterRows } from "../domain/clusters.ts";
+import type { ControlTokens } from "../domain/control-tokens.ts";
 import { releaseClaims } from "../router/handlers.ts";
 import type { Store, TakeoverHooks } from "../store/port.ts";
-import { applyClusterRows, type Cluster, clusterRows } from "../world/clusters.ts";
-import type { ControlTokens } from "../world/control-tokens.ts";
 
 interface ServedState {
   readonly store: Store;

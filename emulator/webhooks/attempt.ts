@@ -5,11 +5,11 @@ import { deriveSpanId } from "../../src/base/trace-ids.ts";
 import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
 import { findWebhookScheme } from "../../src/schemes/webhook-schemes.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
+import type { Settings } from "../domain/settings.ts";
 import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
 import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.ts";
-import type { Settings } from "../world/settings.ts";
 import { type Delivery, formatEventBody, getWebhookObserver, toAttemptName, type WebhookEvent } from "./deliveries.ts";
-import type { Webhook } from "./subscriptions.ts";
+import type { Webhook } from "./webhooks.ts";
 
 /** All data of one attempt, read in one view. */
 export interface AttemptInput {

@@ -1,9 +1,9 @@
 import { createCommitOnlyRun, type JobHandler, type JobRun } from "../clock/job-handler.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule, toDueSortKey, toDueSortKeyEnd } from "../clock/schedule.ts";
+import { workspaces } from "../domain/workspaces.ts";
 import type { AppliedFault, FaultInterceptor, Postponement } from "../faults/faults.ts";
 import { causes } from "../store/causes.ts";
 import type { Transaction, View } from "../store/port.ts";
-import { workspaces } from "../world/workspaces.ts";
 import { type AttemptContext, type AttemptInput, type AttemptResult, createAttemptSender } from "./attempt.ts";
 import {
   type Delivery,
@@ -18,7 +18,7 @@ import type { DeliveryNotifier } from "./delivery-notifier.ts";
 import { purge, putAttempt, recordOutcome } from "./record.ts";
 
 import { getCapacity, getRetentionEnd } from "./retry-rule.ts";
-import { webhookRows } from "./subscriptions.ts";
+import { webhookRows } from "./webhooks.ts";
 
 export interface DeliveryContext extends AttemptContext {
   readonly intervene?: FaultInterceptor | undefined;

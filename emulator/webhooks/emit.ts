@@ -8,7 +8,7 @@ import { MaxBodyBytesExceededError, maxBodyBytes } from "../http/bodies/request-
 import type { Transaction } from "../store/port.ts";
 import { deliveries, getWebhookObserver, type WebhookEvent, webhookEvents } from "./deliveries.ts";
 import { getRetentionEnd } from "./retry-rule.ts";
-import { toActivityKey, toConcurrencyKey, webhookRows } from "./subscriptions.ts";
+import { toActivityKey, toConcurrencyKey, webhookRows } from "./webhooks.ts";
 
 /** The number of characters that each transaction has emitted. */
 const emittedLengths = new WeakMap<Transaction, number>();
@@ -44,7 +44,7 @@ export async function emit(
   countTold(tx, body);
   const subscribed = observer?.isSilent(activity)
     ? []
-    : await tx.list(webhookRows, { by: "wants", equals: toActivityKey(workspace_id, activity) });
+    : await tx.list(webhookRows, { by: "activity", equals: toActivityKey(workspace_id, activity) });
   const wanting = only === undefined ? subscribed : subscribed.filter(({ id }) => id === only);
   // Stored even without webhooks, because a client may wait for the activity.
   const event: WebhookEvent = {

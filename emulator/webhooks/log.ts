@@ -16,7 +16,7 @@ import {
 } from "./deliveries.ts";
 import { purge } from "./record.ts";
 import { getRetentionEnd } from "./retry-rule.ts";
-import { toConcurrencyKey, type Webhook } from "./subscriptions.ts";
+import { toConcurrencyKey, type Webhook } from "./webhooks.ts";
 
 /** Filter of the log. A record must match all given fields. */
 export interface DeliveryFilter {

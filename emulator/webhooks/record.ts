@@ -1,11 +1,11 @@
 import { computeNextAttempt } from "../../src/api/webhook-retries.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
+import { purgeEmails } from "../domain/emails.ts";
+import type { Settings } from "../domain/settings.ts";
+import { workspaces } from "../domain/workspaces.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import { purgeCauses } from "../store/causes.ts";
 import type { Transaction } from "../store/port.ts";
-import { purgeEmails } from "../world/emails.ts";
-import type { Settings } from "../world/settings.ts";
-import { workspaces } from "../world/workspaces.ts";
 import { type AttemptResult, isSuccess } from "./attempt.ts";
 import {
   attempts,
@@ -18,7 +18,7 @@ import {
 } from "./deliveries.ts";
 import type { DeliveryNotifier } from "./delivery-notifier.ts";
 import { failuresUntilDisabled, getRetentionEnd, getRetrySchedule } from "./retry-rule.ts";
-import { type Webhook, type WebhookStatus, webhookRows } from "./subscriptions.ts";
+import { type Webhook, type WebhookStatus, webhookRows } from "./webhooks.ts";
 
 interface AttemptRecord {
   readonly entry: ScheduledEntry;

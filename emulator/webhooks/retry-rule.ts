@@ -1,7 +1,7 @@
 import { deliveredRetentionMs, failuresUntilDisabled, type RetrySchedule } from "../../src/api/webhook-retries.ts";
+import type { Settings } from "../domain/settings.ts";
+import type { Workspace } from "../domain/workspaces.ts";
 import { maxRetentionMs } from "../store/retention.ts";
-import type { Settings } from "../world/settings.ts";
-import type { Workspace } from "../world/workspaces.ts";
 
 export { failuresUntilDisabled } from "../../src/api/webhook-retries.ts";
 

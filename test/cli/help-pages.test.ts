@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defaultSettings } from "../../emulator/world/settings.ts";
+import { defaultSettings } from "../../emulator/domain/settings.ts";
 import { commandGroups } from "../../src/cli/command-tree/groups.ts";
 import { groupNames } from "../../src/cli/command-tree/tree.ts";
 import { createEmulatorFlags } from "../../src/cli/commands/emulator/options.ts";

@@ -56,7 +56,7 @@ const emulatorParts = stack(
     { name: "store", io: true, homeOf: "state: transactions, indexes, durability" },
     { name: "clock", io: false, homeOf: "virtual time, the schedule, its dispatcher" },
     { name: "http", io: true, homeOf: "Fastify, incoming and outgoing requests" },
-    { name: "world", io: false, homeOf: "shared by services: clusters, workspaces, apps, settings" },
+    { name: "domain", io: false, homeOf: "the domain model of all services: clusters, workspaces, apps, settings" },
     { name: "faults", io: false, homeOf: "scripted faults of requests and webhooks" },
     { name: "webhooks", io: false, homeOf: "webhooks, deliveries, the retry rule" },
     { name: "cluster/pdf", only: ["src/base", "src/api"], io: true, homeOf: "PDFs, and the process that reads them" },

@@ -10,7 +10,7 @@ const vendor = [..."kcals"].reverse().join("");
 
 /** Files with names of third parties on the wire or of their clients, and the reasons. */
 const wireConstants: Readonly<Record<string, string>> = {
-  "emulator/world/apps.ts": "The issuer of chat_b's tokens, and the channels of its keys, are those of real senders.",
+  "emulator/domain/apps.ts": "The issuer of chat_b's tokens, and the channels of its keys, are those of real senders.",
   "emulator/router/apps/chat-b.ts": "Tokens of the desktop emulator have these issuers.",
   "src/api/router/chat.ts": "The channel of an example is what real senders put there.",
   "test/cli/connected-apps.test.ts": "An activity names its channel as real senders do.",

@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import { type Dispatcher, request } from "undici";
+import { defaultSettings } from "../../emulator/domain/settings.ts";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.ts";
-import { defaultSettings } from "../../emulator/world/settings.ts";
 import "./identity/key-pairs.ts";
 
 /** One answer, whole: compare it with deepEqual. `body` is parsed when it is JSON, text otherwise. */

@@ -3,8 +3,8 @@ import type { showProcessMetrics } from "../../../src/api/contracts/contract-det
 import type { Fail } from "../../../src/api/failures.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
+import { type ContractType, contractTypes, templates } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
-import { type ContractType, contractTypes, templates } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { noteUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { findActiveUser, formatRowNotFound, toOrgUser } from "../workspace/users.ts";

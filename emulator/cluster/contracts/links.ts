@@ -1,7 +1,7 @@
 import { computeHmacText, isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { clusterRows } from "../../domain/clusters.ts";
 import type { View } from "../../store/port.ts";
-import { clusterRows } from "../../world/clusters.ts";
 import { type Contract, formatCompositeId } from "./rows.ts";
 
 /** Public page of a contract, at its cluster (DECISIONS.md, C25). */

@@ -1,7 +1,7 @@
 import { type ContractFilter, contractFilters } from "../../../src/api/contracts/contract-list.ts";
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
+import { contractTypes, entities, templates, type Workspace } from "../../domain/workspaces.ts";
 import type { IndexQuery, View } from "../../store/port.ts";
-import { contractTypes, entities, templates, type Workspace } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { Problems, paginateList, paginateSlice } from "../response.ts";
 import { findPendingParty, toListedContract, toNumberedContract } from "./records.ts";

@@ -1,9 +1,9 @@
 import type * as z from "zod";
 import type { Address } from "../../../src/api/contracts/shapes.ts";
 import type { Clock } from "../../../src/base/clock.ts";
+import type { Entity, Workspace } from "../../domain/workspaces.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
-import type { Entity, Workspace } from "../../world/workspaces.ts";
 import type { NewAddress } from "../counterparties/contacts.ts";
 import { resolveCounterparties } from "../counterparties/resolve-counterparties.ts";
 import type { Counterparty, CounterpartyChange } from "../counterparties/rows.ts";

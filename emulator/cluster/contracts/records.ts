@@ -1,9 +1,9 @@
 import type * as z from "zod";
 import type { CreatedContract, ListedContract, NumberedContract } from "../../../src/api/contracts/shapes.ts";
 import { toIsoMicros, toIsoSeconds } from "../../../src/base/clock.ts";
+import { contractTypes, entities, users } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
 import type { ContractFacts, Performer } from "../../webhooks/emit.ts";
-import { contractTypes, entities, users } from "../../world/workspaces.ts";
 import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { buildContractPath } from "./links.ts";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { createCounterparty, showCounterparty } from "../../../src/api/contracts/counterparties.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import type { Workspace } from "../../world/workspaces.ts";
+import type { Workspace } from "../../domain/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
 import { toPerformer } from "../contracts/records.ts";

@@ -1,9 +1,9 @@
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { toExactJson } from "../../../src/base/json.ts";
+import { entities, type Question, type Template, templates } from "../../domain/workspaces.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import type { View } from "../../store/port.ts";
-import { entities, type Question, type Template, templates } from "../../world/workspaces.ts";
 import { type Contract, formatCompositeId, formatReferenceId, type Version } from "../contracts/rows.ts";
 import type { Sheet } from "../pdf/render.ts";
 import { pdfType, storeFile } from "./inline-file.ts";

@@ -1,6 +1,6 @@
+import type { User } from "../../domain/workspaces.ts";
 import type { Blob, Blobs } from "../../store/blobs.ts";
 import type { Transaction } from "../../store/port.ts";
-import type { User } from "../../world/workspaces.ts";
 import type { Version } from "../contracts/rows.ts";
 import { sanitizeFilename } from "../storage/storage.ts";
 

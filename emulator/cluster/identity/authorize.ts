@@ -1,10 +1,10 @@
+import { type OAuthClient, oauthClients } from "../../domain/client-credentials.ts";
+import { clusterRows } from "../../domain/clusters.ts";
+import { findSession, formatSessionCookie } from "../../domain/control-tokens.ts";
+import type { User } from "../../domain/workspaces.ts";
 import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
-import { type OAuthClient, oauthClients } from "../../world/client-credentials.ts";
-import { clusterRows } from "../../world/clusters.ts";
-import { findSession, formatSessionCookie } from "../../world/control-tokens.ts";
-import type { User } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import {
   findRepeatedParameter,

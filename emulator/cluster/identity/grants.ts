@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { getFirstWorkspace, type User, users, workspaces } from "../../domain/workspaces.ts";
 import { defineRows, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
-
-import { getFirstWorkspace, type User, users, workspaces } from "../../world/workspaces.ts";
 
 /** Subject and scope of tokens. */
 const granted = {

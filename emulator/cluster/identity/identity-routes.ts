@@ -1,11 +1,11 @@
 import { oauthFailures } from "../../../src/api/router/failures.ts";
 import { LoginV2Request, OAuthProviderType } from "../../../src/api/router/proxied.ts";
 import { lookupTable } from "../../../src/base/object.ts";
+import { readClientCredentials } from "../../domain/client-credentials.ts";
+import { workspaces } from "../../domain/workspaces.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest, ReportFinding } from "../../http/handler.ts";
 import { noStoreHeaders, type Passthrough } from "../../http/reply.ts";
-import { readClientCredentials } from "../../world/client-credentials.ts";
-import { workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { createJsonResponse, createOAuthError, readOAuthParameters } from "../response.ts";
 import { authorize } from "./authorize.ts";

@@ -1,13 +1,13 @@
 import { isOneOf } from "../../../src/base/object.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { clusterRows } from "../../domain/clusters.ts";
+import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider.ts";
+import { type User, users, workspaces } from "../../domain/workspaces.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { allowExternalFormAction, createPage, type Html, html, renderHiddenFields } from "../../http/page.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
-import { clusterRows } from "../../world/clusters.ts";
-import { buildAuthorizationUrl, redeemProviderCode } from "../../world/provider.ts";
-import { type User, users, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { acceptInvitation, invitations } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";

@@ -1,14 +1,14 @@
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { computeCodeChallenge } from "../../../src/schemes/pkce.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
-import { noStoreHeaders, Passthrough } from "../../http/reply.ts";
-import type { Transaction } from "../../store/port.ts";
 import {
   authenticateClient,
   createBasicChallenge,
   duplicateClientAuthMessage,
-} from "../../world/client-credentials.ts";
+} from "../../domain/client-credentials.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
+import { noStoreHeaders, Passthrough } from "../../http/reply.ts";
+import type { Transaction } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 import {
   createJsonResponse,

@@ -3,9 +3,9 @@ import type { IntakeDetail, listIntakes } from "../../../src/api/contracts/intak
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { lookupTable } from "../../../src/base/object.ts";
+import { type Workspace, workflows } from "../../domain/workspaces.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
-import { type Workspace, workflows } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateList, paginateSlice } from "../response.ts";
 import { type StoredObject, storedObjects } from "../storage/objects.ts";

@@ -3,10 +3,10 @@ import { type Assignee, type IntakeRecord, type Task, taskCategories } from "../
 import type { Fail } from "../../../src/api/failures.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
+import { type Workspace, workflows } from "../../domain/workspaces.ts";
 import { reply } from "../../http/reply.ts";
 import { defineRows, parseRowNumber, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
-import { type Workspace, workflows } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { Problems } from "../response.ts";
 import { findActiveUser, formatRowNotFound, toOrgUser } from "../workspace/users.ts";

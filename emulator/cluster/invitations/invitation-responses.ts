@@ -1,8 +1,8 @@
+import { findInvitationKind, type InvitationKind, workspaces } from "../../domain/workspaces.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { parseRequestTarget } from "../../http/routing/path.ts";
 import type { View } from "../../store/port.ts";
-import { findInvitationKind, type InvitationKind, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { contracts, formatCompositeId } from "../contracts/rows.ts";
 import { createJsonResponse } from "../response.ts";

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { computeHmacText } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { sendEmail } from "../../domain/emails.ts";
+import { invitationKinds, type User, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { defineRows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import { sendEmail } from "../../world/emails.ts";
-import { invitationKinds, type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import type { Contract } from "../contracts/rows.ts";
 import { scheduleReport } from "../reports/report.ts";

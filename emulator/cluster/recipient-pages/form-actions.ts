@@ -27,7 +27,7 @@ export const maxTextLength = 5_000;
 
 interface ActionContext {
   readonly tx: Transaction;
-  readonly world: LifecycleContext;
+  readonly context: LifecycleContext;
   readonly contract: Contract;
   readonly person: Recipient;
   readonly turn: PendingAction;
@@ -41,28 +41,29 @@ const acts = lookupTable<{
 }>({
   sign: {
     for: "sign",
-    act: ({ tx, world, contract, person, text }) => sign(tx, world, contract, { ...person, note: text }, fail),
+    act: ({ tx, context, contract, person, text }) => sign(tx, context, contract, { ...person, note: text }, fail),
   },
   decline: {
     for: "sign",
-    act: ({ tx, world, contract, person, text }) => decline(tx, world, contract, { ...person, note: text }, fail),
+    act: ({ tx, context, contract, person, text }) => decline(tx, context, contract, { ...person, note: text }, fail),
   },
   "complete-review": {
     for: "review",
-    act: ({ tx, world, contract, person }) => transition(tx, world, contract, "complete-review", { by: person }, fail),
+    act: ({ tx, context, contract, person }) =>
+      transition(tx, context, contract, "complete-review", { by: person }, fail),
   },
   approve: {
     for: "approve",
-    act: ({ tx, world, contract, person, turn, text }) => {
+    act: ({ tx, context, contract, person, turn, text }) => {
       const approval = turn.work === "approve" ? turn.approval : undefined;
-      return approve(tx, world, contract, { approval, by: person, note: text }, fail);
+      return approve(tx, context, contract, { approval, by: person, note: text }, fail);
     },
   },
   comment: {
-    act: async ({ tx, world, contract, person, text }) => {
+    act: async ({ tx, context, contract, person, text }) => {
       await assignPersonIds(tx, contract.workspace_id, [person.email]);
       const id = (await findPersonId(tx, contract.workspace_id, person.email))!;
-      await addComment(tx, world, contract, text ?? "", { by: person, id });
+      await addComment(tx, context, contract, text ?? "", { by: person, id });
     },
   },
 });
@@ -99,7 +100,7 @@ export async function perform(
         "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
     };
   }
-  await carryOut({ tx, world: context, contract, person, turn, text: text || undefined });
+  await carryOut({ tx, context, contract, person, turn, text: text || undefined });
   return undefined;
 }
 

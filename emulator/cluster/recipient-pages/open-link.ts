@@ -1,6 +1,6 @@
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import type { User } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
-import type { User } from "../../world/workspaces.ts";
 import { isPersonsKey } from "../contracts/links.ts";
 import { formatFullName } from "../contracts/records.ts";
 import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";

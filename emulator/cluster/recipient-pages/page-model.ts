@@ -1,5 +1,5 @@
+import { entities, users } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
-import { entities, users } from "../../world/workspaces.ts";
 import { listComments } from "../contracts/comments.ts";
 import { buildContractPath, buildPersonQuery, createRecipientCsrfToken } from "../contracts/links.ts";
 import type { Contract } from "../contracts/rows.ts";

@@ -1,8 +1,8 @@
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { emails } from "../../domain/emails.ts";
+import { type User, users } from "../../domain/workspaces.ts";
 import { type Html, html } from "../../http/page.ts";
 import type { View } from "../../store/port.ts";
-import { emails } from "../../world/emails.ts";
-import { type User, users } from "../../world/workspaces.ts";
 import { findNextReview, findNextSignatories } from "../contracts/lifecycle/lifecycle.ts";
 import { buildPersonPath } from "../contracts/links.ts";
 import { formatFullName } from "../contracts/records.ts";

@@ -2,9 +2,9 @@ import type { Clock, WallClock } from "../../../src/base/clock.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { JobHandler, JobHandlers } from "../../clock/job-handler.ts";
 import { dequeue, enqueue, getCause, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
+import { clusterRows } from "../../domain/clusters.ts";
+import { users, workspaces } from "../../domain/workspaces.ts";
 import type { IndexQuery, Transaction, View } from "../../store/port.ts";
-import { clusterRows } from "../../world/clusters.ts";
-import { users, workspaces } from "../../world/workspaces.ts";
 import { contracts } from "../contracts/rows.ts";
 import { installations } from "../installations.ts";
 import { invitations } from "../invitations/invite.ts";
@@ -119,7 +119,7 @@ async function mapAddress(ask: SendRouterRequest, hash: string, cluster_id: stri
   return isAccepted(await ask("POST", "/router/v1/cluster_emails/bulk", { email_hash_list: [hash], cluster_id }));
 }
 
-interface ReportWorld {
+interface ReportContext {
   readonly clock: Clock;
   readonly wall: WallClock;
   readonly line: RouterClient;
@@ -145,7 +145,7 @@ const gather = { pauseMs: 25, maxWaitMs: 250, most: 32 };
  * Handlers for the scheduled reports of clusters to the router. The ref of an entry is the id of a contract or a
  * member, and the number of its failures.
  */
-export function reportJobHandlers(context: ReportWorld): JobHandlers {
+export function reportJobHandlers(context: ReportContext): JobHandlers {
   const { line, wall, deterministic } = context;
   const calls = new ReportBatcher({ line, wall, gather, inTurn: deterministic });
 
@@ -183,7 +183,11 @@ async function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string)
   return outcome;
 }
 
-async function scheduleAgain(tx: Transaction, entry: ScheduledEntry, { clock, giveUp }: ReportWorld): Promise<string> {
+async function scheduleAgain(
+  tx: Transaction,
+  entry: ScheduledEntry,
+  { clock, giveUp }: ReportContext,
+): Promise<string> {
   const waiting = await tx.get(schedule, entry.id);
   if (waiting?.ref !== entry.ref) return "gone";
   const { id, failures } = parseReportRef(entry.ref);

@@ -1,8 +1,8 @@
 import { toComputable } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
+import type { Question } from "../../domain/workspaces.ts";
 import type { ReportFinding } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
-import type { Question } from "../../world/workspaces.ts";
 
 /** The problems by variable, in the messages of shape C. */
 export type AnswerProblems = Readonly<Record<string, readonly string[]>>;

@@ -3,7 +3,6 @@ import type { Attribute } from "../../../src/api/contracts/shapes.ts";
 import type { listTemplates } from "../../../src/api/contracts/templates.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import type { View } from "../../store/port.ts";
 import {
   type ContractType,
   contractTypes,
@@ -11,7 +10,8 @@ import {
   type Question,
   type Template,
   templates,
-} from "../../world/workspaces.ts";
+} from "../../domain/workspaces.ts";
+import type { View } from "../../store/port.ts";
 import type { AuthenticatedMember, ClusterHandlers } from "../context.ts";
 
 export const templateHandlers = {

@@ -1,6 +1,6 @@
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { users } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
-import { users } from "../../world/workspaces.ts";
 import { trialWorkspaces } from "./trial-workspace.ts";
 
 /**

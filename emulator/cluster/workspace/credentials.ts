@@ -2,9 +2,9 @@ import { type Fail, fail } from "../../../src/api/failures.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { type User, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
-import { type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 
 type Headers = ReceivedRequest["headers"];

@@ -1,5 +1,5 @@
+import { entities, roles, type User, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import type { Transaction } from "../../store/port.ts";
-import { entities, roles, type User, users, type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { freeId } from "./free-id.ts";
 import { addStandardSet } from "./standard-set.ts";

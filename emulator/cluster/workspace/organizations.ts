@@ -1,4 +1,4 @@
-import { type Entity, entities, type Workspace } from "../../world/workspaces.ts";
+import { type Entity, entities, type Workspace } from "../../domain/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 
 export const organizationHandlers = {

@@ -1,4 +1,3 @@
-import type { Rows, Transaction } from "../../store/port.ts";
 import {
   type ContractType,
   contractTypes,
@@ -9,7 +8,8 @@ import {
   type Workflow,
   type Workspace,
   workflows,
-} from "../../world/workspaces.ts";
+} from "../../domain/workspaces.ts";
+import type { Rows, Transaction } from "../../store/port.ts";
 import { freeId } from "./free-id.ts";
 
 /** Contents of every new workspace. Rows refer to each other by their ids here; the copies get new ids. */

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { NewWorkspace, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { defineRows, type Transaction } from "../../store/port.ts";
-import { NewWorkspace, type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ClusterContext } from "../context.ts";
 import { invitations, inviteMember } from "../invitations/invite.ts";
 import { createJsonResponse } from "../response.ts";

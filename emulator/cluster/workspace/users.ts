@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { OrgUser } from "../../../src/api/contracts/shapes.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { roles, type User, users, type Workspace } from "../../domain/workspaces.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
-import { roles, type User, users, type Workspace } from "../../world/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateList } from "../response.ts";
 

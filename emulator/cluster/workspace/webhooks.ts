@@ -1,11 +1,11 @@
 import type { createWebhook } from "../../../src/api/contracts/webhooks.ts";
 import { isHeaderName, isHeaderValue, type ResultOf } from "../../../src/api/operation.ts";
+import type { Settings } from "../../domain/settings.ts";
 import { findForbiddenUrlReason } from "../../http/outgoing/receiver-rules.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { listLatestDeliveries, resend } from "../../webhooks/log.ts";
-import { type Webhook, webhookRows } from "../../webhooks/subscriptions.ts";
-import type { Settings } from "../../world/settings.ts";
+import { type Webhook, webhookRows } from "../../webhooks/webhooks.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { requireContractNumber } from "../contracts/rows.ts";
 import { requireDeveloperSettings } from "./credentials.ts";

@@ -1,5 +1,4 @@
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import type { View } from "../../store/port.ts";
 import {
   type ContractType,
   contractTypes,
@@ -10,7 +9,8 @@ import {
   type User,
   users,
   type Workspace,
-} from "../../world/workspaces.ts";
+} from "../../domain/workspaces.ts";
+import type { View } from "../../store/port.ts";
 import type { Problems } from "../response.ts";
 import { formatRowNotFound } from "./users.ts";
 

@@ -13,6 +13,13 @@ import * as objects from "../../cluster/storage/objects.ts";
 import * as keyPointers from "../../cluster/templates/key-pointers.ts";
 import * as trialWorkspaces from "../../cluster/workspace/trial-workspace.ts";
 import * as personIds from "../../cluster/workspace/users.ts";
+import * as apps from "../../domain/apps.ts";
+import * as oauthClients from "../../domain/client-credentials.ts";
+import * as clusters from "../../domain/clusters.ts";
+import * as controlTokens from "../../domain/control-tokens.ts";
+import * as emails from "../../domain/emails.ts";
+import * as provider from "../../domain/provider.ts";
+import * as workspaces from "../../domain/workspaces.ts";
 import * as mailer from "../../router/apps/mailer.ts";
 import * as deviceGrants from "../../router/device/rows.ts";
 import * as signatories from "../../router/mapping/signatories.ts";
@@ -21,14 +28,7 @@ import * as trialSignups from "../../router/trial/signups.ts";
 import * as causes from "../../store/causes.ts";
 import type { Collection } from "../../store/port.ts";
 import * as deliveries from "../../webhooks/deliveries.ts";
-import * as subscriptions from "../../webhooks/subscriptions.ts";
-import * as apps from "../../world/apps.ts";
-import * as oauthClients from "../../world/client-credentials.ts";
-import * as clusters from "../../world/clusters.ts";
-import * as controlTokens from "../../world/control-tokens.ts";
-import * as emails from "../../world/emails.ts";
-import * as provider from "../../world/provider.ts";
-import * as workspaces from "../../world/workspaces.ts";
+import * as webhooks from "../../webhooks/webhooks.ts";
 
 const modules = [
   causes,
@@ -51,7 +51,7 @@ const modules = [
   access,
   comments,
   keyPointers,
-  subscriptions,
+  webhooks,
   deliveries,
   provider,
   deviceGrants,

@@ -8,14 +8,14 @@ import { contracts } from "../../cluster/contracts/rows.ts";
 import { accessTokenLifetimeSeconds } from "../../cluster/identity/grants.ts";
 import { signingKeys } from "../../cluster/identity/signing-keys.ts";
 import { storedObjects } from "../../cluster/storage/objects.ts";
+import { readApps } from "../../domain/apps.ts";
+import { clusterRows } from "../../domain/clusters.ts";
+import type { RenewableIds } from "../../domain/provider.ts";
+import type { Settings } from "../../domain/settings.ts";
+import { workspaces } from "../../domain/workspaces.ts";
 import { getHistoryFolder } from "../../store/file/history-files.ts";
 import type { AnyRows, Store, Transaction, View } from "../../store/port.ts";
 import type { SnapshotStore } from "../../store/snapshot-store.ts";
-import { readApps } from "../../world/apps.ts";
-import { clusterRows } from "../../world/clusters.ts";
-import type { RenewableIds } from "../../world/provider.ts";
-import type { Settings } from "../../world/settings.ts";
-import { workspaces } from "../../world/workspaces.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
 interface InitialStateOptions {

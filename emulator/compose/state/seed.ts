@@ -6,12 +6,9 @@ import type { Ids } from "../../../src/base/ids.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";
 import type { StandardSet } from "../../cluster/workspace/standard-set.ts";
-import { SignatoryMapping, signatories } from "../../router/mapping/signatories.ts";
-import { mappingTables } from "../../router/mapping/tables.ts";
-import type { Transaction } from "../../store/port.ts";
-import { Apps, appRows } from "../../world/apps.ts";
-import { OAuthClient, oauthClients } from "../../world/client-credentials.ts";
-import { ClusterRow, clusterRows } from "../../world/clusters.ts";
+import { Apps, appRows } from "../../domain/apps.ts";
+import { OAuthClient, oauthClients } from "../../domain/client-credentials.ts";
+import { ClusterRow, clusterRows } from "../../domain/clusters.ts";
 import {
   ContractType,
   contractTypes,
@@ -27,7 +24,10 @@ import {
   Workspace,
   workflows,
   workspaces,
-} from "../../world/workspaces.ts";
+} from "../../domain/workspaces.ts";
+import { SignatoryMapping, signatories } from "../../router/mapping/signatories.ts";
+import { mappingTables } from "../../router/mapping/tables.ts";
+import type { Transaction } from "../../store/port.ts";
 
 const tableNames = Object.keys(mappingTables) as (keyof typeof mappingTables)[];
 

@@ -1,4 +1,4 @@
-import { controlTokens } from "../../world/control-tokens.ts";
+import { controlTokens } from "../../domain/control-tokens.ts";
 import type { ControlContext } from "../context.ts";
 import { type ControlCaller, isStillAuthenticated } from "./credentials.ts";
 

@@ -3,8 +3,8 @@ import { fail } from "../../../src/api/failures.ts";
 import { getRequiredRole } from "../../../src/api/operation.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
+import { type ControlTokens, findCookie, localToken } from "../../domain/control-tokens.ts";
 import type { Authenticators } from "../../http/handler.ts";
-import { type ControlTokens, findCookie, localToken } from "../../world/control-tokens.ts";
 
 import { getCookieName, type Sessions } from "../console/sessions.ts";
 import type { Bearer } from "./bearer.ts";

@@ -1,8 +1,8 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
+import { type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { reply } from "../../http/reply.ts";
 import type { Store } from "../../store/port.ts";
-import { type Workspace, workspaces } from "../../world/workspaces.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 
 /** By its id, or by its name, which is unique and case-insensitive. */

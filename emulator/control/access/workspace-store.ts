@@ -1,8 +1,8 @@
 import { contracts } from "../../cluster/contracts/rows.ts";
+import { users, workspaces } from "../../domain/workspaces.ts";
 import type { Cause } from "../../store/cause.ts";
 import { CausedStore } from "../../store/causes.ts";
 import type { AnyRows, IndexQuery, RowKey, Rows, Store, Transaction, View } from "../../store/port.ts";
-import { users, workspaces } from "../../world/workspaces.ts";
 import { longRowsOfWorkspace, rowsOfWorkspace } from "../state/remove-workspace.ts";
 
 type Row = Readonly<Record<string, unknown>>;

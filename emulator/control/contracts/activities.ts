@@ -8,11 +8,11 @@ import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/e
 import { readContractFacts } from "../../cluster/contracts/records.ts";
 import { type Contract, contracts, formatCompositeId, selectWorkspace } from "../../cluster/contracts/rows.ts";
 import { buildEmailEventData } from "../../cluster/emails.ts";
+import { type Template, templates, users, workspaces } from "../../domain/workspaces.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
 import { createAmendedDocument, type DomainEvent, emit, SYSTEM } from "../../webhooks/emit.ts";
-import { applyAmendments, webhookRows } from "../../webhooks/subscriptions.ts";
-import { type Template, templates, users, workspaces } from "../../world/workspaces.ts";
+import { applyAmendments, webhookRows } from "../../webhooks/webhooks.ts";
 import type { ControlHandlers } from "../context.ts";
 import { requireContractById } from "./contracts.ts";
 

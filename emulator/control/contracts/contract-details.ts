@@ -3,8 +3,8 @@ import { listAccess } from "../../cluster/contracts/access.ts";
 import { isOpen, replaceEntity } from "../../cluster/contracts/parties.ts";
 import { type Contract, contracts, formatCompositeId, type Review } from "../../cluster/contracts/rows.ts";
 import { listParticipants } from "../../cluster/recipient-pages/pending-actions.ts";
+import { entities, roles, users } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
-import { entities, roles, users } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../context.ts";
 import { requireContractById, resolvePerson } from "./contracts.ts";
 

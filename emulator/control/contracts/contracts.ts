@@ -14,10 +14,10 @@ import {
   type PendingAction,
 } from "../../cluster/recipient-pages/pending-actions.ts";
 import { findMemberByEmail } from "../../cluster/workspace/users.ts";
+import { users } from "../../domain/workspaces.ts";
 import type { Call, HandlerContext } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
-import { users } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../context.ts";
 
 type ContractMoveContext = HandlerContext & LifecycleContext;

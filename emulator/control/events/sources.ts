@@ -1,11 +1,11 @@
 import { schedule } from "../../clock/schedule.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
+import { emails } from "../../domain/emails.ts";
 import type { LoggedRequest } from "../../http/request-log/request-log.ts";
 import { deviceGrants } from "../../router/device/rows.ts";
 import type { RowChange } from "../../store/port.ts";
 import { attempts, deliveries } from "../../webhooks/deliveries.ts";
-import { emails } from "../../world/emails.ts";
 import { streamWhileAllowed } from "../access/access-watch.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import { isControlPlaneRead } from "../requests.ts";

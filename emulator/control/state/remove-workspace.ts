@@ -11,16 +11,16 @@ import { storedObjects } from "../../cluster/storage/objects.ts";
 import { keyPointers } from "../../cluster/templates/key-pointers.ts";
 import { trialWorkspaces } from "../../cluster/workspace/trial-workspace.ts";
 import { outsiders } from "../../cluster/workspace/users.ts";
+import { controlTokens } from "../../domain/control-tokens.ts";
+import { emails } from "../../domain/emails.ts";
+import * as rows from "../../domain/workspaces.ts";
 import { removeGrants } from "../../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../../router/mapping/signatories.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { AnyRows, Rows, Store, Transaction } from "../../store/port.ts";
 import { attempts, deliveries, listAttemptKeys, webhookEvents } from "../../webhooks/deliveries.ts";
 import { endSchedule } from "../../webhooks/record.ts";
-import { webhookRows } from "../../webhooks/subscriptions.ts";
-import { controlTokens } from "../../world/control-tokens.ts";
-import { emails } from "../../world/emails.ts";
-import * as world from "../../world/workspaces.ts";
+import { webhookRows } from "../../webhooks/webhooks.ts";
 import { readWorkspaceRouting } from "./workspace-routing.ts";
 
 /**
@@ -29,12 +29,12 @@ import { readWorkspaceRouting } from "./workspace-routing.ts";
  */
 export const rowsOfWorkspace = {
   workspace_id: [
-    world.users,
-    world.roles,
-    world.entities,
-    world.contractTypes,
-    world.templates,
-    world.workflows,
+    rows.users,
+    rows.roles,
+    rows.entities,
+    rows.contractTypes,
+    rows.templates,
+    rows.workflows,
     trialWorkspaces,
     outsiders,
     storedObjects,
@@ -61,7 +61,7 @@ const maxBatchRows = 2_000;
 
 /** Numbers of removed rows. */
 export interface WorkspaceRemovalResult {
-  readonly workspace: world.Workspace;
+  readonly workspace: rows.Workspace;
   readonly contracts: number;
   readonly webhooks: number;
   readonly deliveries: number;
@@ -75,15 +75,15 @@ export interface WorkspaceRemovalResult {
 export async function removeWorkspace(
   store: Store,
   id: number,
-  check: (workspace: world.Workspace | undefined, isLast: boolean) => world.Workspace,
+  check: (workspace: rows.Workspace | undefined, isLast: boolean) => rows.Workspace,
 ): Promise<WorkspaceRemovalResult> {
   const removed = await store.transaction("emulator.remove-workspace", async (tx) => {
-    const found = await tx.get(world.workspaces, id);
-    const others = found && (await tx.count(world.workspaces, { by: "cluster", equals: found.cluster_id })) - 1;
+    const found = await tx.get(rows.workspaces, id);
+    const others = found && (await tx.count(rows.workspaces, { by: "cluster", equals: found.cluster_id })) - 1;
     const workspace = check(found, others === 0);
     await unmap(tx, workspace);
     const workspaceIds = new Set([id]);
-    const people = new Set((await tx.list(world.users, { by: "workspace", equals: id })).map((user) => user.id));
+    const people = new Set((await tx.list(rows.users, { by: "workspace", equals: id })).map((user) => user.id));
     const workspaceContracts = (await tx.list(contracts)).filter(({ workspace_id }) => workspace_id === id);
     for (const contract of workspaceContracts) await endContractEntries(tx, contract.id);
     const ids = {
@@ -95,7 +95,7 @@ export async function removeWorkspace(
     for (const field of ["contract_id", "user_id", "workspace_id"] as const) {
       for (const one of rowsOfWorkspace[field]) await drop(tx, one, field, ids[field]);
     }
-    tx.delete(world.workspaces, id);
+    tx.delete(rows.workspaces, id);
     return { workspace, contracts: workspaceContracts.length, webhooks };
   });
   return { ...removed, deliveries: await dropLog(store, id) };
@@ -109,7 +109,7 @@ async function drop(tx: Transaction, from: AnyRows, field: string, values: Reado
 }
 
 /** Its routing data, without entries that another workspace also uses. */
-async function unmap(tx: Transaction, workspace: world.Workspace): Promise<void> {
+async function unmap(tx: Transaction, workspace: rows.Workspace): Promise<void> {
   const { cluster_id } = workspace;
   const { signatories: hashes, ...routing } = await readWorkspaceRouting(tx, workspace);
   for (const [table, keys] of Object.entries(routing)) {

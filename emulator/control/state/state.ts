@@ -1,11 +1,11 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
+import { appRows } from "../../domain/apps.ts";
+import { clusterRows } from "../../domain/clusters.ts";
 import { JsonPieces } from "../../http/reply.ts";
 import { formatVersion } from "../../store/file/document.ts";
 import { StateFormatError } from "../../store/port.ts";
 import { replaceState } from "../../travel/replace-state.ts";
-import { appRows } from "../../world/apps.ts";
-import { clusterRows } from "../../world/clusters.ts";
 import type { ControlHandlers } from "../context.ts";
 
 export const stateHandlers = {

@@ -3,11 +3,11 @@ import { contracts } from "../../cluster/contracts/rows.ts";
 import { deviceApprovals } from "../../cluster/identity/grants.ts";
 import { installations } from "../../cluster/installations.ts";
 import { invitations } from "../../cluster/invitations/invite.ts";
+import { users, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { deviceGrants } from "../../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../../router/mapping/signatories.ts";
 import { mappingTables as tables } from "../../router/mapping/tables.ts";
 import type { Mapping, View } from "../../store/port.ts";
-import { users, type Workspace, workspaces } from "../../world/workspaces.ts";
 
 /** The routing data of a workspace, by table. */
 export type WorkspaceRouting = Readonly<Record<keyof typeof tables | "signatories", string[]>>;

@@ -1,10 +1,10 @@
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { type Invitation, invitations } from "../../cluster/invitations/invite.ts";
 import { addWorkspace } from "../../cluster/workspace/new-workspace.ts";
+import { type Workspace, workflows, workspaces } from "../../domain/workspaces.ts";
 import { reply } from "../../http/reply.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { View } from "../../store/port.ts";
-import { type Workspace, workflows, workspaces } from "../../world/workspaces.ts";
 import type { ControlHandlers } from "../context.ts";
 import { removeWorkspace } from "./remove-workspace.ts";
 import { readWorkspaceRouting } from "./workspace-routing.ts";

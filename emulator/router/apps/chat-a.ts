@@ -1,10 +1,10 @@
 import { verifyChatA } from "../../../src/schemes/chat-a.ts";
+import { readApps } from "../../domain/apps.ts";
+import type { Cluster } from "../../domain/clusters.ts";
 import { concatBody } from "../../http/bodies/decode.ts";
 import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
-import { readApps } from "../../world/apps.ts";
-import type { Cluster } from "../../world/clusters.ts";
 import type { ForwardCall, RouterCall, RouterContext, RouterHandlers } from "../context.ts";
 import { createRouterResponse, forwardTo, forwardToAll } from "../proxied/forward.ts";
 import { findOwners } from "../resolve/resolve.ts";

@@ -1,7 +1,7 @@
 import { errors, importJWK, type JWTPayload, jwtVerify } from "jose";
 import { createInvalidVerdict, type Verdict, validVerdict } from "../../../src/schemes/verdict.ts";
+import { type Apps, type IssuerKey, listPublicChatBKeys, readApps } from "../../domain/apps.ts";
 import { findString, parseJsonObject } from "../../http/bodies/fields.ts";
-import { type Apps, type IssuerKey, listPublicChatBKeys, readApps } from "../../world/apps.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import type { Identifier } from "../resolve/identifiers.ts";

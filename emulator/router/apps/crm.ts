@@ -1,10 +1,10 @@
 import { verifyCrmA } from "../../../src/schemes/crm-a.ts";
 import { openCrmB } from "../../../src/schemes/crm-b.ts";
+import { readApps, resolveFrontEnd } from "../../domain/apps.ts";
+import type { Cluster } from "../../domain/clusters.ts";
 import { findString, getQuery } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { toOriginForm } from "../../http/routing/path.ts";
-import { readApps, resolveFrontEnd } from "../../world/apps.ts";
-import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall, RouterHandlers, SingleClusterCall } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findIdentifiers } from "../resolve/identifiers.ts";

@@ -1,4 +1,4 @@
-import type { IssuerKey } from "../../world/apps.ts";
+import type { IssuerKey } from "../../domain/apps.ts";
 import { type ClusterRequestContext, requestCluster } from "../proxied/request-cluster.ts";
 
 interface KeySet {

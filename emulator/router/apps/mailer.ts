@@ -1,7 +1,7 @@
 import * as z from "zod";
+import { findCustomerIds } from "../../domain/provider.ts";
 import { defineRows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import { findCustomerIds } from "../../world/provider.ts";
 import type { RouterCall, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findClusterByPrefix } from "../resolve/identifiers.ts";

@@ -1,6 +1,6 @@
+import type { Cluster } from "../../domain/clusters.ts";
 import { reply } from "../../http/reply.ts";
 import type { Mapping } from "../../store/port.ts";
-import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { removeGrants, toUserCodeKey } from "../device/rows.ts";
 import { requireCluster } from "../resolve/identifiers.ts";

@@ -1,14 +1,14 @@
 import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
 import { showDiscovery } from "../../../src/api/router/oidc.ts";
 import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
-import { withTarget } from "../../http/outgoing/forward.ts";
-import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
 import {
   authenticateClient,
   createBasicChallenge,
   duplicateClientAuthMessage,
-} from "../../world/client-credentials.ts";
-import type { Cluster } from "../../world/clusters.ts";
+} from "../../domain/client-credentials.ts";
+import type { Cluster } from "../../domain/clusters.ts";
+import { withTarget } from "../../http/outgoing/forward.ts";
+import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { issueDeviceTokens } from "../device/token.ts";
 import { withOwnCredentials } from "../proxied/credentials.ts";

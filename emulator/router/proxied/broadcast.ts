@@ -1,7 +1,7 @@
 import { timedOut } from "../../../src/base/timing.ts";
+import type { Cluster } from "../../domain/clusters.ts";
 import type { ForwardResult } from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
-import type { Cluster } from "../../world/clusters.ts";
 import type { BroadcastCall } from "../context.ts";
 import { withOwnCredentials } from "./credentials.ts";
 

@@ -1,7 +1,7 @@
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
+import type { Cluster } from "../../domain/clusters.ts";
 import { type ForwardableRequest, withoutHeaders } from "../../http/outgoing/forward.ts";
-import type { Cluster } from "../../world/clusters.ts";
 import type { RouterCall } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 

@@ -1,6 +1,6 @@
 import { timedOut } from "../../../src/base/timing.ts";
+import type { Cluster } from "../../domain/clusters.ts";
 import { Passthrough } from "../../http/reply.ts";
-import type { Cluster } from "../../world/clusters.ts";
 import type { BroadcastCall, ForwardCall, SingleClusterCall } from "../context.ts";
 import { broadcast, sandboxExternalPage } from "./broadcast.ts";
 import { withOwnCredentials } from "./credentials.ts";

@@ -1,6 +1,6 @@
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { findInvitationKind } from "../../domain/workspaces.ts";
 import { parseRequestTarget } from "../../http/routing/path.ts";
-import { findInvitationKind } from "../../world/workspaces.ts";
 import type { ForwardCall, RouterHandlers } from "../context.ts";
 import { isServerMetadata } from "../oidc/discovery.ts";
 import { forwardServerMetadata } from "../oidc/oidc.ts";

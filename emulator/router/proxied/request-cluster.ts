@@ -1,11 +1,11 @@
 import type { WallClock } from "../../../src/base/clock.ts";
+import type { Cluster } from "../../domain/clusters.ts";
+import type { Settings } from "../../domain/settings.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { type ForwardableRequest, type Forwarder, withoutHeaders } from "../../http/outgoing/forward.ts";
 import { type SendRequestResult, sendRequest } from "../../http/outgoing/webhook-sender.ts";
 import { Passthrough } from "../../http/reply.ts";
-import type { Cluster } from "../../world/clusters.ts";
-import type { Settings } from "../../world/settings.ts";
 
 /** A cluster's response to a request of the router itself; `body` is undefined if it is not a JSON object. */
 export type ClusterResponse =

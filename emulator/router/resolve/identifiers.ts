@@ -1,10 +1,10 @@
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import type { Cluster } from "../../domain/clusters.ts";
+import { findSession } from "../../domain/control-tokens.ts";
 import { findString, getQuery, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import type { Cluster } from "../../world/clusters.ts";
-import { findSession } from "../../world/control-tokens.ts";
 import type { RouterCall } from "../context.ts";
 import { toUserCodeKey } from "../device/rows.ts";
 import type { MappingTable } from "../mapping/tables.ts";

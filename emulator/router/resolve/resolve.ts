@@ -1,5 +1,5 @@
+import type { Cluster } from "../../domain/clusters.ts";
 import type { View } from "../../store/port.ts";
-import type { Cluster } from "../../world/clusters.ts";
 import type { RouterContext } from "../context.ts";
 import { signatories } from "../mapping/signatories.ts";
 import { mappingTables } from "../mapping/tables.ts";

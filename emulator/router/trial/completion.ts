@@ -1,10 +1,10 @@
 import type { InputOf } from "../../../src/api/operation.ts";
 import type * as declared from "../../../src/api/router/trial.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import type { Cluster } from "../../domain/clusters.ts";
+import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../domain/workspaces.ts";
 import type { ForwardableRequest } from "../../http/outgoing/forward.ts";
 import type { Transaction } from "../../store/port.ts";
-import type { Cluster } from "../../world/clusters.ts";
-import { CreatedWorkspace, type NewWorkspace, newWorkspacePath } from "../../world/workspaces.ts";
 import type { RouterCall, RouterHandler } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 import { sandboxExternalPage } from "../proxied/broadcast.ts";

@@ -1,10 +1,10 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
+import { readApps } from "../../domain/apps.ts";
+import { evictOldestTrials, sendEmail } from "../../domain/emails.ts";
+import { buildAuthorizationUrl, redeemProviderCode } from "../../domain/provider.ts";
 import type { Transaction } from "../../store/port.ts";
 import { evictOldest } from "../../store/retention.ts";
-import { readApps } from "../../world/apps.ts";
-import { evictOldestTrials, sendEmail } from "../../world/emails.ts";
-import { buildAuthorizationUrl, redeemProviderCode } from "../../world/provider.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { completeTrialSignup } from "./completion.ts";
 import { findSignupByEmail, isEmailTaken, type TrialSignup, trialSignups, trialStates } from "./signups.ts";

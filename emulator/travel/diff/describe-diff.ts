@@ -5,12 +5,12 @@ import type { ScheduledEntry } from "../../clock/schedule.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import type { Invitation } from "../../cluster/invitations/invite.ts";
+import type { Email } from "../../domain/emails.ts";
 import type { StoredFaults } from "../../faults/faults.ts";
 import { redactReceiverUrl, redactTokens } from "../../http/request-log/redact.ts";
 import { causes } from "../../store/causes.ts";
 import type { Attempt, Delivery, WebhookEvent } from "../../webhooks/deliveries.ts";
-import type { Webhook } from "../../webhooks/subscriptions.ts";
-import type { Email } from "../../world/emails.ts";
+import type { Webhook } from "../../webhooks/webhooks.ts";
 import {
   type DiffRow,
   type FieldChange,

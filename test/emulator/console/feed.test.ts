@@ -3,11 +3,11 @@ import { describe, it, type TestContext } from "node:test";
 import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { Feed } from "../../../emulator/control/events/feed.ts";
+import { sendEmail } from "../../../emulator/domain/emails.ts";
+import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { Faults } from "../../../emulator/faults/faults.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
-import { sendEmail } from "../../../emulator/world/emails.ts";
-import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 
 /** A feed with its own store, and a wall clock that the test advances. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { createListener } from "../../../emulator/http/listener.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
-import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { alone, echo, emulator, html, made, router } from "./made-up.ts";
 import { read, serving, talk } from "./serving.ts";

@@ -5,12 +5,12 @@ import { readFileSync } from "node:fs";
 import { createServer as createTls } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
+import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import {
   createWebhookSender,
   type PostResult,
   type WebhookSenderOptions,
 } from "../../../emulator/http/outgoing/webhook-sender.ts";
-import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { forwardProxy } from "../../support/cli/forward-proxy.ts";
 import { receiver } from "../../support/receiver.ts";

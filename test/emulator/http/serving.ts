@@ -1,5 +1,6 @@
 import net from "node:net";
 import type { TestContext } from "node:test";
+import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import {
   createListener,
   type Listener,
@@ -8,7 +9,6 @@ import {
 } from "../../../emulator/http/listener.ts";
 import type { Part } from "../../../emulator/http/parts.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
-import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import type { EmulatorBugError } from "../../../src/base/errors.ts";
 import { createRandomIds } from "../../../src/base/ids.ts";

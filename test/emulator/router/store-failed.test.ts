@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import { createListener } from "../../../emulator/http/listener.ts";
 import { createForwarder } from "../../../emulator/http/outgoing/forward.ts";
 import { createPart } from "../../../emulator/http/parts.ts";
@@ -11,7 +12,6 @@ import { routerHandlers } from "../../../emulator/router/handlers.ts";
 import { mappingTables } from "../../../emulator/router/mapping/tables.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { type Store, StoreFailedError } from "../../../emulator/store/port.ts";
-import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { createRandomIds } from "../../../src/base/ids.ts";

@@ -9,7 +9,7 @@ import {
   resend,
   showDelivery,
 } from "../../../emulator/webhooks/log.ts";
-import { switchSubscription, webhookRows } from "../../../emulator/webhooks/subscriptions.ts";
+import { setWebhookEnabled, webhookRows } from "../../../emulator/webhooks/webhooks.ts";
 import { receiver } from "../../support/receiver.ts";
 import { minutes, type Post, post } from "../../support/webhooks.ts";
 
@@ -82,7 +82,7 @@ describe("resend of a delivery", () => {
     const sink = await receiver(t);
     sink.answer(500);
     const id = await office.subscribe(sink.url, { failure_count: 5 });
-    await office.store.transaction("off", (tx) => switchSubscription(tx, id, false, office.clock.now()));
+    await office.store.transaction("off", (tx) => setWebhookEnabled(tx, id, false, office.clock.now()));
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
     await office.store.transaction("on", async (tx) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { switchSubscription } from "../../../emulator/webhooks/subscriptions.ts";
+import { setWebhookEnabled } from "../../../emulator/webhooks/webhooks.ts";
 import { receiver } from "../../support/receiver.ts";
 import { minutes, post } from "../../support/webhooks.ts";
 
@@ -139,7 +139,7 @@ describe("retry schedule", () => {
     const sink = await receiver(t);
     sink.answer(500);
     const id = await subscribe(sink.url);
-    const turn = (on: boolean) => store.transaction("switch", (tx) => switchSubscription(tx, id, on, clock.now()));
+    const turn = (on: boolean) => store.transaction("switch", (tx) => setWebhookEnabled(tx, id, on, clock.now()));
 
     await happen("CONTRACT_CREATED");
     await runner.waitUntilIdle();

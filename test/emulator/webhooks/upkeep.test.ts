@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { defaultSettings } from "../../../emulator/domain/settings.ts";
 import type { PendingAttempt } from "../../../emulator/faults/faults.ts";
 import type { WebhookSender } from "../../../emulator/http/outgoing/webhook-sender.ts";
 import type { Store } from "../../../emulator/store/port.ts";
 import { createDeliveryJobHandlers } from "../../../emulator/webhooks/deliver.ts";
 import { attempts, deliveries, webhookEvents } from "../../../emulator/webhooks/deliveries.ts";
 import { dropExpired } from "../../../emulator/webhooks/log.ts";
-import { defaultSettings } from "../../../emulator/world/settings.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { receiver } from "../../support/receiver.ts";
 import { minutes, post } from "../../support/webhooks.ts";

@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import type { ImportExecutedRequest } from "../../../../src/api/contracts/paper.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
+import type { Workspace } from "../../../domain/workspaces.ts";
 import type { View } from "../../../store/port.ts";
-import type { Workspace } from "../../../world/workspaces.ts";
 import type { ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/inline-file.ts";

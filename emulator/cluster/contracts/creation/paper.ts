@@ -1,9 +1,9 @@
 import type * as z from "zod";
 import type { UploadReviewRequest } from "../../../../src/api/contracts/paper.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
+import { type ContractType, roles, type Workspace } from "../../../domain/workspaces.ts";
 import type { Call } from "../../../http/handler.ts";
 import type { View } from "../../../store/port.ts";
-import { type ContractType, roles, type Workspace } from "../../../world/workspaces.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/inline-file.ts";

@@ -1,5 +1,5 @@
 import type { Activity } from "../../../../src/api/activities.ts";
-import type { Email } from "../../../world/emails.ts";
+import type { Email } from "../../../domain/emails.ts";
 import { findPartyOfContact } from "../links.ts";
 import { formatFullName } from "../records.ts";
 import type { Contract, Signatory } from "../rows.ts";

@@ -1,8 +1,8 @@
 import { fail } from "../../../../src/api/failures.ts";
 import { createCommitOnlyRun, type JobHandler, type JobHandlers } from "../../../clock/job-handler.ts";
 import { dequeue, schedule } from "../../../clock/schedule.ts";
+import { emails } from "../../../domain/emails.ts";
 import type { Transaction } from "../../../store/port.ts";
-import { emails } from "../../../world/emails.ts";
 import { emitEmailEvent, hasDeliveryOutcome } from "../../emails.ts";
 import { type Contract, contracts } from "../rows.ts";
 import { sign } from "./signatures.ts";

@@ -1,9 +1,9 @@
 import { type RejectionCode, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
+import { roles, users, type Workspace } from "../../../domain/workspaces.ts";
 import { reply } from "../../../http/reply.ts";
 import type { Transaction, View } from "../../../store/port.ts";
-import { roles, users, type Workspace } from "../../../world/workspaces.ts";
 import type { ClusterHandlers } from "../../context.ts";
 import { formatRowNotFound } from "../../workspace/users.ts";
 import { emitContractEvent } from "../access.ts";

@@ -1,8 +1,8 @@
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
 import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
 import { endContractEntries, enqueue, toContractKey } from "../../../clock/schedule.ts";
+import { emails, sendEmail } from "../../../domain/emails.ts";
 import type { Transaction } from "../../../store/port.ts";
-import { emails, sendEmail } from "../../../world/emails.ts";
 import { hasDeliveryOutcome } from "../../emails.ts";
 import { inviteCounterparties } from "../../invitations/invite.ts";
 import { scheduleReport } from "../../reports/report.ts";

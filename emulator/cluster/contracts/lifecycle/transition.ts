@@ -1,10 +1,9 @@
 import type { RejectionCode, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail, FailureCode } from "../../../../src/api/failures.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
+import type { Settings } from "../../../domain/settings.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { emit, type Performer, SYSTEM } from "../../../webhooks/emit.ts";
-
-import type { Settings } from "../../../world/settings.ts";
 import { endInvitations } from "../../invitations/invite.ts";
 import { haveMetricsChanged } from "../details.ts";
 import { readContractFacts } from "../records.ts";

@@ -12,11 +12,11 @@ import { createContractJobHandlers } from "../../../../emulator/cluster/contract
 import { contracts } from "../../../../emulator/cluster/contracts/rows.ts";
 import { collections } from "../../../../emulator/compose/state/collections.ts";
 import { applySeed, namedSeeds, parseSeed } from "../../../../emulator/compose/state/seed.ts";
+import { sendEmail } from "../../../../emulator/domain/emails.ts";
+import { defaultSettings } from "../../../../emulator/domain/settings.ts";
+import { users, workspaces } from "../../../../emulator/domain/workspaces.ts";
 import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import { webhookEvents } from "../../../../emulator/webhooks/deliveries.ts";
-import { sendEmail } from "../../../../emulator/world/emails.ts";
-import { defaultSettings } from "../../../../emulator/world/settings.ts";
-import { users, workspaces } from "../../../../emulator/world/workspaces.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { createSeededIds } from "../../../../src/base/ids.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { emails, findEmail, sendEmail } from "../../../../emulator/domain/emails.ts";
 import { openMemoryStore } from "../../../../emulator/store/memory-store.ts";
-import { emails, findEmail, sendEmail } from "../../../../emulator/world/emails.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { draft, sent } from "../../../support/contracts.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";

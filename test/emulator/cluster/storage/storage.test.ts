@@ -14,11 +14,10 @@ import {
 } from "../../../../emulator/cluster/storage/objects.ts";
 import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
 import { getStandardSet } from "../../../../emulator/compose/state/seed.ts";
+import { defaultSettings } from "../../../../emulator/domain/settings.ts";
 import { type Blobs, BlobTooLargeError } from "../../../../emulator/store/blobs.ts";
 import { createMemoryBlobs, openMemoryStore } from "../../../../emulator/store/memory-store.ts";
-
 import { StoreFailedError } from "../../../../emulator/store/port.ts";
-import { defaultSettings } from "../../../../emulator/world/settings.ts";
 import { DeclaredFailureError, fail } from "../../../../src/api/failures.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { createRandomIds } from "../../../../src/base/ids.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { validateAnswers, withDefaults } from "../../../../emulator/cluster/templates/answers.ts";
-import type { Question } from "../../../../emulator/world/workspaces.ts";
+import type { Question } from "../../../../emulator/domain/workspaces.ts";
 
 const question = (type: Question["type"], more: Partial<Question> = {}): Question => ({
   variable: "answer",

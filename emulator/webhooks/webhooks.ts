@@ -30,14 +30,14 @@ export const Webhook = z.strictObject({
 });
 export type Webhook = z.infer<typeof Webhook>;
 
-export const webhookRows = defineRows<Webhook, "workspace" | "wants">({
+export const webhookRows = defineRows<Webhook, "workspace" | "activity">({
   name: "webhook_subscriptions",
   schema: Webhook,
   key: (row) => row.id,
   numbers: { webhook: (row) => row.id },
   indexes: {
     workspace: (row) => row.workspace_id,
-    wants: (row) => row.only_for_activities.map((activity) => toActivityKey(row.workspace_id, activity)),
+    activity: (row) => row.only_for_activities.map((activity) => toActivityKey(row.workspace_id, activity)),
   },
 });
 
@@ -52,7 +52,7 @@ export const toConcurrencyKey = (webhookId: number): string => `webhook:${webhoo
  * skips due attempts (DECISIONS.md, C18). Returns the row, or undefined if there is none. `at` is in virtual
  * milliseconds.
  */
-export async function switchSubscription(
+export async function setWebhookEnabled(
   tx: Transaction,
   id: number,
   on: boolean,
