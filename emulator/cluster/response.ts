@@ -1,6 +1,5 @@
 import { exceedsFieldLimit } from "../http/bodies/body-limits.ts";
-import { getQuery, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
-import { findRepeatedField, parseFields } from "../http/bodies/form.ts";
+import { findRepeatedField, getQuery, parseFields, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { HtmlPage } from "../http/page.ts";
 import { Passthrough } from "../http/reply.ts";

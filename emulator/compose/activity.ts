@@ -7,7 +7,7 @@ import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.
 import type { EmulatorEvent } from "../published.d.ts";
 import type { Store } from "../store/port.ts";
 import type { Delivery } from "../webhooks/deliveries.ts";
-import type { DeliveryNotifier, DeliveryUpdate } from "../webhooks/delivery-notifier.ts";
+import type { DeliveryNotifier, DeliveryUpdate } from "../webhooks/record.ts";
 
 interface ActivitySources {
   readonly store: Store;

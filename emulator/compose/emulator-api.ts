@@ -6,7 +6,7 @@ import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { AdvanceTarget, Emulator, EmulatorOptions } from "../published.d.ts";
 import type { Cause } from "../store/cause.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
-import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
+import type { DeliveryNotifier } from "../webhooks/record.ts";
 import { watchActivity } from "./activity.ts";
 import { type CleanupStack, EmulatorClosedError } from "./cleanup-stack.ts";
 import type { LeadershipLifecycle } from "./leadership-lifecycle.ts";

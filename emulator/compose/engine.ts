@@ -23,7 +23,7 @@ import type { CauseRowFactory } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { exportTraces, type TraceExport } from "../trace/export.ts";
 import { createDeliveryJobHandlers } from "../webhooks/deliver.ts";
-import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
+import type { DeliveryNotifier } from "../webhooks/record.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 
 interface EngineOptions {

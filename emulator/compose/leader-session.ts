@@ -31,7 +31,7 @@ import { type Store, StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
 import { Snapshots } from "../travel/snapshots.ts";
 import { observeWebhooks } from "../webhooks/deliveries.ts";
-import type { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
+import type { DeliveryNotifier } from "../webhooks/record.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
 import { createTraceExport, flushReports, startEngine } from "./engine.ts";
 import { createConsoleReader, type Listeners, toReachableUrl } from "./listeners.ts";

@@ -20,7 +20,7 @@ import { type ClaimedRunFile, claimRunFile, listRunFilePaths, type RunFile } fro
 import { resolveStatePath } from "../store/file/stored-state.ts";
 import { StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
-import { DeliveryNotifier } from "../webhooks/delivery-notifier.ts";
+import { DeliveryNotifier } from "../webhooks/record.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
 import { createEmulatorApi } from "./emulator-api.ts";
 import { observeWith } from "./engine.ts";

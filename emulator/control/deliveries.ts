@@ -17,7 +17,7 @@ import {
   resend,
   showDelivery,
 } from "../webhooks/log.ts";
-import { getRetrySchedule } from "../webhooks/retry-rule.ts";
+import { getRetrySchedule } from "../webhooks/record.ts";
 import { webhookRows } from "../webhooks/webhooks.ts";
 import { streamWhileAllowed } from "./access/access-watch.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";

@@ -4,7 +4,7 @@ import { isOneOf } from "../../src/base/object.ts";
 import { follow } from "../http/event-stream.ts";
 import type { Store, View } from "../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../webhooks/deliveries.ts";
-import { getRetentionEnd } from "../webhooks/retry-rule.ts";
+import { getRetentionEnd } from "../webhooks/record.ts";
 
 /** An event of a delivery: an attempt, or its end without one. */
 export interface DeliveryEvent {

@@ -8,7 +8,7 @@ import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import type { Store } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type LoggedDelivery, resend, showDelivery } from "../webhooks/log.ts";
-import { getRetrySchedule } from "../webhooks/retry-rule.ts";
+import { getRetrySchedule } from "../webhooks/record.ts";
 import { setWebhookEnabled, type Webhook, webhookRows } from "../webhooks/webhooks.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { toListRecords } from "./deliveries.ts";

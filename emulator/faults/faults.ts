@@ -4,9 +4,8 @@ import { addFault, type FaultRule, type OutgoingEffect } from "../../src/api/emu
 import type { Operation } from "../../src/api/operation.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
-import type { ReceivedRequest } from "../http/handler.ts";
+import type { FindRequestFault, ReceivedRequest, RequestFault } from "../http/handler.ts";
 import type { PostResult } from "../http/outgoing/webhook-sender.ts";
-import type { FindRequestFault, RequestFault } from "../http/parts.ts";
 import { isControlPath, parseRequestTarget } from "../http/routing/path.ts";
 import type { Cause } from "../store/cause.ts";
 

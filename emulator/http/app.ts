@@ -13,7 +13,7 @@ import { nextTurn } from "../../src/base/timing.ts";
 import { Exchange, type ListenerContext, type ServedRoutes } from "./exchange.ts";
 import type { ForwardedRequest } from "./forward-to-leader.ts";
 import { createPreflightResponse, isPreflight, rejectForbidden, useAuthority } from "./guard.ts";
-import type { RequestFault } from "./parts.ts";
+import type { RequestFault } from "./handler.ts";
 import { ambiguousTargetResponse, createJsonResponse, type HttpResponse, notReadyResponse } from "./reply.ts";
 import { noSniffHeader, respond, sandboxHeader, setHeaders } from "./respond.ts";
 import { hasDotSegments, removeDotSegments } from "./routing/path.ts";

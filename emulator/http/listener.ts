@@ -13,7 +13,7 @@ import {
   forwardToLeader,
   type LeaderListener,
 } from "./forward-to-leader.ts";
-import type { Part } from "./parts.ts";
+import type { Part } from "./handler.ts";
 import { respond, unreadResponseTimeoutMs } from "./respond.ts";
 import { OperationTable } from "./routing/operation-table.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";

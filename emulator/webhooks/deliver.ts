@@ -14,10 +14,8 @@ import {
   type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
-import type { DeliveryNotifier } from "./delivery-notifier.ts";
-import { purge, putAttempt, recordOutcome } from "./record.ts";
+import { type DeliveryNotifier, getCapacity, getRetentionEnd, purge, putAttempt, recordOutcome } from "./record.ts";
 
-import { getCapacity, getRetentionEnd } from "./retry-rule.ts";
 import { webhookRows } from "./webhooks.ts";
 
 export interface DeliveryContext extends AttemptContext {

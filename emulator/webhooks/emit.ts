@@ -7,7 +7,7 @@ import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
 import { MaxBodyBytesExceededError, maxBodyBytes } from "../http/bodies/request-body-reader.ts";
 import type { Transaction } from "../store/port.ts";
 import { deliveries, getWebhookObserver, type WebhookEvent, webhookEvents } from "./deliveries.ts";
-import { getRetentionEnd } from "./retry-rule.ts";
+import { getRetentionEnd } from "./record.ts";
 import { toActivityKey, toConcurrencyKey, webhookRows } from "./webhooks.ts";
 
 /** The number of characters that each transaction has emitted. */

@@ -14,8 +14,7 @@ import {
   type WebhookEvent,
   webhookEvents,
 } from "./deliveries.ts";
-import { purge } from "./record.ts";
-import { getRetentionEnd } from "./retry-rule.ts";
+import { getRetentionEnd, purge } from "./record.ts";
 import { toConcurrencyKey, type Webhook } from "./webhooks.ts";
 
 /** Filter of the log. A record must match all given fields. */

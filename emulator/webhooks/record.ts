@@ -1,11 +1,17 @@
-import { computeNextAttempt } from "../../src/api/webhook-retries.ts";
+import {
+  computeNextAttempt,
+  deliveredRetentionMs,
+  failuresUntilDisabled,
+  type RetrySchedule,
+} from "../../src/api/webhook-retries.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import { purgeEmails } from "../domain/emails.ts";
 import type { Settings } from "../domain/settings.ts";
-import { workspaces } from "../domain/workspaces.ts";
+import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import type { AppliedFault } from "../faults/faults.ts";
 import { purgeCauses } from "../store/causes.ts";
 import type { Transaction } from "../store/port.ts";
+import { maxRetentionMs } from "../store/retention.ts";
 import { type AttemptResult, isSuccess } from "./attempt.ts";
 import {
   attempts,
@@ -16,8 +22,6 @@ import {
   toAttemptName,
   webhookEvents,
 } from "./deliveries.ts";
-import type { DeliveryNotifier } from "./delivery-notifier.ts";
-import { failuresUntilDisabled, getRetentionEnd, getRetrySchedule } from "./retry-rule.ts";
 import { type Webhook, type WebhookStatus, webhookRows } from "./webhooks.ts";
 
 interface AttemptRecord {
@@ -153,3 +157,43 @@ export async function purge(tx: Transaction, now: number, limit = 50): Promise<n
   const emails = await purgeEmails(tx, now, limit);
   return expired.length + unsentEvents.length + emails + (await purgeCauses(tx, now, limit));
 }
+/** A new outcome of a delivery: an attempt was made or skipped. */
+export interface DeliveryUpdate {
+  readonly delivery: Delivery;
+  readonly attempt: AttemptResult | undefined;
+  /** Whether the webhook is disabled after it. The scheduled attempt is then skipped. */
+  readonly disabled: boolean;
+  /** Virtual milliseconds. */
+  readonly at: number;
+}
+
+/**
+ * Publishes outcomes of deliveries after they are stored. If storing fails, the attempt is repeated and published
+ * again.
+ */
+export class DeliveryNotifier {
+  readonly #watchers = new Set<(update: DeliveryUpdate) => void>();
+
+  notify(update: DeliveryUpdate): void {
+    for (const each of this.#watchers) each(update);
+  }
+
+  /** Calls the listener for each new outcome. The listener must be quick. Returns a function that removes it. */
+  watch(each: (update: DeliveryUpdate) => void): () => void {
+    this.#watchers.add(each);
+    return () => this.#watchers.delete(each);
+  }
+}
+
+/** The retry schedule of a workspace. Undefined if the workspace was removed. */
+export const getRetrySchedule = (
+  workspace: Pick<Workspace, "retry_schedule"> | undefined,
+  { retrySchedule }: Pick<Settings, "retrySchedule">,
+): RetrySchedule => workspace?.retry_schedule ?? retrySchedule;
+
+/** The number of attempts of a webhook that may be in flight: a dead receiver gets at most six (DECISIONS.md, C18). */
+export const getCapacity = (failureCount: number): number => Math.max(1, failuresUntilDisabled - failureCount);
+
+/** When the record of a final delivery may be dropped (DECISIONS.md, C21). */
+export const getRetentionEnd = (outcome: "delivered" | "other", at: number): number =>
+  at + (outcome === "delivered" ? deliveredRetentionMs : maxRetentionMs);

@@ -1,5 +1,5 @@
 import type { LoggedRequest, RequestLog } from "../../http/request-log/request-log.ts";
-import type { DeliveryNotifier, DeliveryUpdate } from "../../webhooks/delivery-notifier.ts";
+import type { DeliveryNotifier, DeliveryUpdate } from "../../webhooks/record.ts";
 
 /** Upper bounds of the buckets, in milliseconds. */
 export const durationBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000] as const;

@@ -5,7 +5,7 @@ import { StacklessError } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import type { ReportFinding } from "../handler.ts";
 import { bodyLimits, exceedsFieldLimit } from "./body-limits.ts";
-import { type Fields, findRepeatedField, parseFields, parseOrderedFields, pickLastValues } from "./form.ts";
+import { type Fields, findRepeatedField, parseFields, parseOrderedFields, pickLastValues } from "./fields.ts";
 import { type DecodedBody, type JsonPosition, locatePosition, parseJson } from "./json.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";

@@ -1,3 +1,4 @@
+import querystring from "node:querystring";
 import { isObject, tryParseJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { exceedsFieldLimit, findExceededLimit } from "./body-limits.ts";
@@ -52,3 +53,58 @@ export const getQuery = (target: string): string => {
   const mark = target.indexOf("?");
   return mark < 0 ? "" : target.slice(mark + 1);
 };
+/** Fields of a query or a form: the decoded value, or all values if a name is repeated. */
+export type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * Decodes `a=1&b=2` as Starlette does: `+` is a blank, empty values stay, invalid escapes stay literal, bad UTF-8
+ * becomes U+FFFD.
+ */
+export const parseFields = (text: string): Fields =>
+  querystring.parse(text, "&", "=", {
+    maxKeys: 0,
+    ...(/^\p{ASCII}*$/u.test(text) ? {} : keeping),
+  }) as unknown as Fields;
+
+/** Decodes escapes and leaves other characters unchanged, because an invalid escape must not change them. */
+const keeping = {
+  decodeURIComponent: (text: string) => text.replace(/\p{ASCII}+/gu, (escaped) => querystring.unescape(escaped)),
+};
+
+/** The fields of a form as a list in wire order. An object would put names that look like numbers first. */
+export const parseOrderedFields = (text: string): readonly (readonly [string, string])[] =>
+  text.split("&").flatMap((field) => Object.entries(parseFields(field)) as [string, string][]);
+
+/** The last value of each name, as a form model sees it. A null prototype keeps `__proto__` an ordinary name. */
+export function pickLastValues(fields: Fields): Record<string, string | undefined> {
+  const out: Record<string, string | undefined> = Object.create(null);
+  for (const name of Object.keys(fields)) out[name] = getLast(fields[name]);
+  return out;
+}
+
+export const getLast = (value: string | readonly string[] | undefined): string | undefined =>
+  typeof value === "object" ? value[value.length - 1] : value;
+
+/**
+ * The parameters of OAuth and OpenID Connect that must not be repeated. `audience` and `resource` may be (RFC 8693,
+ * 2.1; RFC 8707, 2); unknown parameters are ignored, however often they occur (RFC 6749, 3.1).
+ */
+const single: ReadonlySet<string> = new Set([
+  ...[
+    "client_id",
+    "client_secret",
+    "code",
+    "code_verifier",
+    "device_code",
+    "grant_type",
+    "redirect_uri",
+    "refresh_token",
+  ],
+  ...["response_type", "response_mode", "scope", "state", "nonce", "code_challenge", "code_challenge_method"],
+  ...["prompt", "display", "max_age", "login_hint", "id_token_hint", "acr_values", "claims", "request", "request_uri"],
+  ...["subject_token", "subject_token_type", "requested_token_type", "actor_token", "actor_token_type"],
+]);
+
+/** Finds the first repeated parameter of an OAuth request, which is invalid (RFC 6749, 3.1 and 3.2). */
+export const findRepeatedField = (fields: Fields): string | undefined =>
+  Object.keys(fields).find((name) => typeof fields[name] === "object" && single.has(name));

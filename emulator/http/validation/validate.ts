@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Operation } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { type Fields, getLast, parseFields } from "../bodies/form.ts";
+import { type Fields, getLast, parseFields } from "../bodies/fields.ts";
 
 import type { DecodedBody } from "../bodies/json.ts";
 import { getValueAt, type Issue, type RequestPart, type ValidationProblem } from "../dialects/dialect.ts";

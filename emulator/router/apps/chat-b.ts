@@ -4,8 +4,7 @@ import { type Apps, type IssuerKey, listPublicChatBKeys, readApps } from "../../
 import { findString, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
-import type { Identifier } from "../resolve/identifiers.ts";
-import { findOwners } from "../resolve/resolve.ts";
+import { findOwners, type Identifier } from "../resolve/resolve.ts";
 
 /** The token is checked before the body is trusted (DECISIONS.md, R22). */
 const receiveActivity: RouterHandler<"chat-b.messaging"> = async (_, call) => {

@@ -7,8 +7,7 @@ import type { Passthrough } from "../../http/reply.ts";
 import { toOriginForm } from "../../http/routing/path.ts";
 import type { RouterCall, RouterHandlers, SingleClusterCall } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
-import { findIdentifiers } from "../resolve/identifiers.ts";
-import { findOwners } from "../resolve/resolve.ts";
+import { findIdentifiers, findOwners } from "../resolve/resolve.ts";
 import { verifyFresh } from "./mailer.ts";
 
 type SignedCall = SingleClusterCall & RouterCall<"bad-crm-a-signature">;

@@ -4,7 +4,7 @@ import { defineRows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { RouterCall, RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
-import { findClusterByPrefix } from "../resolve/identifiers.ts";
+import { findClusterByPrefix } from "../resolve/resolve.ts";
 
 export const mailerHandlers = {
   "mailer.blackhole": async ({ body }, { store, clock, request }) => {

@@ -3,7 +3,7 @@ import { noStoreHeaders, reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import { maxUnauthenticatedRows } from "../../store/retention.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
-import { requireCluster } from "../resolve/identifiers.ts";
+import { requireCluster } from "../resolve/resolve.ts";
 import { decideGrant, deviceGrants, findGrantByUserCode, formatUserCode, purgeGrants } from "./rows.ts";
 import { redeemDeviceCode } from "./token.ts";
 

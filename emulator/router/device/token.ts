@@ -7,7 +7,7 @@ import { parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
 import { type ForwardableRequest, withTarget } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, reply } from "../../http/reply.ts";
 import type { RouterCall, RouterHandler } from "../context.ts";
-import { withOwnCredentials } from "../proxied/credentials.ts";
+import { withOwnCredentials } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 import { type DeviceGrant, deviceGrants } from "./rows.ts";
 

@@ -1,7 +1,7 @@
 import { exchangeToken, showDiscovery, showJwks, showUserinfo } from "../../../src/api/router/oidc.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
 import { oauthClients } from "../../domain/client-credentials.ts";
-import type { IsOriginAllowed } from "../../http/parts.ts";
+import type { IsOriginAllowed } from "../../http/handler.ts";
 import type { RouterContext } from "../context.ts";
 
 /** Endpoints of the routing service itself (specification, OpenID Connect; DECISIONS.md, R35 and P4). */

@@ -11,10 +11,9 @@ import { withTarget } from "../../http/outgoing/forward.ts";
 import { noStoreHeaders, type Passthrough, reply } from "../../http/reply.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { issueDeviceTokens } from "../device/token.ts";
-import { withOwnCredentials } from "../proxied/credentials.ts";
-import { createRouterResponse, forwardToOne } from "../proxied/forward.ts";
+import { createRouterResponse, forwardToOne, withOwnCredentials } from "../proxied/forward.ts";
 import { requestCluster } from "../proxied/request-cluster.ts";
-import { findClusterByPrefix } from "../resolve/identifiers.ts";
+import { findClusterByPrefix } from "../resolve/resolve.ts";
 import { createAuthorizationServerMetadata, createDiscoveryDocument, deviceGrantType } from "./discovery.ts";
 
 const deviceTokenPath = redeemDeviceCode.path;

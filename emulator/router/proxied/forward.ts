@@ -1,9 +1,11 @@
+import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { timedOut } from "../../../src/base/timing.ts";
+import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import type { Cluster } from "../../domain/clusters.ts";
+import { type ForwardableRequest, type ForwardResult, withoutHeaders } from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
-import type { BroadcastCall, ForwardCall, SingleClusterCall } from "../context.ts";
-import { broadcast, sandboxExternalPage } from "./broadcast.ts";
-import { withOwnCredentials } from "./credentials.ts";
+import type { BroadcastCall, ForwardCall, RouterCall, SingleClusterCall } from "../context.ts";
+import { mappingTables } from "../mapping/tables.ts";
 
 /** Sends the unchanged request to its owners, or to all of `others` if it has none. Returns the response to forward. */
 export function forwardTo(
@@ -52,3 +54,152 @@ export const createRouterResponse = (body: unknown, headers: Readonly<Record<str
     Object.entries({ "content-type": "application/json", ...headers }).flat(),
     Buffer.from(JSON.stringify(body)),
   );
+/** Result of the request to one cluster. */
+interface ClusterResult {
+  readonly cluster: Cluster;
+  readonly sent: ForwardResult | typeof timedOut;
+}
+
+/**
+ * Sends the whole request to several clusters at once, and aborts none while the caller waits. Returns the first status
+ * below 400 that comes in time; otherwise the lowest status, ties in seed order. On a manual clock or with
+ * --deterministic all are awaited, and seed order also decides between successes (DECISIONS.md, R13).
+ */
+export async function broadcast(
+  call: BroadcastCall,
+  clusters: readonly Cluster[],
+  timeoutMs: number,
+): Promise<Passthrough> {
+  call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
+  const request = await withOwnCredentials(call, "several");
+  const results = clusters.map(async (cluster): Promise<ClusterResult> => {
+    const sending = call.forwarder.send(cluster.reachedAt, request);
+    call.request.onDisconnect(() => sending.abort());
+    const sent = await call.forwarder.withTimeout(timeoutMs, sending.sent);
+    if (sent === timedOut) void sending.sent.then((after) => drop(call, { cluster, sent: after }, "late"));
+    return { cluster, sent };
+  });
+
+  const early = call.isInSeedOrder() ? undefined : await findFirstSuccess(results);
+  const chosen = early ?? pickBest(await Promise.all(results));
+  for (const other of results) {
+    void other.then((one) => one.cluster !== chosen?.cluster && drop(call, one, "not the first"));
+  }
+  if (chosen && isAnswered(chosen)) return sandboxExternalPage(chosen.cluster, chosen.sent.answer);
+  return chosen ? call.fail("cluster-timeout", { cluster: chosen.cluster.id }) : call.fail("no-cluster-reachable");
+}
+
+type AnsweredResult = ClusterResult & { readonly sent: Extract<ForwardResult, { kind: "answered" }> };
+const isAnswered = (one: ClusterResult): one is AnsweredResult => one.sent !== timedOut && one.sent.kind === "answered";
+const isSuccess = (one: ClusterResult): one is AnsweredResult => isAnswered(one) && one.sent.answer.status < 400;
+
+/** The first success; undefined if there is none. */
+const findFirstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
+  Promise.any(results.map((one) => one.then((done) => (isSuccess(done) ? done : Promise.reject())))).catch(
+    () => undefined,
+  );
+
+/** The best of all outcomes in seed order: a success, the lowest status, a timeout, nothing. */
+function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
+  const answered = all.filter(isAnswered);
+  return (
+    answered.find(isSuccess) ??
+    // toSorted is stable, so ties stay in seed order.
+    answered.toSorted((a, b) => a.sent.answer.status - b.sent.answer.status).at(0) ??
+    all.find(({ sent }) => sent === timedOut)
+  );
+}
+
+/** Reads an unused response to its end, and logs it. */
+function drop({ finding }: BroadcastCall, { cluster, sent }: ClusterResult, why: string): void {
+  if (sent === timedOut) return;
+  if (sent.kind === "unreachable") {
+    finding("cluster-unreachable", `${cluster.id}: ${sent.reason}`);
+    return;
+  }
+  finding("answer-dropped", `${cluster.id} responded ${sent.answer.status}, ${why}`);
+  void drainBody(sent.answer.body);
+}
+
+async function drainBody(body: Passthrough["body"]): Promise<void> {
+  if (body instanceof Uint8Array) return;
+  try {
+    for await (const _ of body);
+  } catch {
+    // It was aborted and is no longer awaited.
+  }
+}
+
+/**
+ * A browser shows the response in a separate origin, with scripts and forms. In the router's origin, the page of an
+ * external back end could read the console's session (DECISIONS.md, E13).
+ */
+const apart = [
+  "content-security-policy",
+  "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation",
+] as const;
+
+/** Types that no browser treats as a page. */
+const json = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*)?$/i;
+
+/**
+ * The response of a cluster for forwarding, unchanged except that a page of an external cluster gets a separate origin.
+ */
+export function sandboxExternalPage({ external }: Pick<Cluster, "external">, answer: Passthrough): Passthrough {
+  if (!external || isJson(answer.rawHeaders)) return answer;
+  // An additional policy: browsers apply it together with the cluster's.
+  return new Passthrough(answer.status, [...answer.rawHeaders, ...apart], answer.body);
+}
+
+/** Browsers choose between several content types by their own rules. */
+function isJson(rawHeaders: readonly string[]): boolean {
+  const types = rawHeaders.filter((_, i, all) => i % 2 === 1 && all[i - 1]!.toLowerCase() === "content-type");
+  return types.length === 1 && json.test(types[0]!);
+}
+type CredentialContext = Pick<RouterCall, "request" | "store" | "clusters" | "hideControlTokens" | "finding">;
+
+/**
+ * The request for one cluster or for several: without keys of other clusters, without the API key of a workspace of
+ * another cluster, and without tokens of the control plane. If it goes to several, no credential is known to belong to
+ * one of them (DECISIONS.md, R14).
+ */
+export async function withOwnCredentials(
+  call: CredentialContext,
+  to: Cluster | "several",
+): Promise<ForwardableRequest> {
+  const { request } = call;
+  const { authorization, "client-id": clientId, "client-secret": clientSecret } = request.headers;
+  const key = request.headers["x-cluster-key"];
+  const omitted: string[] = [];
+  if (key !== undefined && !isKeyOf(key, to)) omitted.push("x-cluster-key");
+  if ((clientId ?? clientSecret) !== undefined && !(await mayHaveClient(call, clientId, to)))
+    omitted.push("client-id", "client-secret");
+  if (authorization !== undefined && !mayHaveAuthorization(call, authorization, to)) omitted.push("authorization");
+  if (omitted.length === 0) return request;
+  const given = omitted.filter((name) => request.headers[name] !== undefined);
+  call.finding("credentials-omitted", `${given.join(", ")}: not for ${to === "several" ? "several clusters" : to.id}`);
+  return withoutHeaders(request, omitted);
+}
+
+const isKeyOf = (key: string, to: Cluster | "several"): boolean =>
+  to !== "several" && isEqualInConstantTime(key, to.key);
+
+/** A client without a mapping may belong to the cluster that the request names in another way. */
+async function mayHaveClient({ store }: CredentialContext, clientId = "", to: Cluster | "several"): Promise<boolean> {
+  if (to === "several") return false;
+  const owner = await store.read((view) => view.lookup(mappingTables.cluster_clients, clientId));
+  return owner === undefined || owner === to.id;
+}
+
+/**
+ * Team operations of chat_a accept the key of a cluster as a bearer token, so it may appear there in other requests.
+ */
+function mayHaveAuthorization(
+  { clusters, hideControlTokens }: CredentialContext,
+  authorization: string,
+  to: Cluster | "several",
+): boolean {
+  if (hideControlTokens(authorization) !== authorization) return false;
+  const token = parseBearerToken(authorization) ?? "";
+  return isKeyOf(token, to) || !clusters.some(({ key }) => isEqualInConstantTime(token, key));
+}

@@ -4,8 +4,7 @@ import { parseRequestTarget } from "../../http/routing/path.ts";
 import type { ForwardCall, RouterHandlers } from "../context.ts";
 import { isServerMetadata } from "../oidc/discovery.ts";
 import { forwardServerMetadata } from "../oidc/oidc.ts";
-import { findIdentifiers, type Identifier, listInviteTokenIdentifiers } from "../resolve/identifiers.ts";
-import { findOwners } from "../resolve/resolve.ts";
+import { findIdentifiers, findOwners, type Identifier, listInviteTokenIdentifiers } from "../resolve/resolve.ts";
 import { forwardTo, forwardToAll } from "./forward.ts";
 
 /** Reaches the owner of the first mapped identifier, otherwise all clusters (DECISIONS.md, R34). */

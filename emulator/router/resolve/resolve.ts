@@ -1,9 +1,15 @@
+import { hashEmail } from "../../../src/schemes/email-hash.ts";
+import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
+import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import type { Cluster } from "../../domain/clusters.ts";
+import { findSession } from "../../domain/control-tokens.ts";
+import { findString, getQuery, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
-import type { RouterContext } from "../context.ts";
+import type { RouterCall, RouterContext } from "../context.ts";
+import { toUserCodeKey } from "../device/rows.ts";
 import { signatories } from "../mapping/signatories.ts";
-import { mappingTables } from "../mapping/tables.ts";
-import { findClusterByPrefix, type Identifier } from "./identifiers.ts";
+import { type MappingTable, mappingTables } from "../mapping/tables.ts";
 
 /**
  * The clusters that own the first identifier with a known owner; none if no identifier is mapped. Only a signatory can
@@ -53,4 +59,125 @@ async function findClusterIds(
   }
   const id = await view.lookup(mappingTables[table], key);
   return id === undefined ? [] : [id];
+}
+/** A value in a request that may identify its owner, and the table that maps it. */
+export interface Identifier {
+  /** `cluster`: the id itself. `prefix`: a token that starts with it. `signatories`: possibly several clusters. */
+  readonly table: MappingTable | "cluster" | "prefix" | "signatories";
+  readonly key: string;
+}
+
+/** The service for ids in a request that names none. There is only one. */
+const defaultIntegration = "CHAT_B";
+
+/**
+ * All values in a request that may identify its owner, in order of precedence: by kind, and for each kind in the query,
+ * then at the top of a JSON or form body, then in a header (DECISIONS.md, R14).
+ */
+export function* findIdentifiers(request: Pick<ReceivedRequest, "target" | "headers" | "body">): Generator<Identifier> {
+  const { headers } = request;
+  const values = readRequestFields(request);
+  const yieldNamed = function* (table: Identifier["table"], ...names: readonly string[]) {
+    for (const name of names) for (const key of values(name)) yield { table, key };
+  };
+  const yieldListed = function* (table: Identifier["table"], name: string) {
+    for (const key of values.list(name)) yield { table, key };
+  };
+
+  yield* yieldNamed("cluster", "cluster_id", "x-cluster-id");
+  const bearer = parseBearerToken(headers.authorization);
+  if (bearer !== undefined) yield* findTokenOwners(bearer);
+  for (const token of values("id_token_hint")) yield* findTokenOwners(token);
+  if (headers["client-id"]) yield { table: "cluster_clients", key: headers["client-id"] };
+  yield* yieldNamed("cluster_clients", "client_id");
+  yield* yieldListed("cluster_clients", "client_ids");
+  yield* yieldNamed("cluster_emails", "email_hash");
+  yield* yieldListed("cluster_emails", "email_hash_list");
+  for (const address of [...values("email"), ...values("login_hint")]) {
+    yield { table: "cluster_emails", key: hashEmail(address) };
+  }
+  for (const code of [...values("user_code"), ...values.list("user_codes")]) {
+    yield { table: "user_codes", key: toUserCodeKey(code) };
+  }
+  yield* yieldNamed("creator_tokens", "creator_token");
+  yield* yieldListed("creator_tokens", "creator_tokens");
+  yield* yieldNamed("counterparty_tokens", "counterparty_token", "cp_token");
+  yield* yieldListed("counterparty_tokens", "cp_tokens");
+  for (const token of [...values("invite_token"), ...values("token"), ...values.list("tokens")])
+    yield* listInviteTokenIdentifiers(token);
+  yield* yieldNamed("chat_a_teams", "chat_a_team_id", "team_id");
+  yield* yieldListed("chat_a_teams", "chat_a_team_id_list");
+  const [integration = defaultIntegration] = values("integration_type");
+  for (const id of [...values("external_id"), ...values.list("external_id_list")]) {
+    yield { table: "external_integrations", key: `${integration}:${id}` };
+  }
+  yield* yieldNamed("signatories", "signatory_hash");
+  // Last, because a session belongs to an earlier sign-in, which may have been at another cluster.
+  const session = findSession(headers);
+  if (session !== undefined) yield { table: "prefix", key: session };
+}
+
+/** A token of the form `{cluster_id}_…`, or a JWT with the claim `cluster`. */
+function* findTokenOwners(token: string): Generator<Identifier> {
+  yield { table: "prefix", key: token };
+  const claim = readClusterClaim(token);
+  if (claim !== undefined) yield { table: "cluster", key: claim };
+}
+
+/** An invite token, which may be a creator's or a counterparty's. */
+export function* listInviteTokenIdentifiers(token: string): Generator<Identifier> {
+  yield { table: "creator_tokens", key: token };
+  yield { table: "counterparty_tokens", key: token };
+}
+
+/**
+ * All values of a name in a request: in the query, then at the top of its body, then in a header. `list`: the value is
+ * a list, and all its items count.
+ */
+interface FieldReader {
+  (name: string): readonly string[];
+  list(name: string): readonly string[];
+}
+
+export function readRequestFields(request: Pick<ReceivedRequest, "target" | "headers" | "body">): FieldReader {
+  const search = getQuery(request.target);
+  const query = search === "" ? undefined : new URLSearchParams(search);
+  const form = parseForm(request);
+  const object = form || request.body.length === 0 ? undefined : parseJsonObject(request.body);
+  const dropEmpty = (values: readonly (string | undefined)[]) =>
+    values.filter((value): value is string => value !== undefined && value !== "");
+  const readValues = (name: string) =>
+    dropEmpty([
+      query?.getAll(name).at(-1),
+      form?.getAll(name).at(-1) ?? findString(object, name),
+      request.headers[name] ?? request.headers[name.replaceAll("_", "-")],
+    ]);
+  const list = (name: string) => {
+    const member = object?.[name];
+    const members = Array.isArray(member) ? member.map((_, at) => findString(member, String(at))) : [];
+    return dropEmpty([...(query?.getAll(name) ?? []), ...(form?.getAll(name) ?? []), ...members]);
+  };
+  return Object.assign(readValues, { list });
+}
+
+/** The cluster that a request names, after its key was checked (DECISIONS.md, R6 and R7). */
+export function requireCluster(
+  { clusters, caller, fail }: RouterCall<"unknown-cluster" | "foreign-cluster-key">,
+  id: string,
+): Cluster {
+  const cluster = clusters.find((known) => known.id === id) ?? fail("unknown-cluster", { cluster: id });
+  if (caller?.cluster !== undefined && caller.cluster !== id) fail("foreign-cluster-key", { cluster: id });
+  return cluster;
+}
+
+/**
+ * The cluster whose id is the prefix of a value of the form `{cluster_id}_{rest}`. Ids may contain underscores, so the
+ * longest known one counts (DECISIONS.md, P6).
+ */
+export function findClusterByPrefix(clusters: readonly Cluster[], value: string | undefined): Cluster | undefined {
+  if (value === undefined) return undefined;
+  return clusters
+    .filter(({ id }) => value.startsWith(`${id}_`) && value.length > id.length + 1)
+    .sort((a, b) => b.id.length - a.id.length)
+    .at(0);
 }

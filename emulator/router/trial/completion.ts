@@ -7,8 +7,7 @@ import type { ForwardableRequest } from "../../http/outgoing/forward.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { RouterCall, RouterHandler } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
-import { sandboxExternalPage } from "../proxied/broadcast.ts";
-import { createRouterResponse } from "../proxied/forward.ts";
+import { createRouterResponse, sandboxExternalPage } from "../proxied/forward.ts";
 import { type ClusterResponse, requestCluster } from "../proxied/request-cluster.ts";
 import { findSignupByToken, isEmailTaken, type TrialAnswers, type TrialSignup, trialSignups } from "./signups.ts";
 

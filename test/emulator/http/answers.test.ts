@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import net from "node:net";
 import { describe, it } from "node:test";
-import { createPart } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/handler.ts";
 import { Passthrough, reply } from "../../../emulator/http/reply.ts";
 import { StateReplacedError, StoreFailedError } from "../../../emulator/store/port.ts";
 import { fail } from "../../../src/api/failures.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { defaultBodyReadTimeouts } from "../../../emulator/http/bodies/request-body-reader.ts";
-import { createPart } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/handler.ts";
 import { idle, StandingWall } from "../../support/walls/standing-wall.ts";
 import { contracts, emulator, json, made, raw, router, stream, z } from "./made-up.ts";
 import { read, serving, stateless } from "./serving.ts";

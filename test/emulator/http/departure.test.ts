@@ -4,7 +4,7 @@ import type { Server } from "node:http";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { defaultSettings } from "../../../emulator/domain/settings.ts";
-import { createPart } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/handler.ts";
 import { idle } from "../../support/walls/standing-wall.ts";
 import { bytes, made, router } from "./made-up.ts";
 import { deferred, serving, stateless } from "./serving.ts";

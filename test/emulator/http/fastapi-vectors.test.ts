@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it, type TestContext } from "node:test";
-import { createPart } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/handler.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
 import { fail } from "../../../src/api/failures.ts";
 import type { Operation } from "../../../src/api/operation.ts";

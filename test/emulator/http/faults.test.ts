@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RequestFault } from "../../../emulator/http/parts.ts";
+import type { RequestFault } from "../../../emulator/http/handler.ts";
 import { alone, made, router, type TestHandler } from "./made-up.ts";
 import { deferred, serving, stateless } from "./serving.ts";
 

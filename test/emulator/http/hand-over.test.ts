@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createPart } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/handler.ts";
 import { made, router } from "./made-up.ts";
 import { deferred, read, serving, stateless, talk } from "./serving.ts";
 

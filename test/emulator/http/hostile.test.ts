@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
 import { parsePlainJson } from "../../../emulator/http/bodies/python-json.ts";
-import { createPart } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/handler.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
 import { contracts, echo, emulator, form, json, jsonOrForm, made, passthrough, raw, router, z } from "./made-up.ts";
 import { read, serving, stateless, talk } from "./serving.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { createPart, type HandlerIn } from "../../../emulator/http/parts.ts";
+import { createPart, type HandlerIn } from "../../../emulator/http/handler.ts";
 import {
   bytes,
   empty,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createPart } from "../../../emulator/http/parts.ts";
+import { createPart } from "../../../emulator/http/handler.ts";
 import { Passthrough } from "../../../emulator/http/reply.ts";
 import { storage } from "../../../src/api/services.ts";
 import { alone, contracts, echo, emulator, made, passthrough, raw, router, z } from "./made-up.ts";

@@ -1,13 +1,13 @@
 import net from "node:net";
 import type { TestContext } from "node:test";
 import { defaultSettings } from "../../../emulator/domain/settings.ts";
+import type { Part } from "../../../emulator/http/handler.ts";
 import {
   createListener,
   type Listener,
   type ListenerOptions,
   type ServedParts,
 } from "../../../emulator/http/listener.ts";
-import type { Part } from "../../../emulator/http/parts.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import type { EmulatorBugError } from "../../../src/base/errors.ts";

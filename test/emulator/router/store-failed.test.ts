@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defaultSettings } from "../../../emulator/domain/settings.ts";
+import { createPart } from "../../../emulator/http/handler.ts";
 import { createListener } from "../../../emulator/http/listener.ts";
 import { createForwarder } from "../../../emulator/http/outgoing/forward.ts";
-import { createPart } from "../../../emulator/http/parts.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { IssuerKeys } from "../../../emulator/router/apps/issuer-keys.ts";
 import type { RouterContext } from "../../../emulator/router/context.ts";
