@@ -3,14 +3,16 @@ import type { Operation } from "../../src/api/operation.ts";
 import type { Check } from "../../src/api/services.ts";
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { memoize } from "../../src/base/object.ts";
+import { CausedStore } from "../store/causes.ts";
+import type { Store } from "../store/port.ts";
 import { createDecoder, type DecodeBody } from "./bodies/decode.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { getDialect } from "./dialects/dialects.ts";
-import { type AnyHandler, type Authenticate, createCallContext, type Part } from "./handler.ts";
+import type { AnyHandler, Authenticate, Call, Part } from "./handler.ts";
 import { createProducer, type ResponseProducer } from "./response-producer.ts";
 import { catchAllPath } from "./routing/routes.ts";
 import { createRelaxedChecks, type RelaxedChecks } from "./validation/lax-coercion.ts";
-import { createValidator, hasNoInputSchema, type ValidateRequest } from "./validation/validate.ts";
+import { createValidator, hasInputSchema, type ValidateRequest } from "./validation/validate.ts";
 
 /** An operation of a listener, with everything that its requests need. */
 export interface BoundOperation {
@@ -42,28 +44,42 @@ export interface OperationSteps {
 }
 
 // Cached per declaration, because all emulators of a process serve the same operations.
-const validatorOf = memoize(createValidator);
-const relaxedOf = memoize(createRelaxedChecks);
-const producerOf = memoize(createProducer);
 const defaultSteps = memoize((operation: Operation) => createSteps(operation, false));
 const strictSteps = memoize((operation: Operation) => createSteps(operation, true));
 
 /** Binds all operations of a part. Fails with EmulatorBugError if one cannot be served. */
-export function bindPart(part: Part, strictBodies: boolean): readonly BoundOperation[] {
-  const callContext = createCallContext(part.context);
-  return part.operations.map((operation) => bind(operation, part, callContext, strictBodies));
+export function bindPart(
+  { operations, handlers, context, authenticate }: Part,
+  strictBodies: boolean,
+): BoundOperation[] {
+  const callContext = createCallContext(context);
+  return operations.map((operation) => {
+    const { id, auth } = operation;
+    const handler = Object.hasOwn(handlers, id) ? handlers[id] : undefined;
+    if (!handler) throw new EmulatorBugError("No handler is registered", { operation: id });
+    const check = auth === "none" ? undefined : authenticate[auth];
+    if (auth !== "none" && !check) {
+      throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
+    }
+    const steps = strictBodies ? strictSteps(operation) : defaultSteps(operation);
+    return { operation, steps, context, callContext, handler, authenticate: check };
+  });
 }
 
-function bind(operation: Operation, part: Part, callContext: object, strictBodies: boolean): BoundOperation {
-  const { id, auth } = operation;
-  const authenticate = auth === "none" ? undefined : part.authenticate[auth];
-  const handler = Object.hasOwn(part.handlers, id) ? part.handlers[id] : undefined;
-  if (!handler) throw new EmulatorBugError("No handler is registered", { operation: id });
-  if (auth !== "none" && !authenticate) {
-    throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
-  }
-  const steps = strictBodies ? strictSteps(operation) : defaultSteps(operation);
-  return { operation, steps, context: part.context, callContext, handler, authenticate };
+/**
+ * The prototype of request contexts with the store of the request, which is the cause of its writes. Created on demand,
+ * because most requests read once and write nothing.
+ */
+function createCallContext(context: object): object {
+  const { store } = context as { readonly store?: Store };
+  if (store === undefined) return context;
+  return Object.create(context, {
+    store: {
+      get(this: Call<FailureCode, unknown>) {
+        return new CausedStore(store, this.request.cause);
+      },
+    },
+  });
 }
 
 function createSteps(operation: Operation, strictBodies: boolean): OperationSteps {
@@ -72,7 +88,7 @@ function createSteps(operation: Operation, strictBodies: boolean): OperationStep
   const needed: Readonly<Record<Check, boolean>> = {
     credentials: auth !== "none",
     decode: reads !== "nothing",
-    validate: hasNoInputSchema(operation),
+    validate: hasInputSchema(operation),
   };
   let validate: ValidateRequest | undefined;
   let relaxedChecks: RelaxedChecks | undefined;
@@ -85,15 +101,15 @@ function createSteps(operation: Operation, strictBodies: boolean): OperationStep
     decode: createDecoder(request.body, service.dialect, strictBodies),
     // Created for the first request that needs it, because an emulator serves few of its operations.
     get validate() {
-      validate ??= validatorOf(operation);
+      validate ??= createValidator(operation);
       return validate;
     },
     get relaxedChecks() {
-      relaxedChecks ??= relaxedOf(operation);
+      relaxedChecks ??= createRelaxedChecks(operation);
       return relaxedChecks;
     },
     get produce() {
-      produce ??= producerOf(operation);
+      produce ??= createProducer(operation);
       return produce;
     },
     declared: new Set([...failures, ...service.failures]),

@@ -3,7 +3,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as requestTo, 
 import type { WallClock } from "../../src/base/clock.ts";
 import { hasBody, type RequestBodyReader } from "./bodies/request-body-reader.ts";
 import { changeHeader, keepEndToEndHeaders } from "./hop-by-hop.ts";
-import { createErrorBody, createJsonResponse, type HttpResponse } from "./reply.ts";
+import { createErrorResponse, type HttpResponse, retryAfterHeader } from "./reply.ts";
 import { noSniffHeader } from "./respond.ts";
 import type { ForwardedInfo } from "./trusted-proxies.ts";
 
@@ -247,29 +247,23 @@ export function extractForwarded(request: IncomingMessage): ForwardedRequest | u
 /**
  * The response if nothing was done because another process leads or will soon lead. `name` is the name of the listener.
  */
-export function createNotLeadingResponse(name: string, target: string, forwarded?: ForwardedRequest): HttpResponse {
-  const message = "Another process leads this state, or is about to. Nothing was changed. Retry the request.";
-  const headers = [notLeadingHeader, forwarded?.key ?? "1", "retry-after", "1"];
-  return createUnavailableResponse(name, target, "not_leading", message, headers);
-}
+export const createNotLeadingResponse = (name: string, target: string, forwarded?: ForwardedRequest): HttpResponse =>
+  createErrorResponse(isForControl(name, target), {
+    status: 503,
+    code: "not_leading",
+    message: "Another process leads this state, or is about to. Nothing was changed. Retry the request.",
+    headers: [notLeadingHeader, forwarded?.key ?? "1", ...retryAfterHeader],
+  });
 
 /** The response if the leader ended before its response. A repetition could apply the request twice. */
-function createOutcomeUnknownResponse(name: string, target: string): HttpResponse {
-  const message = "The leader of this state ended before it responded. The outcome is unknown. Check before you retry.";
-  return createUnavailableResponse(name, target, "uncertain", message);
-}
+const createOutcomeUnknownResponse = (name: string, target: string): HttpResponse =>
+  createErrorResponse(isForControl(name, target), {
+    status: 503,
+    code: "uncertain",
+    message: "The leader of this state ended before it responded. The outcome is unknown. Check before you retry.",
+  });
 
-/** Formats the failure like the listener: both services have one form, the control plane has its own. */
-function createUnavailableResponse(
-  name: string,
-  target: string,
-  code: string,
-  message: string,
-  headers: readonly string[] = [],
-) {
-  const isControl = name === "router" && target.startsWith("/_emulator/");
-  return createJsonResponse(503, createErrorBody(isControl, code, message), headers);
-}
+const isForControl = (name: string, target: string): boolean => name === "router" && target.startsWith("/_emulator/");
 
 function send(response: ServerResponse, { status, headers, body }: HttpResponse): void {
   if (response.destroyed) return;

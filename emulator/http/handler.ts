@@ -4,7 +4,6 @@ import type { OperationById, OperationId } from "../../src/api/registry.ts";
 import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
 import type { Cause } from "../store/cause.ts";
-import { CausedStore } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import type { Resync } from "./event-stream.ts";
 import type { EventFrames, JsonPieces, Passthrough, ReplyTo } from "./reply.ts";
@@ -128,22 +127,6 @@ interface PartSpec<W extends object> {
 /** Creates a part. A context that lacks a resource of a handler does not compile. */
 export const createPart = <W extends object>({ authenticate = {}, ...rest }: PartSpec<W>): Part =>
   ({ ...rest, authenticate }) as Part;
-
-/**
- * The prototype of request contexts with the store of the request, which is the cause of its writes. Created on demand,
- * because most requests read once and write nothing.
- */
-export function createCallContext(context: object): object {
-  const { store } = context as { readonly store?: Store };
-  if (store === undefined) return context;
-  return Object.create(context, {
-    store: {
-      get(this: Call<FailureCode, unknown>) {
-        return new CausedStore(store, this.request.cause);
-      },
-    },
-  });
-}
 
 /** A scripted fault of one incoming request. Its parts apply in this order. */
 export interface RequestFault {

@@ -64,21 +64,6 @@ export class EventFrames {
   }
 }
 
-/** Responses that are the same for every operation. The control plane has its own form of them. */
-
-export const createErrorBody = (isControl: boolean, code: string, message: string) =>
-  isControl ? { error: { code, message } } : { detail: message };
-
-export const createForbiddenResponse = (isControl: boolean, message: string): HttpResponse =>
-  createJsonResponse(403, createErrorBody(isControl, "forbidden", message));
-
-/** The rest of the body is not read, so the connection cannot be used again. */
-export const requestTimeoutResponse = (isControl: boolean): HttpResponse =>
-  createJsonResponse(408, createErrorBody(isControl, "request_timeout", "The request was not received in time."), [
-    "connection",
-    "close",
-  ]);
-
 /** The bytes to send: the last stage before the socket. */
 export interface HttpResponse {
   readonly status: number;
@@ -112,6 +97,41 @@ export const createJsonResponse = (
   headers: headers.length === 0 ? jsonHeaders : [...jsonHeaders, ...headers],
   body: JSON.stringify(document),
 });
+
+/** An error that is the same for every operation. The control plane has its own form of it. */
+interface HttpError {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly headers?: readonly string[];
+}
+
+export const createErrorResponse = (isControl: boolean, { status, code, message, headers }: HttpError): HttpResponse =>
+  createJsonResponse(status, isControl ? { error: { code, message } } : { detail: message }, headers);
+
+export const createForbiddenResponse = (isControl: boolean, message: string): HttpResponse =>
+  createErrorResponse(isControl, { status: 403, code: "forbidden", message });
+
+/** The rest of the body is not read, so the connection cannot be used again. */
+export const createRequestTimeoutResponse = (isControl: boolean): HttpResponse =>
+  createErrorResponse(isControl, {
+    status: 408,
+    code: "request_timeout",
+    message: "The request was not received in time.",
+    headers: ["connection", "close"],
+  });
+
+/** Nothing of it was stored. If it is repeated, it applies to the present state. */
+export const createStateReplacedResponse = (isControl: boolean): HttpResponse =>
+  createErrorResponse(isControl, {
+    status: 503,
+    code: "state_replaced",
+    message: "The state was replaced while this request was in progress. Nothing was saved.",
+    headers: retryAfterHeader,
+  });
+
+/** For a request that can be repeated soon. */
+export const retryAfterHeader = ["retry-after", "1"] as const;
 
 const contentTypes = { xml: "application/xml", text: "text/plain; charset=utf-8" } as const;
 
@@ -187,19 +207,8 @@ export const ambiguousTargetResponse: HttpResponse = createJsonResponse(400, {
   detail: "The path has a dot segment next to an encoded slash or a backslash. Send the resolved path.",
 });
 
-export const notReadyResponse: HttpResponse = createJsonResponse(503, { detail: "The emulator is starting." }, [
-  "retry-after",
-  "1",
-]);
-
-/** Nothing of it was stored. If it is repeated, it applies to the present state. */
-export const createStateReplacedResponse = (isControl: boolean): HttpResponse =>
-  createJsonResponse(
-    503,
-    createErrorBody(
-      isControl,
-      "state_replaced",
-      "The state was replaced while this request was in progress. Nothing was saved.",
-    ),
-    ["retry-after", "1"],
-  );
+export const notReadyResponse: HttpResponse = createJsonResponse(
+  503,
+  { detail: "The emulator is starting." },
+  retryAfterHeader,
+);

@@ -15,9 +15,9 @@ import type { Exchange } from "./exchange.ts";
 import type { Call } from "./handler.ts";
 import {
   createFailureResponse,
+  createRequestTimeoutResponse,
   createStateReplacedResponse,
   type HttpResponse,
-  requestTimeoutResponse,
 } from "./reply.ts";
 import type { Match } from "./routing/operation-table.ts";
 import type { Input } from "./validation/validate.ts";
@@ -103,7 +103,7 @@ export function toErrorResponse(error: unknown, exchange: Exchange): HttpRespons
   if (error instanceof InvalidInputError && bound) return dialect.toInvalidResponse(error.problems, bound.operation);
   if (error instanceof UnreadableBodyError) return dialect.toUnreadableResponse(error.problem);
   if (error instanceof MaxBodyBytesExceededError) return dialect.toTooLargeResponse();
-  if (error instanceof BodyTimeoutError) return requestTimeoutResponse(isOfControl);
+  if (error instanceof BodyTimeoutError) return createRequestTimeoutResponse(isOfControl);
   const notStored = toStoreErrorResponse(error, exchange);
   // Tells clients that they may repeat the request.
   if (notStored) return { ...notStored, headers: [...notStored.headers, "x-svc-unchanged", "true"] };

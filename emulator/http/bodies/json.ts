@@ -1,6 +1,6 @@
 import { restoreExactNumbers } from "../../../src/base/json.ts";
 import { findExceededLimit } from "./body-limits.ts";
-import { JsonLimitError, parsePlainJson, parsePythonJson } from "./python-json.ts";
+import { JsonLimitError, parsePythonJson, toPlainValue } from "./python-json.ts";
 
 /** A decoded body: its value, and the source that an error message quotes. */
 export interface DecodedBody {
@@ -43,11 +43,11 @@ function parseExactly(text: string, value: unknown): unknown {
 }
 
 function parseValue(text: string): unknown {
-  if (mayBreakLimits(text)) return parsePlainJson(text);
+  if (mayBreakLimits(text)) return toPlainValue(parsePythonJson(text));
   try {
     return JSON.parse(text);
   } catch {
-    return parsePlainJson(text);
+    return toPlainValue(parsePythonJson(text));
   }
 }
 

@@ -62,48 +62,34 @@ const escapes = lookupTable<string>({
   t: "\t",
 });
 
-/** Builds values while they are read. */
-interface ValueBuilder<Value> {
-  createNumber(text: string): Value;
-  createObject(members: ReadonlyMap<string, Value>): Value;
-}
-
-const asWritten: ValueBuilder<SourceValue> = {
-  createNumber: (text) => new SourceNumber(text),
-  createObject: (members) => members,
-};
-const asParsed: ValueBuilder<unknown> = {
-  createNumber: Number,
-  createObject: (members) => Object.fromEntries(members),
-};
-
 /**
  * Parses as CPython 3.11 does (NaN and Infinity included), without losing the spelling of numbers. Follows
  * Modules/_json.c function by function, because the position in an error depends on the order of its checks. Fails with
  * JsonSyntaxError or JsonLimitError.
  */
-export const parsePythonJson = (text: string): SourceValue => parse(text, asWritten);
-
-/** Parses the same text to the values of JavaScript's JSON.parse. NaN and Infinity stay numbers. */
-export const parsePlainJson = (text: string): unknown => parse(text, asParsed);
-
-function parse<Value>(text: string, making: ValueBuilder<Value>): Value {
-  const reader = new JsonReader(text, making);
+export function parsePythonJson(text: string): SourceValue {
+  const reader = new JsonReader(text);
   const value = reader.readValue(reader.skipSpace(0), 0);
   const end = reader.skipSpace(reader.next);
   if (end !== text.length) throw new JsonSyntaxError("Extra data", end);
   return value;
 }
 
-class JsonReader<Value> {
+/** The values of JavaScript's JSON.parse. NaN and Infinity stay numbers. */
+export function toPlainValue(value: SourceValue): unknown {
+  if (value instanceof SourceNumber) return Number(value.text);
+  if (Array.isArray(value)) return value.map(toPlainValue);
+  if (value instanceof Map) return Object.fromEntries([...value].map(([name, member]) => [name, toPlainValue(member)]));
+  return value;
+}
+
+class JsonReader {
   readonly #text: string;
-  readonly #making: ValueBuilder<Value>;
   /** The index after the last value. */
   next = 0;
 
-  constructor(text: string, making: ValueBuilder<Value>) {
+  constructor(text: string) {
     this.#text = text;
-    this.#making = making;
   }
 
   /** The index of the first character at or after `at` that is not white space. */
@@ -113,9 +99,9 @@ class JsonReader<Value> {
     return space.lastIndex;
   }
 
-  readValue(at: number, depth: number): Value {
+  readValue(at: number, depth: number): SourceValue {
     const first = this.#text[at];
-    if (first === '"') return this.#readString(at + 1) as Value;
+    if (first === '"') return this.#readString(at + 1);
     if (first === "{" || first === "[") {
       if (depth >= maxDepth) throw new JsonLimitError("nested too deeply");
       return first === "{" ? this.#readObject(at + 1, depth + 1) : this.#readArray(at + 1, depth + 1);
@@ -123,13 +109,13 @@ class JsonReader<Value> {
     for (const [word, value] of words) {
       if (this.#text.startsWith(word, at)) {
         this.next = at + word.length;
-        return value === undefined ? this.#making.createNumber(word) : (value as Value);
+        return value === undefined ? new SourceNumber(word) : value;
       }
     }
     return this.#readNumber(at);
   }
 
-  #readNumber(at: number): Value {
+  #readNumber(at: number): SourceValue {
     number.lastIndex = at;
     const match = number.exec(this.#text);
     if (!match) throw new JsonSyntaxError("Expecting value", at);
@@ -138,15 +124,15 @@ class JsonReader<Value> {
       throw new JsonLimitError("an integer of more than 4300 digits");
     }
     this.next = number.lastIndex;
-    return this.#making.createNumber(text);
+    return new SourceNumber(text);
   }
 
-  #readObject(start: number, depth: number): Value {
-    const members = new Map<string, Value>();
+  #readObject(start: number, depth: number): SourceValue {
+    const members = new Map<string, SourceValue>();
     let at = this.skipSpace(start);
     if (this.#text[at] === "}") {
       this.next = at + 1;
-      return this.#making.createObject(members);
+      return members;
     }
     for (;;) {
       if (this.#text[at] !== '"') throw new JsonSyntaxError("Expecting property name enclosed in double quotes", at);
@@ -160,15 +146,15 @@ class JsonReader<Value> {
       at = this.skipSpace(at + 1);
     }
     this.next = at + 1;
-    return this.#making.createObject(members);
+    return members;
   }
 
-  #readArray(start: number, depth: number): Value {
-    const items: Value[] = [];
+  #readArray(start: number, depth: number): SourceValue {
+    const items: SourceValue[] = [];
     let at = this.skipSpace(start);
     if (this.#text[at] === "]") {
       this.next = at + 1;
-      return items as Value;
+      return items;
     }
     for (;;) {
       items.push(this.readValue(at, depth));
@@ -178,7 +164,7 @@ class JsonReader<Value> {
       at = this.skipSpace(at + 1);
     }
     this.next = at + 1;
-    return items as Value;
+    return items;
   }
 
   /** `start` is the index after the opening quote. */

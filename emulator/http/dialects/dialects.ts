@@ -102,9 +102,12 @@ const noParameters = "The body is neither a form nor a JSON object";
 const describePosition = ({ issue: { path } }: ValidationProblem): string =>
   path.length === 0 ? noParameters : `${path.map(String).join(".")} is not a string`;
 
-const createError = (code: string, message: string, hint?: string) => ({
-  error: { code, message, ...(hint === undefined ? {} : { hint }) },
-});
+/** JSON omits an undefined hint. */
+const createControlError = (
+  status: number,
+  error: { readonly code: string; readonly message: string; readonly hint?: string | undefined },
+  headers?: readonly string[],
+): HttpResponse => createJsonResponse(status, { error }, headers);
 
 /** The emulator's own control plane, which lists problems as text. */
 const control: Dialect = {
@@ -113,24 +116,23 @@ const control: Dialect = {
   toUnreadableResponse: (problem) =>
     createFailureResponse("invalid-control-input", { problems: [formatUnreadable(problem)] }),
   toTooLargeResponse: () =>
-    createJsonResponse(413, createError("body_too_large", "The body is larger than the limit of the emulator.")),
+    createControlError(413, { code: "body_too_large", message: "The body is larger than the limit of the emulator." }),
   storeFailed: (refused) => createFailureResponse("control-store-failed", { refused }),
   toNotFoundResponse: (nearest) =>
-    createJsonResponse(
-      404,
-      createError(
-        "not_found",
-        "Path not found in the control plane.",
-        nearest && `Nearest: ${nearest.id} ${formatOperation(nearest)}`,
-      ),
-    ),
-  toMethodNotAllowedResponse: (method, allowed) =>
-    createJsonResponse(
-      405,
-      createError("method_not_allowed", `Method ${method} is not allowed.`, `Allowed: ${allowed.join(", ")}`),
-      ["allow", allowed.join(", ")],
-    ),
-  toBugResponse: (operation) => createJsonResponse(500, createError("emulator_bug", formatBugMessage(operation))),
+    createControlError(404, {
+      code: "not_found",
+      message: "Path not found in the control plane.",
+      hint: nearest && `Nearest: ${nearest.id} ${formatOperation(nearest)}`,
+    }),
+  toMethodNotAllowedResponse: (method, allowed) => {
+    const methods = allowed.join(", ");
+    const message = `Method ${method} is not allowed.`;
+    return createControlError(405, { code: "method_not_allowed", message, hint: `Allowed: ${methods}` }, [
+      "allow",
+      methods,
+    ]);
+  },
+  toBugResponse: (operation) => createControlError(500, { code: "emulator_bug", message: formatBugMessage(operation) }),
 };
 
 /** `by: Input should be a valid string`. `query limit: …` and `path id: …` name the part. */

@@ -34,10 +34,9 @@ type Check = (sent: RequestParts, input: Input, problems: ValidationProblem[]) =
 const none: readonly ValidationProblem[] = [];
 
 /** Whether a request can be invalid. */
-export const hasNoInputSchema = ({ request: { params, query, headers, body } }: Operation): boolean =>
+export const hasInputSchema = ({ request: { params, query, headers, body } }: Operation): boolean =>
   params !== undefined || query !== undefined || headers !== undefined || (body !== undefined && "schema" in body);
 
-/** For an operation that accepts everything. */
 export function createValidator({ request, service }: Operation): ValidateRequest {
   const checks: Check[] = [];
   if (request.params) checks.push(createParamsCheck(request.params));
