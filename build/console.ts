@@ -3,12 +3,21 @@ import { basename, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
 import { usedOperations } from "../src/console/api/operations.ts";
+import type { ConsoleSignature } from "../src/console/deliveries/signature.ts";
 import { deriveConsoleOperations } from "../src/derive/console-operations.ts";
+import { getDefaultScheme, getSignatureHeader } from "../src/schemes/webhook-schemes.ts";
 
 const root = join(import.meta.dirname, "..");
 
 /** The files that the console page loads, by their role. */
 const parts = { script: "src/console/main.tsx", style: "src/console/console.css", icon: "src/console/icon.svg" };
+
+/** How the page checks a signature; null if a check needs more than body and key. */
+function getConsoleSignature(): ConsoleSignature | null {
+  const scheme = getDefaultScheme();
+  const { getSignedText, ...format } = scheme.format;
+  return getSignedText ? null : { header: getSignatureHeader(scheme), ...format };
+}
 
 const types: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
@@ -32,7 +41,10 @@ export async function bundleConsole(outdir: string): Promise<Metafile> {
     target: "es2022",
     jsx: "automatic",
     jsxImportSource: "preact",
-    define: { SVC_CONSOLE_OPERATIONS: JSON.stringify(deriveConsoleOperations(usedOperations)) },
+    define: {
+      SVC_CONSOLE_OPERATIONS: JSON.stringify(deriveConsoleOperations(usedOperations)),
+      SVC_CONSOLE_SIGNATURE: JSON.stringify(getConsoleSignature()),
+    },
     loader: { ".svg": "copy" },
     minify: true,
     legalComments: "none",

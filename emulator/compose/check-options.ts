@@ -5,7 +5,7 @@ import { webhookJsonForms } from "../../src/base/json.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { formatSuggestion } from "../../src/base/text.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../src/base/urls.ts";
-import { optionalWebhookSchemeNames } from "../../src/schemes/webhook-schemes.ts";
+import { listOptionalSchemes } from "../../src/schemes/webhook-schemes.ts";
 import { ClockMode } from "../clock/virtual-clock.ts";
 import { isRange } from "../http/trusted-proxies.ts";
 import type { EmulatorOptions } from "../published.d.ts";
@@ -84,7 +84,7 @@ const shape = {
   ),
   retrySchedule,
   workerTick: z.boolean(),
-  webhookSchemes: z.array(z.enum(optionalWebhookSchemeNames)),
+  webhookSchemes: z.array(z.enum(listOptionalSchemes().map(({ name }) => name))),
   traceWebhooks: z.boolean(),
   webhookJson: z.enum(webhookJsonForms),
   autoSignMs: milliseconds,

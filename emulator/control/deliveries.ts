@@ -3,7 +3,7 @@ import type { Fail } from "../../src/api/failures.ts";
 import { formatDeliveryStatus, hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
-import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
+import { getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";
 import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { Settings } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
@@ -126,14 +126,14 @@ async function readDelivery(store: Store, id: number, settings: Settings, fail: 
   };
 }
 
-async function readHeaders(view: View, { webhook_id, workspace_id }: Delivery, body: string) {
+async function readHeaders(view: View, { id, webhook_id, workspace_id, created_at: at }: Delivery, body: string) {
   const subscription = await view.get(webhookRows, webhook_id);
   const workspace = await view.get(workspaces, workspace_id);
   const customHeaders = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
   return {
     ...Object.fromEntries(customHeaders),
     "content-type": "application/json",
-    ...(workspace && { [contentHashHeader]: contentHash(workspace.hmac_key, body) }),
+    ...(workspace && getDefaultScheme().sign({ key: workspace.hmac_key, body, id, at })),
   };
 }
 

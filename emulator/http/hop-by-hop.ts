@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { isSignatureHeader } from "../../src/schemes/webhook-schemes.ts";
 
 /** Header fields of a single connection (RFC 9110, 7.6.1), which no proxy forwards. */
 export const hopByHop: ReadonlySet<string> = new Set([
@@ -20,13 +21,11 @@ export const parseConnectionHeader = (connection: string): readonly string[] =>
     .map((option) => option.trim().toLowerCase())
     .filter((name) => name !== "" && !hopByHop.has(name));
 
-/** The service signs webhooks with it. All other `x-svc-` fields are only for the emulator and its clients. */
-const contentHashHeader = "x-svc-webhook-content-hash";
-
 /**
- * Whether a field controls the emulator, so that other servers can neither set nor receive it. `name` is in lower case.
+ * Whether a field controls the emulator, so that other servers can neither set nor receive it: all `x-svc-` fields but
+ * those that sign webhooks. `name` is in lower case.
  */
-export const isEmulatorHeader = (name: string): boolean => name.startsWith("x-svc-") && name !== contentHashHeader;
+export const isEmulatorHeader = (name: string): boolean => name.startsWith("x-svc-") && !isSignatureHeader(name);
 
 /** Removes a header from a request, or sets its only value. `name` is in lower case. */
 export function changeHeader({ headers, rawHeaders }: IncomingMessage, name: string, value?: string): void {

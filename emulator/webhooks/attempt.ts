@@ -2,8 +2,12 @@ import type { WallClock } from "../../src/base/clock.ts";
 import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { writeTraceparent } from "../../src/base/trace-context.ts";
 import { deriveSpanId } from "../../src/base/trace-ids.ts";
-import { contentHash, contentHashHeader } from "../../src/schemes/webhook.ts";
-import { findWebhookScheme } from "../../src/schemes/webhook-schemes.ts";
+import {
+  findScheme,
+  getDefaultScheme,
+  type WebhookMessage,
+  type WebhookScheme,
+} from "../../src/schemes/webhook-schemes.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { Settings } from "../domain/settings.ts";
 import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
@@ -51,8 +55,9 @@ export function createAttemptSender(
   sender: AttemptContext,
 ): (input: AttemptInput, sendWithFault?: SendAttempt) => Promise<AttemptResult> {
   const { clock, wall, settings, outgoing } = sender;
-  const signed = new SignedEvents(settings.webhookJson);
-  const schemes = settings.webhookSchemes.map(findWebhookScheme);
+  const schemes = [getDefaultScheme(), ...settings.webhookSchemes.map(findScheme)];
+  const [bodySchemes, attemptSchemes] = [schemes.filter(signsBodyOnly), schemes.filter((one) => !signsBodyOnly(one))];
+  const signed = new SignedEvents(settings.webhookJson, bodySchemes);
 
   return (input, sendWithFault) => {
     const { webhook, event, delivery, number, hmacKey, trace } = input;
@@ -61,25 +66,21 @@ export function createAttemptSender(
     const wallAt = Math.floor(wall.now());
     const started = wall.monotonicNow();
     const message = signed.sign(event, hmacKey);
-    const send = (outgoingMessage: OutgoingMessage) =>
-      outgoing.post({
+    const send = (outgoingMessage: OutgoingMessage) => {
+      // Receivers compare times with their own clock, even under --deterministic (DECISIONS.md, C17).
+      const signable = { key: outgoingMessage.hmacKey, body: outgoingMessage.body, id: delivery.id, at: wallAt };
+      return outgoing.post({
         url: webhook.url,
         headers: event.headers ?? {
           ...(getWebhookObserver(clock)?.amendHeaders(event.activity, createPlainHeaders(webhook)) ??
             createPlainHeaders(webhook)),
-          [contentHashHeader]:
-            outgoingMessage === message ? message.hash : contentHash(outgoingMessage.hmacKey, outgoingMessage.body),
-          // Receivers compare times with their own clock, even under --deterministic (DECISIONS.md, C17).
-          ...Object.assign(
-            {},
-            ...schemes.map(({ sign }) =>
-              sign({ key: outgoingMessage.hmacKey, body: outgoingMessage.body, id: delivery.id, at: wallAt }),
-            ),
-          ),
+          ...(outgoingMessage === message ? message.signatures : signWith(bodySchemes, signable)),
+          ...signWith(attemptSchemes, signable),
           ...(trace !== undefined && traceHeaders(trace, toAttemptName(delivery.id, number))),
         },
         body: outgoingMessage.sent ?? outgoingMessage.body,
       });
+    };
     const response = sendWithFault ? sendWithFault(message, send) : send(message);
     return response.then((postResult) => ({
       url: webhook.url,
@@ -98,9 +99,15 @@ const createPlainHeaders = ({ custom_headers }: Webhook): Record<string, string>
   "content-type": "application/json",
 });
 
+const signsBodyOnly = ({ format }: WebhookScheme): boolean => format.getSignedText === undefined;
+
+const signWith = (schemes: readonly WebhookScheme[], message: WebhookMessage): Readonly<Record<string, string>> =>
+  Object.assign({}, ...schemes.map((scheme) => scheme.sign(message)));
+
 interface SignedMessage extends OutgoingMessage {
   readonly text: string;
-  readonly hash: string;
+  /** Headers of the schemes that sign only the body. */
+  readonly signatures: Readonly<Record<string, string>>;
 }
 
 const eventsKept = 256;
@@ -109,9 +116,11 @@ const eventsKept = 256;
 class SignedEvents {
   readonly #messages = new Map<number, SignedMessage>();
   readonly #form: WebhookJsonForm;
+  readonly #schemes: readonly WebhookScheme[];
 
-  constructor(form: WebhookJsonForm) {
+  constructor(form: WebhookJsonForm, schemes: readonly WebhookScheme[]) {
     this.#form = form;
+    this.#schemes = schemes;
   }
 
   sign(event: WebhookEvent, hmacKey: string): SignedMessage {
@@ -120,7 +129,8 @@ class SignedEvents {
     // After a reset an id may belong to another event.
     if (known?.text === text && known.hmacKey === hmacKey) return known;
     const body = Buffer.from(formatEventBody(event, this.#form));
-    const fresh = { text, body, hmacKey, hash: contentHash(hmacKey, body) };
+    const signatures = signWith(this.#schemes, { key: hmacKey, body, id, at: 0 });
+    const fresh = { text, body, hmacKey, signatures };
     const [oldest] = this.#messages.keys();
     // Only a part is dropped, because events that are still being delivered would be signed again.
     if (oldest !== undefined && this.#messages.size >= eventsKept) this.#messages.delete(oldest);

@@ -1,11 +1,12 @@
 import type { Diagnosis } from "./published.d.ts";
 import {
-  algorithms,
+  listAlgorithms,
   listBodyVariants,
   listKeyVariants,
   listSignatureVariants,
   type Variant,
 } from "./webhook-mistakes.ts";
+import { getDefaultScheme, type WebhookScheme } from "./webhook-schemes.ts";
 
 export type { Diagnosis };
 
@@ -15,14 +16,20 @@ interface SignedDelivery {
   readonly body: Uint8Array;
   /** As in the header. */
   readonly signature: string;
+  /** All headers of the delivery, with lower-case names, for a scheme that signs others. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
  * Looks for the mistake that leads to a signature: every common mistake with key, body, algorithm and encoding, alone
  * and combined, fewest mistakes first. Pure; the body is held in memory.
  */
-export function diagnose({ key, body, signature }: SignedDelivery): Diagnosis {
-  const digests = listSignatureVariants(signature);
+export function diagnose(
+  { key, body, signature, headers = {} }: SignedDelivery,
+  { format }: WebhookScheme = getDefaultScheme(),
+): Diagnosis {
+  const digests = listSignatureVariants(signature, format);
+  const algorithms = listAlgorithms(format, format.getSignedText?.(headers) ?? "");
   const bodies = listBodyVariants(body);
   const keys = listKeyVariants(key);
   const combinations = algorithms.flatMap((algorithm) =>

@@ -1,7 +1,8 @@
-import { computeHmac, type Digest, decodeAnyBase64, decodeBase64, hash } from "../base/hmac.ts";
+import { computeHmac, decodeAnyBase64, decodeBase64, hash } from "../base/hmac.ts";
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
 import type { Diagnosis } from "./published.d.ts";
+import { describeSignature, formatAlgorithm, type SignatureFormat } from "./webhook-schemes.ts";
 import { unwrapBody, wrapBody } from "./wrapped-body.ts";
 
 export type Deviation = Diagnosis["deviations"][number];
@@ -18,25 +19,41 @@ function createDeviation<Value>(value: Value, about: Deviation["about"], code: s
 
 const createExactVariant = <Value>(value: Value): Variant<Value> => ({ value, deviations: [] });
 
-/** Decodings of the header. The correct one is 128 lower-case hexadecimal digits. */
-export function listSignatureVariants(text: string): Variant<Buffer>[] {
+/** Decodings of the header. The correct one has the encoding and the prefix of the scheme, and nothing else. */
+export function listSignatureVariants(text: string, format: SignatureFormat): Variant<Buffer>[] {
+  const isExact = text.startsWith(format.prefix) && isEncoded(text.slice(format.prefix.length), format);
+  if (isExact) return [createExactVariant(Buffer.from(text.slice(format.prefix.length), format.encoding))];
   const bare = text
     .trim()
     .replace(/^["']|["']$/g, "")
     .replace(/^(?:hmac-)?sha-?\d+\s*[=:]\s*|^v1[,=]\s*/i, "");
-  const isHex = /^(?:[0-9a-f]{2})+$/;
-  if (isHex.test(bare)) {
-    const value = Buffer.from(bare, "hex");
-    const words = "The signature has spaces, quotes or a prefix. The header contains only the digits.";
-    return [bare === text ? createExactVariant(value) : createDeviation(value, "encoding", "signature-dressed", words)];
+  const right = describeSignature(format);
+  const decoded = isEncoded(bare, format) ? Buffer.from(bare, format.encoding) : undefined;
+  if (decoded) {
+    const content = format.encoding === "hex" && format.prefix === "" ? "only the digits" : right;
+    const words = `The signature has spaces, quotes or a prefix. The header contains ${content}.`;
+    return [createDeviation(decoded, "encoding", "signature-dressed", words)];
   }
   if (isHex.test(bare.toLowerCase())) {
+    const bytes = Buffer.from(bare, "hex");
+    if (format.encoding === "base64")
+      return [
+        createDeviation(
+          bytes,
+          "encoding",
+          "hex-signature",
+          `The signature is in hexadecimal. The header has ${right}.`,
+        ),
+      ];
     const words = "The signature has upper-case hexadecimal digits. The header has lower-case digits.";
-    return [createDeviation(Buffer.from(bare, "hex"), "encoding", "upper-case", words)];
+    return [createDeviation(bytes, "encoding", "upper-case", words)];
   }
   const bytes = decodeAnyBase64(bare);
   if (!bytes || bytes.length === 0) return [];
-  const words = "The signature is in base64. The header has 128 lower-case hexadecimal digits.";
+  const words =
+    format.encoding === "hex"
+      ? `The signature is in base64. The header has ${right}.`
+      : `The signature is not padded standard base64. The header has ${right}.`;
   const inner = bytes.toString("latin1");
   return [
     createDeviation(bytes, "encoding", "base64-signature", words),
@@ -46,6 +63,11 @@ export function listSignatureVariants(text: string): Variant<Buffer>[] {
       : []),
   ];
 }
+
+const isHex = /^(?:[0-9a-f]{2})+$/;
+
+const isEncoded = (text: string, { encoding }: SignatureFormat): boolean =>
+  encoding === "hex" ? isHex.test(text) : !isHex.test(text.toLowerCase()) && !!decodeBase64(text)?.length;
 
 /** Ways to turn the key's string into the key. The correct one is to decode it as base64. */
 export function listKeyVariants(text: string): Variant<Buffer>[] {
@@ -159,39 +181,45 @@ const newlineTrimmed = "This body ends with a newline that was not signed.";
 
 type SignFunction = (key: Buffer, body: Uint8Array) => Buffer;
 
-const right = "Use HMAC-SHA512.";
-const createDigestVariant = (digest: Digest, name: string): Variant<SignFunction> =>
-  createDeviation(
-    (key, body) => computeHmac(digest, key, body),
-    "algorithm",
-    `hmac-${digest}`,
-    `The algorithm was HMAC-${name}. ${right}`,
-  );
+const digests = ["sha512", "sha256", "sha384", "sha1"] as const;
 
-export const algorithms: readonly Variant<SignFunction>[] = [
-  createExactVariant((key, body) => computeHmac("sha512", key, body)),
-  createDigestVariant("sha256", "SHA256"),
-  createDigestVariant("sha384", "SHA384"),
-  createDigestVariant("sha1", "SHA1"),
-  createDeviation(
-    (_, body) => hash("sha512", body),
-    "algorithm",
-    "plain-sha512",
-    `The body was hashed without a key. ${right}`,
-  ),
-  createDeviation(
-    (_, body) => hash("sha256", body),
-    "algorithm",
-    "plain-sha256",
-    `SHA256 without a key was used. ${right}`,
-  ),
-  createDeviation(
-    (key, body) => hash("sha512", key, body),
-    "algorithm",
-    "key-before-body",
-    `The hash of key and body was used. ${right}`,
-  ),
-];
+/** Ways to compute the signature. `before` is the text that the scheme signs before the body. */
+export function listAlgorithms({ digest: right, ...format }: SignatureFormat, before: string): Variant<SignFunction>[] {
+  const hint = `Use ${formatAlgorithm({ digest: right })}.`;
+  const createAlgorithm = (value: SignFunction, code: string, text: string) =>
+    createDeviation(value, "algorithm", code, `${text} ${hint}`);
+  return [
+    createExactVariant((key, body) => computeHmac(right, key, before, body)),
+    ...digests
+      .filter((digest) => digest !== right)
+      .map((digest) =>
+        createAlgorithm(
+          (key, body) => computeHmac(digest, key, before, body),
+          `hmac-${digest}`,
+          `The algorithm was ${formatAlgorithm({ digest })}.`,
+        ),
+      ),
+    ...(format.getSignedText
+      ? [
+          createDeviation<SignFunction>(
+            (key, body) => computeHmac(right, key, body),
+            "body",
+            "body-only",
+            "Only the body was signed. The scheme also signs other headers.",
+          ),
+        ]
+      : []),
+    createAlgorithm((_, body) => hash(right, before, body), `plain-${right}`, "The body was hashed without a key."),
+    ...(right === "sha256"
+      ? []
+      : [createAlgorithm((_, body) => hash("sha256", before, body), "plain-sha256", "SHA256 without a key was used.")]),
+    createAlgorithm(
+      (key, body) => hash(right, key, before, body),
+      "key-before-body",
+      "The hash of key and body was used.",
+    ),
+  ];
+}
 
 /** A JSON document in the style of another serializer. */
 interface RewrittenJson {

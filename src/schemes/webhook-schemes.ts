@@ -1,4 +1,4 @@
-import type { Bytes } from "../base/hmac.ts";
+import { type Bytes, computeHmac, type Digest } from "../base/hmac.ts";
 import { standardWebhookHeaders, standardWebhookToleranceSeconds, verifyStandardWebhook } from "./standard-webhooks.ts";
 import { createInvalidVerdict, type Verdict } from "./verdict.ts";
 import { compareContentHash, contentHash, contentHashHeader, contentHashOfStream } from "./webhook.ts";
@@ -14,19 +14,36 @@ export interface WebhookMessage {
   readonly at: number;
 }
 
-/** The received request, with lower-case header names. */
+/** Headers with lower-case names. */
+type ReceivedHeaders = Readonly<Record<string, string | undefined>>;
+
+/** The received request. */
 export interface ReceivedWebhook {
   readonly key: string;
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly headers: ReceivedHeaders;
   readonly nowMs: number;
 }
 
-/** A way to sign webhooks. The deliveries of the emulator and `svc webhooks verify` use this list. */
+/** The HMAC of a scheme, for code that computes it in another way: wrong on purpose, or in a browser. */
+export interface SignatureFormat {
+  readonly digest: Digest;
+  readonly encoding: "hex" | "base64";
+  /** The beginning of the header, before the encoded HMAC. */
+  readonly prefix: string;
+  /** Text that is signed before the body, from the other headers of the scheme (default: none). */
+  readonly getSignedText?: (headers: ReceivedHeaders) => string;
+}
+
+/** A way to sign webhooks. Emulator, command line, console and OpenAPI documents use the schemes of this list. */
 export interface WebhookScheme<Name extends string = string> {
   /** Name in options and flags. */
   readonly name: Name;
-  readonly headers: readonly string[];
+  /** Its origin in descriptions: "the service". */
+  readonly title: string;
+  /** The header of the signature is the last one. */
+  readonly headers: readonly [...others: string[], signature: string];
+  readonly format: SignatureFormat;
   /** The headers of a message. Throws a TypeError if the key is not padded standard base64. */
   sign(message: WebhookMessage): Readonly<Record<string, string>>;
   /** Verifies the received request. Rejects with a TypeError for such a key. */
@@ -43,7 +60,9 @@ const explain = {
 /** The service's own scheme (DECISIONS.md, P19), which signs every webhook. */
 const contentHashScheme: WebhookScheme<"content-hash"> = {
   name: "content-hash",
+  title: "the service",
   headers: [contentHashHeader],
+  format: { digest: "sha512", encoding: "hex", prefix: "" },
   sign: ({ key, body }) => ({ [contentHashHeader]: contentHash(key, body) }),
   async verify({ key, body, headers }) {
     const given = headers[contentHashHeader.toLowerCase()];
@@ -56,7 +75,14 @@ const contentHashScheme: WebhookScheme<"content-hash"> = {
 /** Standard Webhooks (DECISIONS.md, P20). */
 const standardScheme: WebhookScheme<"standard"> = {
   name: "standard",
+  title: "Standard Webhooks",
   headers: ["webhook-id", "webhook-timestamp", "webhook-signature"],
+  format: {
+    digest: "sha256",
+    encoding: "base64",
+    prefix: "v1,",
+    getSignedText: (headers) => `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.`,
+  },
   sign: ({ key, body, id, at }) => ({
     ...standardWebhookHeaders({ secret: key, id: `msg_${id}`, timestamp: String(Math.floor(at / 1_000)), body }),
   }),
@@ -71,16 +97,64 @@ const standardScheme: WebhookScheme<"standard"> = {
   },
 };
 
-/** All schemes; the first is the service's own. */
+/** All schemes. The first one signs every webhook; the others are added on request. */
 export const webhookSchemes = [contentHashScheme, standardScheme] as const;
-export type WebhookSchemeName = (typeof webhookSchemes)[number]["name"];
 
-export const webhookSchemeNames = webhookSchemes.map(({ name }) => name);
+/** Names of the schemes that a webhook has only on request. */
+export type OptionalSchemeName = Exclude<(typeof webhookSchemes)[number]["name"], "content-hash">;
 
-const [, ...optionalSchemes] = webhookSchemes;
+export const getDefaultScheme = (): WebhookScheme => webhookSchemes[0];
 
-/** Headers that a webhook has only on request. */
-export const optionalWebhookSchemeNames = optionalSchemes.map(({ name }) => name);
+export const listOptionalSchemes = (): readonly WebhookScheme<OptionalSchemeName>[] => {
+  const [, ...others] = webhookSchemes;
+  return others;
+};
 
-export const findWebhookScheme = (name: WebhookSchemeName): WebhookScheme =>
-  webhookSchemes.find((scheme) => scheme.name === name)!;
+/** The scheme with this name. Returns the default scheme without a name. */
+export const findScheme = (name: string | undefined): WebhookScheme =>
+  webhookSchemes.find((scheme) => scheme.name === name) ?? getDefaultScheme();
+
+/** The scheme of a received webhook: the first one whose signature it has, or the default scheme. */
+export const detectScheme = (headers: ReceivedHeaders): WebhookScheme =>
+  webhookSchemes.find((scheme) => readSignature(scheme, headers) !== undefined) ?? getDefaultScheme();
+
+export const getSignatureHeader = ({ headers }: WebhookScheme): string => headers.at(-1)!;
+
+export const readSignature = (scheme: WebhookScheme, headers: ReceivedHeaders): string | undefined =>
+  headers[getSignatureHeader(scheme).toLowerCase()];
+
+/** Whether a header carries a signature. `name` is in lower case. */
+export const isSignatureHeader = (name: string): boolean =>
+  webhookSchemes.some((scheme) => getSignatureHeader(scheme).toLowerCase() === name);
+
+/** Number of bytes of each digest. */
+const digestBytes: Readonly<Record<Digest, number>> = { sha1: 20, sha256: 32, sha384: 48, sha512: 64 };
+
+/** Number of characters of an encoded HMAC. */
+export const getSignatureLength = ({ digest, encoding }: SignatureFormat): number =>
+  encoding === "hex" ? digestBytes[digest] * 2 : Math.ceil(digestBytes[digest] / 3) * 4;
+
+/** `128 lower-case hexadecimal digits` */
+export function describeSignature(format: SignatureFormat): string {
+  const { encoding, prefix } = format;
+  const kind = encoding === "hex" ? "lower-case hexadecimal digits" : "base64 characters";
+  return `${prefix === "" ? "" : `"${prefix}" and `}${getSignatureLength(format)} ${kind}`;
+}
+
+/** The regular expression of a signature, for JSON Schema. */
+export const buildSignaturePattern = (format: SignatureFormat): string =>
+  `^${format.prefix}${format.encoding === "hex" ? "[0-9a-f]" : "[0-9A-Za-z+/=]"}{${getSignatureLength(format)}}$`;
+
+/** `HMAC-SHA512` */
+export const formatAlgorithm = ({ digest }: Pick<SignatureFormat, "digest">): string => `HMAC-${digest.toUpperCase()}`;
+
+/** The signature over the bytes with a decoded key. `headers` are those of the message. */
+export function computeSignature(
+  { digest, encoding, prefix, getSignedText }: SignatureFormat,
+  { key, body, headers }: { readonly key: Bytes; readonly body: Bytes; readonly headers: ReceivedHeaders },
+): string {
+  return prefix + computeHmac(digest, key, getSignedText?.(headers) ?? "", body).toString(encoding);
+}
+
+export const toLowerCaseNames = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

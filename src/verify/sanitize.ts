@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { isSecretName } from "../api/secrets.ts";
 import { tryParseJson } from "../base/object.ts";
+import { isSignatureHeader } from "../schemes/webhook-schemes.ts";
 import { getHeader, type Message, type RecordedExchange } from "./exchange.ts";
 import { editMarkup } from "./fields.ts";
 import { type TextKind, TextSanitizer } from "./sanitize-text.ts";
@@ -68,7 +69,7 @@ export class ExchangeSanitizer {
     )
       return this.#text.sanitizeUrl(value);
     if (plain.test(name)) return value;
-    if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match|content-hash/.test(name))
+    if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match/.test(name) || isSignatureHeader(name))
       return this.#text.replaceSecret(value);
     return this.#text.sanitizeParameter(name, value);
   }

@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { optionalWebhookSchemeNames, webhookSchemes } from "../../src/schemes/webhook-schemes.ts";
+import {
+  computeSignature,
+  getSignatureHeader,
+  listOptionalSchemes,
+  webhookSchemes,
+} from "../../src/schemes/webhook-schemes.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 import { draft } from "../support/contracts.ts";
 import { emulator } from "../support/emulator.ts";
@@ -22,6 +27,11 @@ for (const scheme of webhookSchemes) {
   describe(`signature scheme ${scheme.name}`, () => {
     it("sets its declared headers", () => assert.deepEqual(Object.keys(signed), scheme.headers));
 
+    it("declares how its signature is computed", () => {
+      const signature = computeSignature(scheme.format, { key: Buffer.from(key, "base64"), body, headers });
+      assert.equal(signature, signed[getSignatureHeader(scheme)]);
+    });
+
     it("accepts its own signatures and explains rejections", async () => {
       assert.deepEqual(await verify(body), { ok: true });
       const rejected = [await verify(`${body} `), await verify(body, {})];
@@ -36,7 +46,9 @@ for (const scheme of webhookSchemes) {
     });
 
     it("signs deliveries that svc webhooks verify accepts", async (t) => {
-      const { api, clock, clusters } = await emulator(t, { webhookSchemes: optionalWebhookSchemeNames });
+      const { api, clock, clusters } = await emulator(t, {
+        webhookSchemes: listOptionalSchemes().map(({ name }) => name),
+      });
       const sink = await receiver(t);
       const only_for_activities = ["CONTRACT_CREATED"];
       await api("POST", "/api/v2.1/public/webhooks/", { body: { title: "Mine", url: sink.url, only_for_activities } });

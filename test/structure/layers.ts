@@ -111,7 +111,7 @@ export const layers: readonly Layer[] = [
   { path: "src/client", mayImport: ["src/base", "src/api"], io: false, homeOf: "requests to a service" },
   {
     path: "src/derive",
-    mayImport: ["src/base", "src/api"],
+    mayImport: ["src/base", "src/schemes", "src/api"],
     io: false,
     homeOf: "OpenAPI, reference, command descriptions",
   },

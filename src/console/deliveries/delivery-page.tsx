@@ -22,6 +22,7 @@ import { useLoaded } from "../state/act.ts";
 import { findWebhook, healthByWebhook, isToBeSkipped } from "../state/deliveries.ts";
 import { buildHref, replaceTrace } from "../state/route.ts";
 import { describeResponse, explainDelivery, findDeliverySteps, toResendOutcome, toStatusLabel } from "./explain.ts";
+import { computeSignature, getAlgorithmName, getSignature, getSigningProblem } from "./signature.ts";
 
 type FullDelivery = OperationResult<"deliveries.show">;
 
@@ -112,7 +113,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         ])}
       />
       <Bytes text={delivery.request_body} label="Body (the same bytes in every attempt, unless a fault changed them)" />
-      <SignatureCheck delivery={delivery} header={getHeader(delivery.request_headers, "x-svc-webhook-content-hash")} />
+      <SignatureCheck delivery={delivery} />
     </>
   );
 }
@@ -186,26 +187,19 @@ function Attempts(delivery: FullDelivery) {
   );
 }
 
-const getHeader = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
-  Object.entries(headers).find(([one]) => one.toLowerCase() === name)?.[1];
-
 /** Signs the bytes in the browser, with the key of the workspace, and compares the result with the header. */
-function SignatureCheck(props: {
-  /** Includes the attempts, whose bytes may differ. */
-  readonly delivery: FullDelivery;
-  /** The header as it is sent unless a fault changes it. */
-  readonly header: string | undefined;
-}) {
-  const { delivery, header } = props;
-  const { request_body: body, workspace_id: workspace, attempts } = delivery;
+function SignatureCheck({ delivery }: { readonly delivery: FullDelivery }) {
+  const { request_body: body, request_headers: headers, workspace_id: workspace, attempts } = delivery;
+  // As it is sent unless a fault changes it.
+  const signature = getSignature(headers);
   const { value } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
   const computed = useSignal<string | undefined>(undefined);
   const bytes = new TextEncoder().encode(body);
   const key = value.value?.find(({ id }) => id === workspace)?.hmac_key;
   useEffect(() => {
-    if (key === undefined || !canSign() || !canReadSecrets.value) return;
-    void computeContentHash(key, new TextEncoder().encode(body)).then((hash) => {
-      computed.value = hash;
+    if (key === undefined || getSigningProblem() || !canReadSecrets.value) return;
+    void computeSignature(key, new TextEncoder().encode(body)).then((text) => {
+      computed.value = text;
     });
   }, [key, body, computed]);
   const alterations = describeAlteredAttempts(delivery).map((sentence) => (
@@ -213,25 +207,25 @@ function SignatureCheck(props: {
       {sentence}
     </p>
   ));
-  if (!canSign() || !canReadSecrets.value)
+  if (getSigningProblem() || !canReadSecrets.value)
     return (
       <>
         {alterations}
         <p class="muted">
-          Signature check unavailable:{" "}
-          {canSign() ? "a token with the role read shows no keys." : "open this page over HTTPS or on localhost."}
+          Signature check unavailable: {getSigningProblem() ?? "a token with the role read shows no keys."}
         </p>
       </>
     );
   if (computed.value === undefined) return <p class="muted">Signing…</p>;
   return (
     <div class="signature">
-      {header !== undefined && (
-        <SignatureVerdict fits={header === computed.value} isSent={attempts.every(wasSentUnaltered)} />
+      {signature !== undefined && (
+        <SignatureVerdict fits={signature === computed.value} isSent={attempts.every(wasSentUnaltered)} />
       )}
       {alterations}
       <p class="muted">
-        HMAC-SHA512 of {pluralize(bytes.length, "byte")}, computed in this page with the key of workspace {workspace}:
+        {getAlgorithmName()} of {pluralize(bytes.length, "byte")}, computed in this page with the key of workspace{" "}
+        {workspace}:
       </p>
       <code class="hash">{computed.value}</code>
     </div>
@@ -243,17 +237,6 @@ function SignatureVerdict({ fits, isSent }: { readonly fits: boolean; readonly i
   if (isSent) return <State tone="good">signature matches</State>;
   return <State tone="warn">signature matches, but not every attempt sent these bytes</State>;
 }
-
-/** HMAC-SHA512 of the bytes with the decoded base64 key, in lower-case hexadecimal digits. */
-async function computeContentHash(hmacKeyBase64: string, body: Uint8Array<ArrayBuffer>): Promise<string> {
-  const raw = Uint8Array.from(atob(hmacKeyBase64), (letter) => letter.charCodeAt(0));
-  const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-512" }, false, ["sign"]);
-  const digest = new Uint8Array(await crypto.subtle.sign("HMAC", key, body));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** A page on another machine without a certificate has no WebCrypto. */
-const canSign = (): boolean => globalThis.crypto?.subtle !== undefined;
 
 /** A string as it was sent or received, as plain text with invisible characters marked. */
 function Bytes({ text, label }: { readonly text: string; readonly label: string }) {

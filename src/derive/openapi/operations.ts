@@ -10,6 +10,12 @@ import {
   type Method,
   type Operation,
 } from "../../api/operation.ts";
+import {
+  buildSignaturePattern,
+  formatAlgorithm,
+  getDefaultScheme,
+  getSignatureHeader,
+} from "../../schemes/webhook-schemes.ts";
 import { buildRequestBody, buildSuccessResponses, slugify } from "./bodies.ts";
 import { failureShapes, type Json, type SchemaWriter } from "./schemas.ts";
 
@@ -50,14 +56,16 @@ function buildParameters({ request, examples, auth }: Operation, writer: SchemaW
   ];
 }
 
+const defaultScheme = getDefaultScheme();
+
 /** Parameters that belong to a kind of credentials or to all deliveries, not to an operation. */
 export const sharedParameters: Json = {
   ContentHash: {
-    name: "X-SVC-WEBHOOK-CONTENT-HASH",
+    name: getSignatureHeader(defaultScheme),
     in: "header",
     required: true,
-    description: "Lower-case hex HMAC-SHA512 of the body's bytes with the decoded key of the workspace",
-    schema: { type: "string", pattern: "^[0-9a-f]{128}$" },
+    description: `${defaultScheme.format.encoding === "hex" ? "Lower-case hex" : "Base64"} ${formatAlgorithm(defaultScheme.format)} of the body's bytes with the decoded key of the workspace`,
+    schema: { type: "string", pattern: buildSignaturePattern(defaultScheme.format) },
   },
   UserEmail: {
     name: "user-email",

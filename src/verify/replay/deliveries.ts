@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { toFields, tryParseJson } from "../../base/object.ts";
+import { isSignatureHeader } from "../../schemes/webhook-schemes.ts";
 import type { CorpusExchange } from "../corpus.ts";
 import { getHeader, type Message, pairHeaders, parseBody } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
@@ -175,7 +176,7 @@ export class ReplayReceiver {
       first!.request.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")),
     );
     const sent = new Set(received.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")));
-    const isSignature = (name: string) => /signature|content-hash/.test(name);
+    const isSignature = (name: string) => isSignatureHeader(name) || name.includes("signature");
     found.push(
       ...compareHeaders(
         (name) => getHeader(first!.request, name),

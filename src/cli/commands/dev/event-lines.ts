@@ -1,6 +1,6 @@
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { formatActivityLine, formatLineTime } from "../emulator/start/activity-lines.ts";
-import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
+import { describeRejection, type ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
 import type { SessionEvent } from "./follow-emulator.ts";
 
@@ -38,19 +38,13 @@ export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: 
   );
 }
 
-const reasons = {
-  missing: "no signature",
-  malformed: "malformed signature",
-  mismatch: "signature mismatch",
-} as const;
-
 /** Formats `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
 export function formatDeliveryLine(
   { at, activity, composite_id, verified, reason, forwarded }: ListenedDelivery,
   columns: number | undefined,
 ): StyledLine {
   const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
-  const verdict = verified ? green("verified") : red(reasons[reason ?? "missing"]);
+  const verdict = verified ? green("verified") : red(describeRejection(reason));
   // The address was printed at the start.
   const text = forwarded && formatPostResult(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
   const answer = forwarded && (isSuccessfulPost(forwarded) ? green : red)(text ?? "");

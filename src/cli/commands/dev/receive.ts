@@ -22,7 +22,7 @@ export async function receive(options: ReceiveOptions, context: Context): Promis
   async function verify({ path, body, headers: given }: ReceivedPost): Promise<VerifiedDelivery> {
     const headers = joinHeaders(given);
     const received = { number: count, at: context.host.wall.now(), path, body, headers };
-    const checked = verifyReceivedDelivery({ ...received, key });
+    const checked = await verifyReceivedDelivery({ ...received, key });
     if (checked.reason !== "mismatch") return checked;
     // Another state has another key.
     key = await fetchKey(context).catch(() => key);

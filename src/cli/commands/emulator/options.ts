@@ -7,7 +7,7 @@ import { isOneOf } from "../../../base/object.ts";
 import { formatSuggestion } from "../../../base/text.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../../base/urls.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { optionalWebhookSchemeNames } from "../../../schemes/webhook-schemes.ts";
+import { listOptionalSchemes } from "../../../schemes/webhook-schemes.ts";
 import { resolveSnapshotFile } from "../../connection/emulator/snapshot-names.ts";
 import { readControlTokenSetting } from "../../connection/resolve-settings.ts";
 import { readDocument } from "../../parse/body.ts";
@@ -15,6 +15,8 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
+
+const optionalSchemes = listOptionalSchemes();
 
 /** The flags that `start` and `exec` share. A test compares their defaults with those of the emulator. */
 export const createEmulatorFlags = (defaultPort: number) =>
@@ -118,8 +120,8 @@ export const createEmulatorFlags = (defaultPort: number) =>
       type: "text",
       placeholder: "LIST",
       repeatable: true,
-      choices: [...optionalWebhookSchemeNames, "trace"],
-      description: "Add headers to webhooks: those of Standard Webhooks, or traceparent",
+      choices: [...optionalSchemes.map(({ name }) => name), "trace"],
+      description: `Add headers to webhooks: those of ${optionalSchemes.map(({ title }) => title).join(" or ")}, or traceparent`,
     },
     {
       flag: "webhook-json",
@@ -198,7 +200,7 @@ export async function readEmulatorOptions(
     webhookAllow: parseAllowedReceivers(flags["webhook-allow"]),
     retrySchedule: retryScheduleIn(flags["retry-schedule"]),
     webhookResponseTimeoutMs: timeout ? parseDurationFlag(timeout, "SVC_WEBHOOK_TIMEOUT") : undefined,
-    webhookSchemes: headers && optionalWebhookSchemeNames.filter((name) => headers.includes(name)),
+    webhookSchemes: headers && optionalSchemes.map(({ name }) => name).filter((name) => headers.includes(name)),
     traceWebhooks: headers?.includes("trace"),
     webhookJson: flags["webhook-json"],
     autoSignMs: flags["auto-sign"] === undefined ? undefined : parseDurationFlag(flags["auto-sign"], "--auto-sign"),

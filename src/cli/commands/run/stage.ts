@@ -3,6 +3,7 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import { isSecretName, redactText } from "../../../api/secrets.ts";
 import { type Client, createClient } from "../../../client/client.ts";
 import { createTransport } from "../../../client/transport.ts";
+import { getDefaultScheme, getSignatureHeader } from "../../../schemes/webhook-schemes.ts";
 import type { CapturedRun, Context } from "../../command.ts";
 import {
   collectSecrets,
@@ -179,7 +180,7 @@ const createReceiver = (
     if (post === undefined) return undefined;
     return {
       body: post.body.toString("utf8"),
-      signature: String(post.headers["x-svc-webhook-content-hash"] ?? ""),
+      signature: String(post.headers[getSignatureHeader(getDefaultScheme()).toLowerCase()] ?? ""),
     };
   },
 });

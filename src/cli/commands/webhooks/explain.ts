@@ -1,13 +1,22 @@
 import { listWorkspaces } from "../../../api/emulator/state.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
 import { pluralize, trimTrailing } from "../../../base/text.ts";
-import { contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
+import {
+  computeSignature,
+  describeSignature,
+  detectScheme,
+  formatAlgorithm,
+  getDefaultScheme,
+  getSignatureHeader,
+  readSignature,
+  type WebhookScheme,
+} from "../../../schemes/webhook-schemes.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readInput } from "../../parse/body.ts";
 import { InputRequiredError } from "../../process/failure.ts";
 import { keyFlag, requireKey } from "./key.ts";
-import { readSignature } from "./verify.ts";
+import { readSignedHeaders } from "./verify.ts";
 
 const webhooksExplain = defineCommand({
   words: ["webhooks", "explain"],
@@ -27,15 +36,21 @@ const webhooksExplain = defineCommand({
     },
   ],
   async run(input, context) {
-    const signature = await readSignature(context, input);
+    const headers = await readSignedHeaders(context, input, getDefaultScheme());
+    const scheme = detectScheme(headers);
+    const signature = readSignature(scheme, headers);
     if (signature === undefined)
-      throw new InputRequiredError("signature", `--signature is required: the headers hold no ${contentHashHeader}`);
+      throw new InputRequiredError(
+        "signature",
+        `--signature is required: the headers hold no ${getSignatureHeader(scheme)}`,
+      );
     const key = await requireKey(context, input);
     const body = await readInput(context.host, input.positionals.body, "<body>");
-    const own = diagnose({ key, body, signature });
-    const signer = own.explained ? undefined : await findSigner({ body, signature }, context);
+    const own = diagnose({ key, body, signature, headers }, scheme);
+    const examined = { body, headers, scheme, signature };
+    const signer = own.explained ? undefined : await findSigner(examined, context);
     const diagnosis = signer ? addSigner(signer, own) : own;
-    await report(diagnosis, { bytes: body.length, signature }, context);
+    await report(diagnosis, examined, context);
     return isExplained(diagnosis) ? undefined : "failed";
   },
 });
@@ -56,7 +71,9 @@ const addSigner = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diag
 const isExplained = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;
 
 interface ExaminedSignature {
-  readonly bytes: number;
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly scheme: WebhookScheme;
   readonly signature: string;
 }
 
@@ -83,29 +100,30 @@ const base64Lengths: Readonly<Record<number, string>> = { 27: "SHA-1", 43: "SHA-
 
 async function report(
   diagnosis: Diagnosis,
-  { bytes, signature }: ExaminedSignature,
+  { body, scheme, signature }: ExaminedSignature,
   { output }: Context,
 ): Promise<void> {
   const { explained, deviations, tried } = diagnosis;
   if (output.format !== "table") {
-    return output.show({ valid: isExplained(diagnosis), explained, deviations, tried, body_bytes: bytes });
+    return output.show({ valid: isExplained(diagnosis), explained, deviations, tried, body_bytes: body.length });
   }
   if (isExplained(diagnosis)) return output.print("The signature matches.");
   if (explained) {
     const lines = deviations.map(({ text }) => `  - ${text}`);
     return output.print("The signature does not match. Causes:", ...lines);
   }
+  const expected = `${getSignatureHeader(scheme)} has ${describeSignature(scheme.format)}`;
   const malformed = findMalformation(signature.trim());
   const other = malformed === undefined ? findHashByLength(signature.trim()) : undefined;
   if (other) {
     return output.print(
-      `The signature does not match. It has ${other.digits}, like ${other.hash}. ${contentHashHeader} has 128 lower-case hexadecimal digits (HMAC-SHA512).`,
+      `The signature does not match. It has ${other.digits}, like ${other.hash}. ${expected} (${formatAlgorithm(scheme.format)}).`,
       `None of ${tried} common mistakes explains it, including ${other.hash} with and without this key. Check that it belongs to this webhook.`,
     );
   }
   const hint = malformed
-    ? `It is malformed: ${malformed}. ${contentHashHeader} has 128 lower-case hexadecimal digits.`
-    : bytes === 0
+    ? `It is malformed: ${malformed}. ${expected}.`
+    : body.length === 0
       ? "The body is empty. Check that no parser read it before."
       : "The key may be that of another workspace, or the content was changed. Compare the signed bytes.";
   return output.print(`The signature does not match. None of ${tried} common mistakes explains it.`, hint);
@@ -125,7 +143,7 @@ const once = { retries: 0, timeoutMs: 3_000 };
  * this token may not read its keys, because the signature can be explained without one.
  */
 async function findSigner(
-  { body, signature }: { readonly body: Uint8Array; readonly signature: string },
+  { body, headers, scheme: { format }, signature }: ExaminedSignature,
   { globals, client, signal }: Context,
 ): Promise<Signer | undefined> {
   // Without this check, the command would start an emulator, which has signed nothing.
@@ -133,9 +151,10 @@ async function findSigner(
   const workspaces = await client("emulator")
     .then((asked) => asked.call(listWorkspaces, {}, { ...once, signal }))
     .catch(() => []);
-  const found = workspaces.find(
-    ({ hmac_key: key }) => decodeBase64(key) !== undefined && contentHash(key, body) === signature.trim(),
-  );
+  const found = workspaces.find(({ hmac_key: text }) => {
+    const key = decodeBase64(text);
+    return key !== undefined && computeSignature(format, { key, body, headers }) === signature.trim();
+  });
   return found && { id: found.id, name: found.name, cluster_id: found.cluster_id };
 }
 

@@ -12,8 +12,8 @@ import { fetchKey, keyFlag } from "./key.ts";
 import {
   formatListenedDelivery,
   forwardingFlags,
-  hashBody,
   type ListenedDelivery,
+  signBody,
   verifyReceivedDelivery,
 } from "./listened-delivery.ts";
 import { openPoster, parseHeader, parseReceiverUrl } from "./post.ts";
@@ -71,7 +71,7 @@ const webhooksListen = defineCommand({
       return undefined;
     }
     // An invalid key is reported now instead of at the first delivery.
-    hashBody(key, Buffer.alloc(0));
+    signBody({ key, body: "", id: 1, at: 0 });
     await listen(plan, key, context);
     context.signal.throwIfAborted();
     return undefined;
@@ -134,7 +134,8 @@ async function listen(plan: Plan, key: string, context: Context): Promise<void> 
           value === undefined ? [] : [[name, [value].flat().join(", ")]],
         ),
       );
-      const checked = verifyReceivedDelivery({ number: current, at: host.wall.now(), path, body, headers, key });
+      const received = { number: current, at: host.wall.now(), path, body, headers, key };
+      const checked = await verifyReceivedDelivery(received);
       const file = await saved?.add(checked.activity ?? "UNKNOWN", { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwarded = await poster?.post(plan.forwardTo!, delivery);

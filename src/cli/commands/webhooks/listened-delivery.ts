@@ -1,7 +1,7 @@
 import { activities as allActivities } from "../../../api/activities.ts";
 import { toFields } from "../../../base/object.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { compareContentHash, contentHash, contentHashHeader } from "../../../schemes/webhook.ts";
+import { detectScheme, getDefaultScheme, type WebhookMessage } from "../../../schemes/webhook-schemes.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { toKeyError } from "./key.ts";
 import { formatPostResult, isSuccessfulPost, type PostResult } from "./post.ts";
@@ -15,7 +15,7 @@ export interface VerifiedDelivery {
   readonly path: string;
   readonly bytes: number;
   readonly verified: boolean;
-  readonly reason: "missing" | "malformed" | "mismatch" | undefined;
+  readonly reason: string | undefined;
   readonly activity: string | undefined;
   readonly contract_id: number | undefined;
   /** The ID that commands accept: `T-12`, or `H-12` for a contract executed outside the platform (DECISIONS.md, F1). */
@@ -28,49 +28,53 @@ export interface ListenedDelivery extends VerifiedDelivery {
 }
 
 /** Parses a delivery and verifies its signature. Throws a UsageError if the key is invalid. */
-export function verifyReceivedDelivery(received: {
+export async function verifyReceivedDelivery(received: {
   number: number;
+  /** Wall-clock time. */
   at: number;
   path: string;
   body: Buffer;
   headers: Readonly<Record<string, string>>;
   key: string;
-}): VerifiedDelivery {
-  const given = received.headers[contentHashHeader.toLowerCase()];
-  const verdict = given === undefined ? undefined : compareContentHash(given, hashBody(received.key, received.body));
-  const { activity, contract_id: contract, contract_kind: kind } = parsePayload(received.body);
+}): Promise<VerifiedDelivery> {
+  const { body, headers, key, at: nowMs } = received;
+  const verdict = await detectScheme(headers)
+    .verify({ body: [body], headers, key, nowMs })
+    .catch((cause: unknown) => {
+      throw toKeyError(cause);
+    });
+  const { activity, contract_id: contract, contract_kind: kind } = parsePayload(body);
   return {
     number: received.number,
-    at: new Date(received.at).toISOString(),
+    at: new Date(nowMs).toISOString(),
     path: received.path,
-    bytes: received.body.length,
-    verified: verdict?.ok === true,
-    reason: verdict === undefined ? "missing" : verdict.ok ? undefined : verdict.reason,
+    bytes: body.length,
+    verified: verdict.ok,
+    reason: verdict.ok ? undefined : verdict.reason,
     activity: typeof activity === "string" ? activity : undefined,
     contract_id: typeof contract === "number" ? contract : undefined,
     composite_id: typeof contract === "number" ? `${kind === "EXECUTED_CONTRACT" ? "H" : "T"}-${contract}` : undefined,
   };
 }
 
-export function hashBody(key: string, body: Uint8Array): string {
+/** The headers of a message by the default scheme. Throws a UsageError if the key is invalid. */
+export function signBody(message: WebhookMessage): Readonly<Record<string, string>> {
   try {
-    return contentHash(key, body);
+    return getDefaultScheme().sign(message);
   } catch (cause) {
     throw toKeyError(cause);
   }
 }
 
-const words = {
-  missing: "no signature",
-  malformed: "malformed signature",
-  mismatch: "signature mismatch",
-} as const;
+/** `signature mismatch` */
+export const describeRejection = (reason = "missing"): string =>
+  ({ missing: "no signature", mismatch: "signature mismatch" })[reason] ?? `${reason} signature`;
 
 /** Formats `--> 03:04:05 CONTRACT_SIGNED [T-12] verified`, and `<-- 200 in 12 ms` for a forwarded delivery. */
 export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[] {
   const { at, activity, composite_id: contract, verified, reason, forwarded, file } = listened;
   const about = contract === undefined ? "" : ` [${contract}]`;
-  const verdict = verified ? green("verified") : red(words[reason ?? "missing"]);
+  const verdict = verified ? green("verified") : red(describeRejection(reason));
   const savedAs = file === undefined ? [] : [" ", dim(file)];
   const first = [`--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `, verdict, ...savedAs];
   if (!forwarded) return [first];

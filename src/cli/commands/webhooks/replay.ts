@@ -3,14 +3,14 @@ import { listDeliveries, showDelivery } from "../../../api/emulator/deliveries.t
 import { listWorkspaces } from "../../../api/emulator/state.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
-import { contentHashHeader } from "../../../schemes/webhook.ts";
+import { toLowerCaseNames } from "../../../schemes/webhook-schemes.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
 import { keyFlag, resolveKey } from "./key.ts";
-import { hashBody } from "./listened-delivery.ts";
+import { signBody } from "./listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost, openPoster, type Poster, parseHeader, parseReceiverUrl } from "./post.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
@@ -121,29 +121,28 @@ async function readDeliveries(
   if (paths.length === 0) throw new UsageError(`--from: ${from} has no deliveries`);
   const deliveries: ReplayedDelivery[] = [];
   let key: ReturnType<typeof resolveKey> | undefined;
-  const resolveKeyOnce = () => (key ??= resolveKey(context, input));
-  for (const path of paths) {
+  for (const [i, path] of paths.entries()) {
     const delivery = await readDelivery(context, path, "<files>");
-    deliveries.push({ ...(await signDelivery(delivery, input, resolveKeyOnce)), name: path, url: to });
+    // The delivery is sent as saved. It is signed on request or if it has no signature.
+    const isSigned = Object.keys(delivery.headers).length > 0;
+    const isSent = isSigned && input.flags.sign !== true;
+    if (!isSent) key ??= resolveKey(context, input);
+    const headers = isSent ? delivery.headers : signDelivery(await key, delivery, i + 1, context);
+    deliveries.push({ ...delivery, headers, name: path, url: to });
   }
   return deliveries;
 }
 
-/** The delivery is sent as saved. It is signed on request or if it has no signature. */
-async function signDelivery(
-  delivery: SavedDelivery,
-  input: ReplayInput,
-  keyOnce: () => ReturnType<typeof resolveKey>,
-): Promise<SavedDelivery> {
-  const name = contentHashHeader.toLowerCase();
-  const isSigned = Object.keys(delivery.headers).length > 0;
-  if (isSigned && input.flags.sign !== true) return delivery;
-  const key = await keyOnce();
-  if (key === undefined) {
+function signDelivery(
+  key: string | undefined,
+  { body, headers }: SavedDelivery,
+  id: number,
+  { host }: Context,
+): SavedDelivery["headers"] {
+  if (key === undefined)
     throw new InputRequiredError("key-file", "--key-file or SVC_WEBHOOK_HMAC_KEY is required to sign the body");
-  }
-  const headers = { "content-type": "application/json", ...delivery.headers };
-  return { ...delivery, headers: { ...headers, [name]: hashBody(key, delivery.body) } };
+  const signed = signBody({ key, body, id, at: host.wall.now() });
+  return { "content-type": "application/json", ...headers, ...toLowerCaseNames(signed) };
 }
 
 /** Reads the newest deliveries of the emulator's log. By default, they go to their original targets. */
@@ -169,7 +168,7 @@ async function readLoggedDeliveries(
       throw new InputRequiredError("to", `--to is required, because the webhook of delivery ${id} is deleted`);
     const body = Buffer.from(text);
     const key = given ?? keys.get(workspace_id) ?? "";
-    const headers = { "content-type": "application/json", [contentHashHeader.toLowerCase()]: hashBody(key, body) };
+    const headers = signDelivery(key, { body, headers: {} }, id, context);
     found.push({ name: `${id} ${activity}`, url, body, headers });
   }
   return found;

@@ -1,16 +1,20 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
-import { contentHashHeader, contentHashOfStream } from "../../../schemes/webhook.ts";
 import {
-  findWebhookScheme,
+  describeSignature,
+  detectScheme,
+  findScheme,
+  formatAlgorithm,
+  getDefaultScheme,
+  getSignatureHeader,
   type WebhookScheme,
-  webhookSchemeNames,
   webhookSchemes,
 } from "../../../schemes/webhook-schemes.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { openInput, readText, requireFile } from "../../parse/body.ts";
+import { openInput, readInput, readText, requireFile } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { keyFlag, requireKey, toKeyError } from "./key.ts";
+import { signBody } from "./listened-delivery.ts";
 import { parseHeaders, readSavedHeaders } from "./saved-deliveries.ts";
 
 const bodyFile = {
@@ -25,21 +29,24 @@ type HeadersInput = CommandInputOf<
 >;
 type SignedInput = CommandInputOf<typeof flags, readonly [typeof bodyFile]>;
 
+const defaultScheme = getDefaultScheme();
+const algorithm = formatAlgorithm(defaultScheme.format);
+
 const flags = [
   {
     flag: "signature",
     type: "text",
     placeholder: "HEX",
-    description: `Value of the header ${contentHashHeader}`,
+    description: `Value of the header ${getSignatureHeader(defaultScheme)}`,
   },
   { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, one per line" },
   {
     flag: "scheme",
     type: "text",
     placeholder: "NAME",
-    choices: webhookSchemeNames,
-    description: "How the webhook is signed: by the service, or by Standard Webhooks",
-    default: webhookSchemeNames[0],
+    choices: webhookSchemes.map(({ name }) => name),
+    description: `How the webhook is signed: by ${webhookSchemes.map(({ title }) => title).join(", or by ")}`,
+    default: defaultScheme.name,
   },
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
@@ -47,8 +54,7 @@ const flags = [
 const webhooksVerify = defineCommand({
   words: ["webhooks", "verify"],
   summary: "Verify the signature of a webhook from its raw body",
-  description:
-    "Computes HMAC-SHA512 over the raw bytes with the base64-decoded key. The key comes from a file, from SVC_WEBHOOK_HMAC_KEY, or from the emulator of this folder. The signature comes from --signature, --headers, or the headers that svc webhooks listen --save wrote next to the body. Bodies are streamed.",
+  description: `Computes ${algorithm} over the raw bytes with the base64-decoded key. The key comes from a file, from SVC_WEBHOOK_HMAC_KEY, or from the emulator of this folder. The signature comes from --signature, --headers, or the headers that svc webhooks listen --save wrote next to the body. Bodies are streamed.`,
   positionals: [bodyFile],
   flags,
   examples: [
@@ -62,7 +68,7 @@ const webhooksVerify = defineCommand({
     },
   ],
   async run(input, context) {
-    const scheme = findWebhookScheme(input.flags.scheme ?? webhookSchemeNames[0]!);
+    const scheme = findScheme(input.flags.scheme);
     const headers = await readSignedHeaders(context, input, scheme);
     const key = await requireKey(context, input);
     const body = await openInput(context.host, input.positionals.body, "<body>");
@@ -77,7 +83,7 @@ const webhooksVerify = defineCommand({
     const { reason } = verdict;
     throw new CommandFailedError("failed", reason, `The signature does not match: ${scheme.explain[reason]}.`, {
       hint: "The signature covers the raw bytes. Verify them unchanged.",
-      ...(scheme === webhookSchemes[0] && { next: formatExplainCommand(input) }),
+      ...(scheme === detectScheme(headers) && { next: formatExplainCommand(input) }),
     });
   },
 });
@@ -92,27 +98,24 @@ const formatExplainCommand = ({ positionals, flags: given }: SignedInput): strin
   ),
 ];
 
-/** Reads the signature from the command line or the headers. Returns undefined if the headers have none. */
-export const readSignature = async (context: Context, input: HeadersInput): Promise<string | undefined> =>
-  (await readSignedHeaders(context, input, webhookSchemes[0]))[contentHashHeader.toLowerCase()];
-
-/** Reads the headers of a delivery, or the one that --signature replaces. */
-async function readSignedHeaders(
+/** Reads the headers of a delivery, or the one that --signature replaces. Names are in lower case. */
+export async function readSignedHeaders(
   context: Context,
   input: HeadersInput,
-  { name, headers: [first, ...others] }: WebhookScheme,
+  scheme: WebhookScheme,
 ): Promise<Readonly<Record<string, string>>> {
   await requireBody(context, input);
   const given = input.flags.signature;
-  if (given !== undefined && others.length > 0)
-    throw new UsageError(`--signature cannot be used with --scheme ${name}: it has several headers (--headers)`);
-  if (given !== undefined) return { [first!.toLowerCase()]: given };
+  const isSingle = scheme.headers.length === 1;
+  if (given !== undefined && !isSingle)
+    throw new UsageError(`--signature cannot be used with --scheme ${scheme.name}: it has several headers (--headers)`);
+  if (given !== undefined) return { [getSignatureHeader(scheme).toLowerCase()]: given };
   const headers = await readHeaders(context, input);
   if (headers !== undefined) return headers;
   const hint =
     "headers FILE with the headers of the delivery, one NAME: VALUE per line, as written by svc webhooks listen --save.";
-  if (others.length > 0) throw new InputRequiredError("headers", "--headers is required", { hint: `Use --${hint}` });
-  throw new InputRequiredError("signature", `--signature is required (the value of ${first})`, {
+  if (!isSingle) throw new InputRequiredError("headers", "--headers is required", { hint: `Use --${hint}` });
+  throw new InputRequiredError("signature", `--signature is required (the value of ${getSignatureHeader(scheme)})`, {
     hint: `Or use --${hint}`,
   });
 }
@@ -132,7 +135,7 @@ async function readHeaders({ host }: Context, { flags: { headers: file }, positi
 const webhooksSign = defineCommand({
   words: ["webhooks", "sign"],
   summary: "Sign a raw body as the service signs its webhooks",
-  description: `Prints the value of ${contentHashHeader}: 128 hexadecimal digits of HMAC-SHA512 over the raw bytes.`,
+  description: `Prints the value of ${getSignatureHeader(defaultScheme)}: ${describeSignature(defaultScheme.format).replace("lower-case ", "")} of ${algorithm} over the raw bytes.`,
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
   flags: [{ flag: "as-header", type: "switch", description: "Print the whole header line, for curl -H" }, keyFlag],
   examples: [
@@ -141,13 +144,13 @@ const webhooksSign = defineCommand({
   ],
   async run(input, context) {
     const key = await requireKey(context, input);
-    const body = await openInput(context.host, input.positionals.body, "<body>");
-    const signature = await contentHashOfStream(key, body).catch((cause: unknown) => {
-      throw toKeyError(cause);
-    });
+    const body = await readInput(context.host, input.positionals.body, "<body>");
+    const headers = Object.entries(signBody({ key, body, id: 1, at: context.host.wall.now() }));
+    const [header, signature] = headers.at(-1)!;
     const { output } = context;
-    if (output.format !== "table") await output.show({ header: contentHashHeader, signature });
-    else await output.print(input.flags["as-header"] ? `${contentHashHeader}: ${signature}` : signature);
+    if (output.format !== "table") await output.show({ header, signature });
+    else if (input.flags["as-header"]) await output.print(...headers.map(([name, value]) => `${name}: ${value}`));
+    else await output.print(signature);
     return undefined;
   },
 });

@@ -1,8 +1,13 @@
-import { toIsoMicros } from "../../../../base/clock.ts";
-import { computeHmac, type Digest } from "../../../../base/hmac.ts";
+import { toIsoMicros, type WallClock } from "../../../../base/clock.ts";
+import type { Digest } from "../../../../base/hmac.ts";
 import { type JsonForm, writeJson } from "../../../../base/json.ts";
 import { isObject } from "../../../../base/object.ts";
-import { contentHash, contentHashHeader } from "../../../../schemes/webhook.ts";
+import {
+  computeSignature,
+  getDefaultScheme,
+  getSignatureHeader,
+  toLowerCaseNames,
+} from "../../../../schemes/webhook-schemes.ts";
 import type { Delivery } from "./sender.ts";
 
 type Document = Readonly<Record<string, unknown>>;
@@ -18,16 +23,36 @@ export interface EventChanges {
   readonly more?: Document;
 }
 
+const { digest, encoding } = getDefaultScheme().format;
+/** The most likely wrong choices of a receiver. */
+export const otherDigest = digest === "sha256" ? "sha512" : "sha256";
+export const otherEncoding = encoding === "hex" ? "base64" : "hex";
+
+/** How a wrong signature differs from a genuine one. */
+export interface Forgery {
+  /** Other signed bytes. */
+  readonly body?: string;
+  readonly digest?: Digest;
+  readonly encoding?: "hex" | "base64";
+  /** A decoded key, or the string of the key without decoding. */
+  readonly key?: string | Buffer;
+  /** Changes the signature. */
+  readonly edit?: (signature: string) => string;
+}
+
 /**
- * Genuine events and their signatures. All depend only on the key and the document of the emulator, so each run sends
- * the same bytes.
+ * Genuine events and their signatures by the default scheme. Events depend only on the key and the document of the
+ * emulator, so each run sends the same bytes.
  */
 export class Deliveries {
   readonly #document: Document;
+  readonly #wall: WallClock;
   readonly key: string;
+  #lastId = 0;
 
-  constructor(document: Document, key: string) {
+  constructor(document: Document, key: string, wall: WallClock) {
     this.#document = document;
+    this.#wall = wall;
     this.key = key;
   }
 
@@ -49,28 +74,28 @@ export class Deliveries {
   }
 
   /** Signs a body as the service does. */
-  signDelivery(body: string | Buffer, hash = contentHash(this.key, body)): Delivery {
-    return { body: Buffer.from(body), headers: [contentType, [contentHashHeader, hash]] };
+  signDelivery(text: string | Buffer): Delivery {
+    const body = Buffer.from(text);
+    this.#lastId += 1;
+    const signed = getDefaultScheme().sign({ key: this.key, body, id: this.#lastId, at: this.#wall.now() });
+    return { body, headers: [contentType, ...Object.entries(signed)] };
+  }
+
+  /** Signs a body as a sender or a receiver with other rules does. */
+  forgeDelivery(text: string, { edit = (signature) => signature, body = text, ...changes }: Forgery): Delivery {
+    const genuine = this.signDelivery(text);
+    const scheme = getDefaultScheme();
+    const { key = Buffer.from(this.key, "base64"), ...format } = changes;
+    const headers = toLowerCaseNames(Object.fromEntries(genuine.headers));
+    const signature = edit(computeSignature({ ...scheme.format, ...format }, { key, body, headers }));
+    const forged = [getSignatureHeader(scheme), signature] as const;
+    return { body: genuine.body, headers: [...genuine.headers.slice(0, -1), forged] };
   }
 
   /** Creates a genuine delivery of that event. */
   createGenuine(number: number, changes?: EventChanges, form: JsonForm = "compact"): Delivery {
     return this.signDelivery(writeJson(this.createEvent(number, changes), form));
   }
-
-  /** The hash of a receiver with different rules. */
-  hash(
-    body: string,
-    { digest = "sha512", key = Buffer.from(this.key, "base64"), encoding = "hex" }: HashRules,
-  ): string {
-    return computeHmac(digest, key, body).toString(encoding);
-  }
-}
-
-interface HashRules {
-  readonly digest?: Digest;
-  readonly key?: string | Buffer;
-  readonly encoding?: "hex" | "base64";
 }
 
 export const contentType: readonly [string, string] = ["Content-Type", "application/json"];

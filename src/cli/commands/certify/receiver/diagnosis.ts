@@ -1,9 +1,9 @@
 import { lookupTable } from "../../../../base/object.ts";
-import { contentHash } from "../../../../schemes/webhook.ts";
-import { type Deliveries, sortKeys } from "./deliveries.ts";
+import { getDefaultScheme } from "../../../../schemes/webhook-schemes.ts";
+import { type Deliveries, type Forgery, otherDigest, otherEncoding, sortKeys } from "./deliveries.ts";
 import { toSpacedAscii } from "./genuine-checks.ts";
 import type { CheckedItem } from "./run.ts";
-import { createSender, type Delivery, hasSucceeded, isAccepted } from "./sender.ts";
+import { createSender, hasSucceeded, isAccepted } from "./sender.ts";
 
 /** A likely mistake, and the checks that show it. */
 export interface Diagnosis {
@@ -38,7 +38,9 @@ const mistakeOfCheck = lookupTable<string>({
   "signature.upper-case": "case-insensitive",
   "signature.undecoded-key": "key-not-decoded",
   "signature.sha256": "wrong-digest",
+  "signature.sha512": "wrong-digest",
   "signature.base64": "wrong-encoding",
+  "signature.hex": "wrong-encoding",
   "signature.not-processed": "processed-unchecked",
   "response.time": "slow-work",
   duplicate: "duplicate-refused",
@@ -51,6 +53,16 @@ const mistakeOfCheck = lookupTable<string>({
   probe: "probe",
   "store.before-response": "answered-before-stored",
 });
+
+/** Checks of signatures that a receiver with one mistake accepts. */
+const wrongSignatures = [
+  "signature.undecoded-key",
+  "signature.sha256",
+  "signature.sha512",
+  "signature.base64",
+  "signature.hex",
+  "signature.upper-case",
+];
 
 /** Checks of JSON formats, which differ between serializers. */
 const forms = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw-body.key-order", "raw-body.numbers"];
@@ -81,8 +93,7 @@ export function diagnose(items: readonly CheckedItem[], accepted: readonly strin
   const passed = items.filter((item) => isGenuine(item) && item.result === "passed");
   if (reply) {
     const { error, status = 0 } = reply;
-    const wrongSignature = ["signature.undecoded-key", "signature.sha256", "signature.base64", "signature.upper-case"];
-    const byCheck = wrongSignature.filter(
+    const byCheck = wrongSignatures.filter(
       (id) => isOpen(id) && items.some((item) => item.check.id === id && wasAccepted(item)),
     );
     if (error) addDiagnosis("broken-response", isGenuine);
@@ -137,38 +148,31 @@ function describeMistake(item: CheckedItem): string {
   return mistakeOfCheck[check.id] ?? "unexplained";
 }
 
-/** Computes a signature like a receiver with these mistakes. */
+/** A signature by a receiver with these mistakes. */
 interface Candidate {
   readonly mistakes: readonly string[];
-  readonly hash: (body: string, deliveries: Deliveries) => string;
+  readonly forge: (body: string, deliveries: Deliveries) => Forgery;
 }
 
 const sortJsonKeys = (body: string): string => JSON.stringify(sortKeys(JSON.parse(body)));
 
+const { digest } = getDefaultScheme().format;
+const weakDigests = (["sha1", "sha384"] as const).filter((weak) => weak !== digest);
+
 const candidates: readonly Candidate[] = [
-  {
-    mistakes: ["wrong-digest", "key-not-decoded"],
-    hash: (body, deliveries) => deliveries.hash(body, { digest: "sha256", key: deliveries.key }),
-  },
-  {
-    mistakes: ["wrong-encoding", "key-not-decoded"],
-    hash: (body, deliveries) => deliveries.hash(body, { encoding: "base64", key: deliveries.key }),
-  },
-  {
-    mistakes: ["wrong-digest", "wrong-encoding"],
-    hash: (body, deliveries) => deliveries.hash(body, { digest: "sha256", encoding: "base64" }),
-  },
-  { mistakes: ["wrong-digest"], hash: (body, deliveries) => deliveries.hash(body, { digest: "sha1" }) },
-  { mistakes: ["wrong-digest"], hash: (body, deliveries) => deliveries.hash(body, { digest: "sha384" }) },
-  { mistakes: ["wrong-encoding"], hash: (body, { key }) => `sha512=${contentHash(key, body)}` },
-  { mistakes: ["reserialized-json"], hash: (body, { key }) => contentHash(key, toSpacedAscii(sortJsonKeys(body))) },
+  { mistakes: ["wrong-digest", "key-not-decoded"], forge: (_, { key }) => ({ digest: otherDigest, key }) },
+  { mistakes: ["wrong-encoding", "key-not-decoded"], forge: (_, { key }) => ({ encoding: otherEncoding, key }) },
+  { mistakes: ["wrong-digest", "wrong-encoding"], forge: () => ({ digest: otherDigest, encoding: otherEncoding }) },
+  ...weakDigests.map((weak) => ({ mistakes: ["wrong-digest"], forge: () => ({ digest: weak }) })),
+  { mistakes: ["wrong-encoding"], forge: () => ({ edit: (signature) => `${digest}=${signature}` }) },
+  { mistakes: ["reserialized-json"], forge: (body) => ({ body: toSpacedAscii(sortJsonKeys(body)) }) },
   {
     mistakes: ["reserialized-json", "key-not-decoded"],
-    hash: (body, deliveries) => deliveries.hash(toSpacedAscii(body), { key: deliveries.key }),
+    forge: (body, { key }) => ({ body: toSpacedAscii(body), key }),
   },
   {
     mistakes: ["reserialized-json", "wrong-digest"],
-    hash: (body, deliveries) => deliveries.hash(toSpacedAscii(body), { digest: "sha256" }),
+    forge: (body) => ({ body: toSpacedAscii(body), digest: otherDigest }),
   },
 ];
 
@@ -181,10 +185,9 @@ export async function findAcceptedMistakes(
   options: Parameters<typeof createSender>[0],
 ): Promise<readonly string[]> {
   const send = createSender(options);
-  for (const [i, { mistakes, hash }] of candidates.entries()) {
+  for (const [i, { mistakes, forge }] of candidates.entries()) {
     const body = deliveries.createEvent(firstNumber + i);
-    const delivery: Delivery = deliveries.signDelivery(body, hash(body, deliveries));
-    if (isAccepted(await send(delivery))) return mistakes;
+    if (isAccepted(await send(deliveries.forgeDelivery(body, forge(body, deliveries))))) return mistakes;
   }
   return [];
 }

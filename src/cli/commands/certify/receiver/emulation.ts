@@ -54,7 +54,7 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
     client.call(fireActivity, { body: { activity, preview: true } }),
   );
   const hmacKey = key ?? clusters[0]!.hmacKey!;
-  const deliveries = new Deliveries(payload!, hmacKey);
+  const deliveries = new Deliveries(payload!, hmacKey, context.host.wall);
 
   async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const { url: baseUrl, clientId, clientSecret } = clusters[0]!;

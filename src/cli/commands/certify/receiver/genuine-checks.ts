@@ -1,5 +1,4 @@
 import { writeJson } from "../../../../base/json.ts";
-import { contentHashHeader } from "../../../../schemes/webhook.ts";
 import { type Check, type CheckRun, describeReply } from "./check.ts";
 import { contentType, sortKeys } from "./deliveries.ts";
 import { type Delivery, isAccepted } from "./sender.ts";
@@ -114,21 +113,22 @@ export const genuineChecks: readonly Check[] = [
     summary: "Accepts header names in lower case",
     basis: "public",
     reason: "Names of headers have no case (RFC 9110, 5.1)",
-    build: (run) => withHeaders(run, [toLowerCaseName(contentType), [contentHashHeader.toLowerCase()]]),
+    build: (run) => withHeaders(run, ([name, value]) => [name.toLowerCase(), value]),
   }),
   accepts({
     id: "header.title-case",
     summary: "Accepts header names in title case",
     basis: "public",
     reason: "Names of headers have no case (RFC 9110, 5.1)",
-    build: (run) => withHeaders(run, [contentType, [toTitleCase(contentHashHeader)]]),
+    build: (run) => withHeaders(run, ([name, value]) => [toTitleCase(name), value]),
   }),
   accepts({
     id: "header.charset",
     summary: "Accepts a charset in Content-Type",
     basis: "assumed",
     reason: "HTTP allows it, and many senders add it",
-    build: (run) => withHeaders(run, [[contentType[0], `${contentType[1]}; charset=utf-8`], [contentHashHeader]]),
+    build: (run) =>
+      withHeaders(run, ([name, value]) => [name, name === contentType[0] ? `${value}; charset=utf-8` : value]),
   }),
   accepts({
     id: "event.unknown-fields",
@@ -148,19 +148,15 @@ export const genuineChecks: readonly Check[] = [
   }),
 ];
 
-const toLowerCaseName = ([name, value]: readonly [string, string]): readonly [string, string] => [
-  name.toLowerCase(),
-  value,
-];
 const toTitleCase = (name: string): string => name.toLowerCase().replace(/(^|-)\w/g, (letter) => letter.toUpperCase());
 
-/** Creates a genuine delivery with these header names; the last one is that of the signature. */
+/** Creates a genuine delivery with changed headers. */
 function withHeaders(
   { deliveries, getEventNumber }: CheckRun,
-  [type, [hashName]]: readonly [readonly [string, string], readonly [string]],
+  change: (header: Delivery["headers"][number]) => Delivery["headers"][number],
 ): Delivery {
   const { body, headers } = deliveries.createGenuine(getEventNumber());
-  return { body, headers: [type, [hashName, headers.at(-1)![1]]] };
+  return { body, headers: headers.map(change) };
 }
 
 /** The same event in the form of a diagnosis. */

@@ -1,5 +1,6 @@
 import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { lookupTable } from "../../../../base/object.ts";
+import { describeSignature, getDefaultScheme, getSignatureHeader } from "../../../../schemes/webhook-schemes.ts";
 import type { Language } from "./language.ts";
 
 /** The likely mistake of a receiver, and its fix. */
@@ -26,6 +27,31 @@ const compare = {
   csharp: "CryptographicOperations.FixedTimeEquals(expected, given)",
 };
 
+const scheme = getDefaultScheme();
+const header = getSignatureHeader(scheme);
+const { digest, encoding } = scheme.format;
+/** `SHA-512` and `SHA512` */
+const digestName = digest.toUpperCase().replace("SHA", "SHA-");
+const shortName = digest.toUpperCase();
+const encodingName = encoding === "hex" ? "lower-case hex" : "base64";
+
+const encodings = {
+  hex: {
+    node: '.digest("hex")',
+    python: ".hexdigest()",
+    go: "hex.EncodeToString(mac.Sum(nil))",
+    java: "HexFormat.of().formatHex(mac.doFinal(body))",
+    csharp: "Convert.ToHexString(hash).ToLowerInvariant()",
+  },
+  base64: {
+    node: '.digest("base64")',
+    python: "base64.b64encode(mac.digest()).decode()",
+    go: "base64.StdEncoding.EncodeToString(mac.Sum(nil))",
+    java: "Base64.getEncoder().encodeToString(mac.doFinal(body))",
+    csharp: "Convert.ToBase64String(hash)",
+  },
+};
+
 export const mistakes = lookupTable<Mistake>({
   "reserialized-json": {
     title: "The signature is computed over JSON that was parsed and written again",
@@ -49,36 +75,30 @@ export const mistakes = lookupTable<Mistake>({
     },
   },
   "wrong-digest": {
-    title: "The signature is computed with another digest than SHA-512",
-    fix: "Use HMAC with SHA-512.",
+    title: `The signature is computed with another digest than ${digestName}`,
+    fix: `Use HMAC with ${digestName}.`,
     code: {
-      node: 'crypto.createHmac("sha512", key).update(body).digest("hex")',
-      python: "hmac.new(key, body, hashlib.sha512).hexdigest()",
-      go: "mac := hmac.New(sha512.New, key)",
-      java: 'Mac mac = Mac.getInstance("HmacSHA512");',
-      csharp: "HMACSHA512.HashData(key, body)",
+      node: `crypto.createHmac("${digest}", key).update(body).digest("${encoding}")`,
+      python: `hmac.new(key, body, hashlib.${digest})${encoding === "hex" ? ".hexdigest()" : ""}`,
+      go: `mac := hmac.New(${digest}.New, key)`,
+      java: `Mac mac = Mac.getInstance("Hmac${shortName}");`,
+      csharp: `HMAC${shortName}.HashData(key, body)`,
     },
   },
   "wrong-encoding": {
-    title: "The signature is not compared as lower-case hex",
-    fix: "Write the HMAC as 128 lower-case hex digits, and compare it with the header.",
-    code: {
-      node: '.digest("hex")',
-      python: ".hexdigest()",
-      go: "hex.EncodeToString(mac.Sum(nil))",
-      java: "HexFormat.of().formatHex(mac.doFinal(body))",
-      csharp: "Convert.ToHexString(hash).ToLowerInvariant()",
-    },
+    title: `The signature is not compared as ${encodingName}`,
+    fix: `Write the HMAC as ${describeSignature(scheme.format).replace("hexadecimal", "hex")}, and compare it with the header.`,
+    code: encodings[encoding],
   },
   "header-case": {
     title: "No signature is accepted: the header is probably looked up by a name in another case",
-    fix: "Read X-SVC-WEBHOOK-CONTENT-HASH without regard to case. Check the key, too, and that no event is rejected for its age.",
+    fix: `Read ${header} without regard to case. Check the key, too, and that no event is rejected for its age.`,
     code: {
-      node: 'req.headers["x-svc-webhook-content-hash"] // Node writes all names in lower case',
-      python: 'request.headers.get("X-SVC-WEBHOOK-CONTENT-HASH") // not dict(request.headers)[…]'.replace("//", "#"),
-      go: 'r.Header.Get("X-SVC-WEBHOOK-CONTENT-HASH") // not r.Header["…"]',
-      java: 'exchange.getRequestHeaders().getFirst("X-SVC-WEBHOOK-CONTENT-HASH")',
-      csharp: 'request.Headers["X-SVC-WEBHOOK-CONTENT-HASH"]',
+      node: `req.headers["${header.toLowerCase()}"] // Node writes all names in lower case`,
+      python: `request.headers.get("${header}") # not dict(request.headers)[…]`,
+      go: `r.Header.Get("${header}") // not r.Header["…"]`,
+      java: `exchange.getRequestHeaders().getFirst("${header}")`,
+      csharp: `request.Headers["${header}"]`,
     },
   },
   "signature-unchecked": {
@@ -97,7 +117,7 @@ export const mistakes = lookupTable<Mistake>({
   },
   "case-insensitive": {
     title: "The signature is compared without regard to case",
-    fix: "Compare the header as it came: the service sends lower-case hex only.",
+    fix: `Compare the header as it came: the service sends ${encodingName} only.`,
     code: compare,
   },
   "signature-crash": {

@@ -1,21 +1,24 @@
 import { createHash } from "node:crypto";
-import { contentHash } from "../../../../schemes/webhook.ts";
+import { formatAlgorithm, getDefaultScheme } from "../../../../schemes/webhook-schemes.ts";
 import { type Check, type CheckRun, describeReply } from "./check.ts";
-import { contentType } from "./deliveries.ts";
+import { contentType, type Forgery, otherDigest, otherEncoding } from "./deliveries.ts";
 import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
 
-interface Forgery extends Pick<Check, "id" | "summary"> {
+const { format } = getDefaultScheme();
+const encodingName = format.encoding === "hex" ? "lower-case hex" : "base64";
+
+interface ForgedVariant extends Pick<Check, "id" | "summary"> {
   readonly build: (run: CheckRun) => Delivery;
   /** Accepting it is harmless, although the specification does not allow it. */
   readonly isHarmless?: boolean;
 }
 
 /** Creates a check that a delivery with a wrong signature gets no 2xx. */
-const createRejectionCheck = ({ build, isHarmless, ...declared }: Forgery): Check => ({
+const createRejectionCheck = ({ build, isHarmless, ...declared }: ForgedVariant): Check => ({
   ...declared,
   expects: "reject",
   basis: "specified",
-  reason: "The signature is the lower-case hex HMAC-SHA512 of the raw body, by the decoded key",
+  reason: `The signature is the ${encodingName} ${formatAlgorithm(format)} of the raw body, by the decoded key`,
   async run(run) {
     const reply = await run.send(build(run));
     return { result: getResult(reply, isHarmless), detail: describeReply(reply) };
@@ -30,18 +33,15 @@ function getResult(reply: Reply, isHarmless = false) {
   return reply.error || reply.status! >= 500 ? "warning" : "passed";
 }
 
-/** Creates the check's event with another signature, or without one if it is undefined. */
-function forgeDelivery(run: CheckRun, computeHash: (body: string, run: CheckRun) => string | undefined): Delivery {
-  const body = run.deliveries.createEvent(run.getEventNumber());
-  const hash = computeHash(body, run);
-  if (hash !== undefined) return run.deliveries.signDelivery(body, hash);
-  return { body: Buffer.from(body), headers: [contentType] };
-}
-
-const computeGenuineHash = (body: string, { deliveries }: CheckRun): string => contentHash(deliveries.key, body);
+/** Creates the check's event with another signature. */
+const createForgery = (changes: Forgery | ((run: CheckRun) => Forgery)) => (run: CheckRun) =>
+  run.deliveries.forgeDelivery(
+    run.deliveries.createEvent(run.getEventNumber()),
+    typeof changes === "function" ? changes(run) : changes,
+  );
 
 /** Another key, the same in each run. */
-const otherKey = createHash("sha512").update("another key").digest("base64");
+const otherKey = createHash("sha512").update("another key").digest();
 
 /** Deliveries that the service did not sign. */
 export const signatureChecks: readonly Check[] = [
@@ -56,52 +56,55 @@ export const signatureChecks: readonly Check[] = [
   {
     id: "signature.other-key",
     summary: "Rejects a signature by another key",
-    build: (run: CheckRun) => forgeDelivery(run, (body) => contentHash(otherKey, body)),
+    build: createForgery({ key: otherKey }),
   },
   {
     id: "signature.missing",
     summary: "Rejects a delivery without a signature",
-    build: (run: CheckRun) => forgeDelivery(run, () => undefined),
+    build: ({ deliveries, getEventNumber }: CheckRun) => ({
+      body: Buffer.from(deliveries.createEvent(getEventNumber())),
+      headers: [contentType],
+    }),
   },
   {
     id: "signature.empty",
     summary: "Rejects an empty signature",
-    build: (run: CheckRun) => forgeDelivery(run, () => ""),
+    build: createForgery({ edit: () => "" }),
   },
   {
     id: "signature.truncated",
     summary: "Rejects the first half of a signature",
-    build: (run: CheckRun) => forgeDelivery(run, (body) => computeGenuineHash(body, run).slice(0, 64)),
+    build: createForgery({ edit: (signature) => signature.slice(0, signature.length / 2) }),
   },
   {
     id: "signature.extended",
     summary: "Rejects a signature with a character added",
-    build: (run: CheckRun) => forgeDelivery(run, (body) => `${computeGenuineHash(body, run)}0`),
+    build: createForgery({ edit: (signature) => `${signature}0` }),
   },
   {
     id: "signature.non-ascii",
     summary: "Rejects a signature with other characters",
-    build: (run: CheckRun) => forgeDelivery(run, (body) => `${computeGenuineHash(body, run).slice(0, -1)}\u00e9`),
+    build: createForgery({ edit: (signature) => `${signature.slice(0, -1)}\u00e9` }),
   },
   {
     id: "signature.upper-case",
     summary: "Rejects a signature in upper case",
-    isHarmless: true,
-    build: (run: CheckRun) => forgeDelivery(run, (body) => computeGenuineHash(body, run).toUpperCase()),
+    isHarmless: format.encoding === "hex",
+    build: createForgery({ edit: (signature) => signature.toUpperCase() }),
   },
   {
     id: "signature.undecoded-key",
     summary: "Rejects a signature by the key without decoding",
-    build: (run: CheckRun) => forgeDelivery(run, (body) => run.deliveries.hash(body, { key: run.deliveries.key })),
+    build: createForgery(({ deliveries: { key } }) => ({ key })),
   },
   {
-    id: "signature.sha256",
-    summary: "Rejects HMAC-SHA256",
-    build: (run: CheckRun) => forgeDelivery(run, (body) => run.deliveries.hash(body, { digest: "sha256" })),
+    id: `signature.${otherDigest}`,
+    summary: `Rejects ${formatAlgorithm({ digest: otherDigest })}`,
+    build: createForgery({ digest: otherDigest }),
   },
   {
-    id: "signature.base64",
-    summary: "Rejects a signature in base64",
-    build: (run: CheckRun) => forgeDelivery(run, (body) => run.deliveries.hash(body, { encoding: "base64" })),
+    id: `signature.${otherEncoding}`,
+    summary: `Rejects a signature in ${otherEncoding}`,
+    build: createForgery({ encoding: otherEncoding }),
   },
 ].map(createRejectionCheck);
