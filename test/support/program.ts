@@ -3,6 +3,7 @@ import { join } from "node:path";
 /** What tests start in processes of their own, by the names of the compiled files. */
 export const programs = {
   svc: "test/support/cli/svc-process.ts",
+  "svc-made-up-scheme": "test/support/cli/svc-made-up-scheme.ts",
   "svc-few-files": "test/support/cli/few-files.ts",
   "lock-taker": "test/support/cli/lock-taker.ts",
   "lock-holder": "test/support/files/lock-holder.ts",

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { testFolder } from "../../support/cli/cli-emulator.ts";
+import type { RunResult } from "../../support/cli/run-cli.ts";
+import { hmacKey, signedReceiver } from "../../support/cli/signed-receiver.ts";
+import { program } from "../../support/program.ts";
+import { receiver } from "../../support/receiver.ts";
+
+const raw = Buffer.from(hmacKey, "base64");
+const body = '{"activity":"CONTRACT_SIGNED"}';
+
+/** A folder with `hmac.key` and `body.json`, and `svc` with the scheme of test/support/cli/svc-made-up-scheme.ts in it. */
+async function madeUp(t: TestContext) {
+  const cwd = await testFolder(t);
+  await writeFile(join(cwd, "hmac.key"), hmacKey);
+  await writeFile(join(cwd, "body.json"), body);
+  const env = { PATH: process.env.PATH, SVC_CONFIG_DIR: join(cwd, "config") };
+  const svc = (argv: string | readonly string[]) =>
+    new Promise<RunResult>((resolve) => {
+      const words = [program("svc-made-up-scheme"), ...(typeof argv === "string" ? argv.split(" ") : argv)];
+      execFile(process.execPath, words, { cwd, env }, (error, out, err) =>
+        resolve({ exit: Number(error?.code ?? 0), out, err }),
+      );
+    });
+  const explain = async (signature: string) => {
+    await writeFile(join(cwd, "headers"), `x-made-up-time: 7\nx-made-up-signature: ${signature}\n`);
+    return svc("webhooks explain body.json --headers headers --key-file hmac.key");
+  };
+  return { cwd, svc, explain };
+}
+
+describe("svc with a scheme that was added to the list of schemes", () => {
+  it("signs with it, and verifies and explains its signatures", async (t) => {
+    const { cwd, svc, explain } = await madeUp(t);
+    const signed = await svc("webhooks sign body.json --as-header --key-file hmac.key");
+    const [, time = "", signature] = /^X-Made-Up-Time: (\d+)\nX-Made-Up-Signature: (.*)\n$/.exec(signed.out) ?? [];
+    const sign = (text: string, digest = "sha256", key: string | Buffer = raw) =>
+      createHmac(digest, key).update(text).digest("base64");
+    assert.equal(signature, `mu1=${sign(`${time}:${body}`)}`);
+    await writeFile(join(cwd, "signed"), signed.out.toLowerCase().replace(/(signature: ).*/, `$1${signature}`));
+    const verify = "webhooks verify body.json --headers signed --key-file hmac.key";
+    assert.deepEqual(await svc(`${verify} --scheme made-up`), { exit: 0, out: "valid\n", err: "" });
+    await writeFile(join(cwd, "signed"), "x-made-up-time: 7\nx-made-up-signature: mu1=AAAA\n");
+    const rejected = await svc(verify);
+    assert.deepEqual(
+      [rejected.exit, rejected.err.split("\n")[0]],
+      [1, "error: The signature does not match: somebody made it up."],
+    );
+    const right = await explain(`mu1=${sign(`7:${body}`)}`);
+    assert.deepEqual(right, { exit: 0, out: "The signature matches.\n", err: "" });
+    for (const [given, cause] of [
+      [`mu1=${sign(`7:${body}`, "sha512")}`, "The algorithm was HMAC-SHA512. Use HMAC-SHA256."],
+      [`mu1=${sign(body)}`, "Only the body was signed. The scheme also signs other headers."],
+      [
+        Buffer.from(sign(`7:${body}`), "base64").toString("hex"),
+        'The signature is in hexadecimal. The header has "mu1=" and 44 base64 characters.',
+      ],
+    ] as const)
+      assert.deepEqual(await explain(given), {
+        exit: 1,
+        out: `The signature does not match. Causes:\n  - ${cause}\n`,
+        err: "",
+      });
+  });
+
+  it("certifies a receiver that verifies it, to which the emulator sends it", async (t) => {
+    const { svc } = await madeUp(t);
+    const hooks = await receiver(t);
+    hooks.answer(({ headers, body: given }, response) => {
+      const text = `${headers["x-made-up-time"]}:${given}`;
+      const expected = `mu1=${createHmac("sha256", raw).update(text).digest("base64")}`;
+      response.writeHead(headers["x-made-up-signature"] === expected ? 200 : 401).end();
+    });
+    const run = await svc(`webhooks certify --to ${hooks.url}/ --hmac-key-file hmac.key --json`);
+    const { result, checks } = JSON.parse(run.out) as { result: string; checks: { id: string; result: string }[] };
+    const failed = checks.filter((check) => !["passed", "not_checked"].includes(check.result));
+    assert.deepEqual([run.exit, result, failed], [0, "passed", []]);
+    assert.deepEqual(
+      ["outage", "signature.sha512", "signature.hex"].map((id) => checks.find((check) => check.id === id)?.result),
+      ["passed", "passed", "passed"],
+    );
+  });
+
+  it("finds that a receiver verifies another scheme", async (t) => {
+    const { svc } = await madeUp(t);
+    const { url } = await signedReceiver(t);
+    const run = await svc(`webhooks certify --to ${url} --hmac-key-file hmac.key --json`);
+    assert.equal(run.exit, 1);
+    const { findings } = JSON.parse(run.out) as { findings: { mistake: string; fix: string }[] };
+    assert.deepEqual(
+      findings.map(({ mistake, fix }) => [mistake, fix]),
+      [
+        [
+          "header-case",
+          "Read X-Made-Up-Signature without regard to case. Check the key, too, and that no event is rejected for its age.",
+        ],
+      ],
+    );
+  });
+
+  it("sends it in the emulator's deliveries, and the service's own scheme on request", async (t) => {
+    const { svc } = await madeUp(t);
+    const hooks = await receiver(t);
+    const again = `"${process.execPath}" "${program("svc-made-up-scheme")}" webhooks`;
+    const only = "--only-for-activities CONTRACT_SIGNED";
+    const script = `${again} create --title t --url ${hooks.url}/ ${only} && ${again} trigger CONTRACT_SIGNED && echo $SVC_WEBHOOK_HMAC_KEY`;
+    const run = await svc(["emulator", "exec", "--webhook-headers", "content-hash", "--", "sh", "-c", script]);
+    const key = Buffer.from(run.out.trim().split("\n").at(-1)!, "base64");
+    const [{ headers, body: sent } = assert.fail(run.err)] = hooks.received;
+    const text = `${headers["x-made-up-time"]}:${sent}`;
+    assert.deepEqual(
+      [headers["x-made-up-signature"], headers["x-svc-webhook-content-hash"]],
+      [
+        `mu1=${createHmac("sha256", key).update(text).digest("base64")}`,
+        createHmac("sha512", key).update(sent).digest("hex"),
+      ],
+    );
+  });
+});

@@ -1,0 +1,34 @@
+// `svc` as a process of its own, with one more signature scheme at the beginning of the list: it signs every webhook.
+import { createHmac } from "node:crypto";
+import { type WebhookScheme, webhookSchemes } from "../../../src/schemes/webhook-schemes.ts";
+
+const sign = (key: string, time: string | undefined, body: Uint8Array | string): string => {
+  const mac = createHmac("sha256", Buffer.from(key, "base64"));
+  return `mu1=${mac.update(`${time}:`).update(body).digest("base64")}`;
+};
+
+const madeUpScheme: WebhookScheme = {
+  name: "made-up",
+  title: "a made-up service",
+  headers: ["X-Made-Up-Time", "X-Made-Up-Signature"],
+  format: {
+    digest: "sha256",
+    encoding: "base64",
+    prefix: "mu1=",
+    getSignedText: (headers) => `${headers["x-made-up-time"]}:`,
+  },
+  sign: ({ key, body, at }) => ({ "X-Made-Up-Time": String(at), "X-Made-Up-Signature": sign(key, String(at), body) }),
+  async verify({ key, body, headers }) {
+    const { "x-made-up-signature": given, "x-made-up-time": time } = headers;
+    if (given === undefined) return { ok: false, reason: "missing" };
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of body) chunks.push(chunk);
+    return given === sign(key, time, Buffer.concat(chunks)) ? { ok: true } : { ok: false, reason: "mismatch" };
+  },
+  explain: { missing: "there is no made-up header", mismatch: "somebody made it up" },
+};
+
+(webhookSchemes as unknown as WebhookScheme[]).unshift(madeUpScheme);
+
+const { createProcessHost, main } = await import("../../../src/cli/main.ts");
+process.exitCode = await main(process.argv.slice(2), createProcessHost("0.0.0-test"));
