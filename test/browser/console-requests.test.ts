@@ -7,7 +7,7 @@ import { failingWebhook, openConsole, viewOf } from "./console-scene.ts";
 const { skip, tab } = browser();
 
 describe("request list of the console", { skip }, () => {
-  it("contains a user's changes through the control plane and links them to traces", async (t) => {
+  it("lists a user's changes through the control plane with links to traces", async (t) => {
     const page = await tab(t);
     const { world } = await failingWebhook(t);
     await world.ask("GET", "clock");

@@ -32,7 +32,7 @@ const staging: Profile = {
 };
 
 describe("svc config set", () => {
-  it("creates a profile, and selects the first one", async (t) => {
+  it("creates a profile and selects the first profile", async (t) => {
     const { svc, file } = await machine(t);
     assert.deepEqual(await svc("config set router_url https://a.example/"), {
       exit: 0,

@@ -170,7 +170,7 @@ describe("svc dev in a pipe", () => {
     [["--forward-to", "ftp://x"], /--forward-to/],
     [["--activities", "CONTRACT_SIGND"], /"CONTRACT_SIGND"/],
   ] as const) {
-    it(`exits with 2: svc dev ${flags.join(" ")}`, async (t) => {
+    it(`exits with 2 for svc dev ${flags.join(" ")}`, async (t) => {
       const { svc, file } = await folderOf(t);
       const { exit, out, err } = await svc(["dev", ...flags]);
       assert.deepEqual([exit, out], [2, ""], err);

@@ -75,7 +75,7 @@ describe("secret masking of --dry-run", () => {
     assert.match(people, /"tokens": \[\n {4}"\[hidden\]",/);
   });
 
-  it("masks rows of a job that are tokens", async (t) => {
+  it("masks tokens in the rows of a job", async (t) => {
     const { people, program } = await planned(t, "router map-creator-tokens rows.txt --cluster eu-1", {
       "rows.txt": `${secret}\n`,
     });

@@ -57,7 +57,7 @@ describe("contract workflow on the command line", () => {
     );
   });
 
-  it("creates an intake with files uploaded first", async (t) => {
+  it("uploads the files of an intake before its creation", async (t) => {
     const { json, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "msa.pdf"), "%PDF-1.4");
     const argv = [

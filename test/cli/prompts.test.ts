@@ -82,7 +82,7 @@ describe("user at a terminal", () => {
     assert.equal((body as { cluster_id: string }).cluster_id, "us-1");
   });
 
-  it("is prompted for input that only this command line requires before a restart", async (t) => {
+  it("is prompted for input that only some command lines require", async (t) => {
     const { svc, cwd } = await cliEmulator(t);
     await writeFile(join(cwd, "ids.txt"), "c-1\n");
     const env = { SVC_STATE_DIR: join(cwd, "state") };

@@ -125,7 +125,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     [["auth", "certify", "--client-timeout", "soon", "--", "x"], /--client-timeout must be a duration/],
     [["auth", "certify", "--only", "denied", "--", "no-such-program-here"], /Cannot run no-such-program-here/],
   ] as const) {
-    it(`exits with 2: svc ${argv.join(" ")}`, async () => {
+    it(`exits with 2 for svc ${argv.join(" ")}`, async () => {
       const { exit, out, err } = await runCli(argv, { cwd: process.cwd() });
       assert.deepEqual([exit, out], [2, ""], err);
       assert.match(err, message);

@@ -24,7 +24,7 @@ async function moving(t: Parameters<typeof cliEmulator>[0]): Promise<CliEmulator
 const stdin = "ada@x.example\nbob@x.example\ncleo@x.example\n";
 
 describe("undo of moved identifiers", () => {
-  it("maps the identifiers back that a job with --results all recorded as moved", async (t) => {
+  it("restores the moves recorded with --results all", async (t) => {
     const { svc, where, cwd } = await moving(t);
     const line = "router map-emails - --cluster eu-1 --results all --report report.csv";
     for (const env of [asReal, {}]) {

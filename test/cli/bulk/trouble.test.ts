@@ -99,7 +99,7 @@ describe("bulk job with rejected requests", () => {
     });
   }
 
-  it("stops at a rejection of the first batch that does not concern its rows", async (t) => {
+  it("stops at a rejection of the first batch for reasons other than its rows", async (t) => {
     const { svc, sent } = await bulkStage(t, numbered(6), () => fieldsRefused);
     const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
     assert.deepEqual([exit, sent().length], [1, 1]);
@@ -120,7 +120,7 @@ describe("bulk job with rejected requests", () => {
     ]);
   });
 
-  it("sends the same key with every attempt of a batch, and one key per batch", async (t) => {
+  it("sends one key per batch and repeats the key with every attempt", async (t) => {
     const { svc, service } = await bulkStage(t, numbered(4), ({ number }) =>
       number === 2 ? { status: 503 } : undefined,
     );

@@ -59,7 +59,7 @@ describe("file lock", () => {
     });
   }
 
-  it("passes to the next process if the process taking it over was killed", async (t) => {
+  it("passes to the next process after a killed takeover", async (t) => {
     const folder = await testFolder(t);
     const file = join(folder, "lock");
     await writeFile(file, JSON.stringify(await heldBy(nobody)));

@@ -170,7 +170,7 @@ describe("foreign emulator state", () => {
     assert.equal((await runCli("emulator webhooks --emulator", { cwd: author })).exit, 0, "where it was made, it is");
   });
 
-  it("is accepted with --trust-state, afterwards, and by explicit path", async (t) => {
+  it("is accepted by explicit path, and permanently after --trust-state", async (t) => {
     const { cwd } = await copied(t);
     const named = await runCli(["emulator", "webhooks", "--emulator", "--file", ".svc/emulator.json"], { cwd });
     assert.equal(named.exit, 0, named.err);

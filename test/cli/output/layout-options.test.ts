@@ -29,7 +29,7 @@ describe("request option", () => {
 });
 
 describe("layout options", () => {
-  it("supports or rejects --fields in every command that requests a service", async (t) => {
+  it("supports or rejects --fields in every command that sends requests", async (t) => {
     const server = createServer((request, response) => {
       const isStream = request.headers.accept === "text/event-stream";
       const type = isStream ? "text/event-stream" : "application/json";

@@ -15,7 +15,7 @@ describe("service data in output", () => {
     assert.match(err, /Next: svc contracts send 'T-1; touch pwned \$\(id\) '\\''x' --base-url http:\S+\n$/);
   });
 
-  it("may have more rows on a terminal than a function call supports arguments", async (t) => {
+  it("supports more rows than the argument limit of a function call", async (t) => {
     const items = Array.from({ length: 150_000 }, (_, id) => ({ id, name: "NDA" }));
     const { url } = (await foolingService(t)).endpoint({ status: 200, body: { items } });
     const { exit, out, err } = await runCli(`contracts templates list --no-input --base-url ${url}`, {

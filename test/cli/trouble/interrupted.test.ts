@@ -35,7 +35,7 @@ function wrongWith(one: PreparedLine, given: RunResult): string | undefined {
   return err === "" || tellsWhatIsDone(one, result) ? undefined : printedBy(result);
 }
 
-describe("command that requests a service", () => {
+describe("command that sends requests", () => {
   it("exits with 130 at Ctrl-C during a request, silently and without leftover files", async (t) => {
     const server = await hostile(t);
     const wrong = await astray(

@@ -78,7 +78,7 @@ describe("port of another protocol", () => {
     "HTTP without an end": "HTTP/1.1 200 OK\r\ncontent-le",
   };
   for (const [name, words] of Object.entries(speakers)) {
-    it(`is identified: ${name}`, async (t) => {
+    it(`is reported: ${name}`, async (t) => {
       const url = await strangePort(t, words);
       const { exit, err } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
       assert.equal(exit, 75, err);

@@ -90,8 +90,8 @@ async function look(t: TestContext, one: PreparedLine, trouble: AnyTrouble, serv
   return wrongWith(one, result, trouble) ?? (await strangers(cwd, files, mayLeave(nameOf(one))));
 }
 
-describe("command that requests a service", () => {
-  it("sends a request in this test or is listed as sending none", async (t) => {
+describe("command that sends requests", () => {
+  it("sends a request in this test or is listed as local", async (t) => {
     const server = await hostile(t);
     const wrong = await astray(
       lines,

@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 import { testFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-describe("information that a real service shows only in its application", () => {
+describe("svc webhooks with a real service", () => {
   for (const command of ["list", "deliveries", "deliveries --follow"]) {
-    it(`is not requested from a real service: webhooks ${command}`, async (t) => {
+    it(`rejects webhooks ${command}, which requires an emulator`, async (t) => {
       const cwd = await testFolder(t);
       const { exit, out, err } = await runCli(`webhooks ${command} --base-url http://127.0.0.1:9`, { cwd });
       assert.deepEqual(

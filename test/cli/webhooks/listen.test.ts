@@ -221,7 +221,7 @@ describe("svc webhooks listen", () => {
     assert.equal((await svc(verified)).exit, 0);
   });
 
-  it("rejects an unsigned body and reports the mistakes in others", async (t) => {
+  it("rejects an unsigned body and reports the mistakes of signed bodies", async (t) => {
     const { svc, key } = await withContract(t);
     const listening = following(svc, ["webhooks", "listen", "--count", "4", "--json"]);
     await listening.saw('"ready"');
