@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import fs from "node:fs";
 import { chmod, mkdir, readdir, readFile, readlink, realpath, stat, symlink, writeFile } from "node:fs/promises";
-import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemWallClock } from "../../src/base/clock.ts";
@@ -15,7 +13,6 @@ import {
   parseTemporaryName,
   writeFileAtomic,
 } from "../../src/files/atomic-write.ts";
-import { writeFileAtomicSync } from "../../src/files/atomic-write-sync.ts";
 import { resolveRealPath } from "../../src/files/folders.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { ForgetfulDisk } from "../support/files/forgetful-disk.ts";
@@ -153,45 +150,5 @@ describe("output files of the command line", () => {
     assert.equal((await stat(join(cwd, "old"))).mode & 0o777, 0o666);
     assert.equal((await stat(join(cwd, "config"))).mode & 0o777, 0o600);
     assert.deepEqual((await readdir(cwd)).sort(), ["config", "new", "old", "to-config", "to-new", "to-old"]);
-  });
-});
-
-describe("write by an exiting process", () => {
-  it("replaces the old file with owner-only permissions", async (t) => {
-    const folder = await testFolder(t);
-    const path = join(folder, "kept");
-    writeFileAtomicSync(path, Buffer.from("old"));
-    writeFileAtomicSync(path, Buffer.from("new"));
-    assert.deepEqual([await readdir(folder), await readFile(path, "utf8")], [["kept"], "new"]);
-    assert.equal((await stat(path)).mode & 0o777, 0o600);
-  });
-
-  it("flushes the file to disk before renaming", async (t) => {
-    const path = join(await testFolder(t), "kept");
-    const steps: unknown[] = [];
-    for (const step of ["fsyncSync", "closeSync"] as const) {
-      const real = fs[step];
-      t.mock.method(fs, step, (file: number) => {
-        steps.push([step, fs.existsSync(path), fs.fstatSync(file).size]);
-        real(file);
-      });
-    }
-    syncBuiltinESMExports();
-    t.after(() => {
-      t.mock.restoreAll();
-      syncBuiltinESMExports();
-    });
-    writeFileAtomicSync(path, Buffer.from("new"));
-    assert.deepEqual(steps, [
-      ["fsyncSync", false, 3],
-      ["closeSync", false, 3],
-    ]);
-  });
-
-  it("leaves no file if creation fails", async (t) => {
-    const folder = await testFolder(t);
-    await mkdir(join(folder, "kept", "inner"), { recursive: true });
-    assert.throws(() => writeFileAtomicSync(join(folder, "kept"), Buffer.from("new")), { code: "EISDIR" });
-    assert.deepEqual(await readdir(folder), ["kept"]);
   });
 });

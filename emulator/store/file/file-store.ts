@@ -122,8 +122,15 @@ async function baseToFollow(
   const position = found.position ?? startPosition;
   if (base && !outdated) return { ...base, position, journals, olderJournals: [] };
   const generation = newest + 1;
-  const leadsBack = base ? { past: () => position, durable: () => files.retainCheckpoint(base.generation) } : {};
-  const adapter = new CheckpointFile({ disk, path, collections, position: () => position, closed: true, ...leadsBack });
+  const adapter = new CheckpointFile({
+    disk,
+    path,
+    collections,
+    position: () => position,
+    closed: true,
+    getPast: () => base && position,
+    waitUntilDurable: async () => base && files.retainCheckpoint(base.generation),
+  });
   await new Low<Checkpoint>(adapter, { generation, state }).write();
   const generations = journals.map(({ header }) => header?.generation ?? 0);
   return { generation, closed: true, size: adapter.size, position, journals: [], olderJournals: generations };

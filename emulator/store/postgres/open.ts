@@ -98,12 +98,10 @@ async function openAs(
   let { bytes } = lines;
   // The first checkpoint, and one for every new version, because later writes have the present form.
   if (!base || found.isOutdated) {
-    const at = { position: () => position, past: () => position, moment };
+    const checkpoint = formatCheckpoint(state, 0, { position: () => position, getPast: () => position, moment });
     const before = base && { id: base.id, followedBy: bytes };
     const place = () => ({ lastLine: position.number, before });
-    base = parseCheckpointDocument(
-      await documents.write(formatCheckpoint(state, 0, at), { kind: "base", base: place }),
-    );
+    base = parseCheckpointDocument(await documents.write(checkpoint, { kind: "base", base: place }));
     bytes = 0;
   }
   await documents.trim(base.id, historyBytes);

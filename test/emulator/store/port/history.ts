@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Commit, History, HistoryStart, Store } from "../../../../emulator/store/port.ts";
 import { type Content, contentOf, exported, owners, people, person } from "../../../support/store.ts";
+import { members, third, owners as versionedOwners } from "../../../support/versioned.ts";
 import type { Open, Opened } from "./open.ts";
 
 type Step = { readonly puts: readonly number[] } | { readonly back: number } | "reset" | "reopen" | "keep" | "restore";
@@ -93,6 +94,17 @@ export function historySuite(name: string, open: Open): void {
         }),
         { numRuns: 15, examples: [[backTwiceAndRestored]] },
       );
+    });
+
+    it("reaches back over an upgrade of its rows", async (t) => {
+      const { store, kept } = await open(t, { historyBytes: 10_000_000, collections: [members, versionedOwners] });
+      await store.transaction("one", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
+      await store.transaction("two", (tx) => tx.put(members, { id: 2, name: "Bo Li" }));
+      const { history } = (await kept!.reopen([third, versionedOwners])).store;
+      const { commits } = await told(history!);
+      assert.equal(commits.length, 2);
+      const { store: earlier } = await history!.restoreAfter(commits[1]!.number);
+      assert.deepEqual(await earlier.read((view) => view.list(third)), [{ id: 1, first_name: "Ada", grade: 1 }]);
     });
 
     it("is complete while others write", async (t) => {
