@@ -63,8 +63,8 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#rotation = new Rotation(options.maxConcurrent);
-    this.#unwatch = options.store.watchRows([schedule], (changes) => {
-      for (const { after } of changes ?? []) if (after) this.#offer(after as ScheduledEntry);
+    this.#unwatch = options.store.watch([schedule], (changes) => {
+      if (typeof changes !== "string") for (const { after } of changes) if (after) this.#offer(after as ScheduledEntry);
       this.wake();
     });
     // Every running entry may add a listener.

@@ -61,12 +61,11 @@ export class Runner {
     const { store, clock } = options;
     this.#dispatcher = this.#createDispatcher();
     this.#unwatch = [
-      store.watch(schedule, (onlyDeleted) => {
-        // An outcome only removes an entry, so no entry becomes due.
-        if (onlyDeleted) return;
-        this.#dispatcher.wake();
+      store.watch([schedule], (changes) => {
         // The time is not awaited, so the next entry is not needed.
-        if (clock.mode !== "manual" && !this.#advancing) this.#wake();
+        if (clock.mode === "manual" || this.#advancing) return;
+        // An outcome only removes an entry, so no entry becomes due.
+        if (typeof changes === "string" || changes.some(({ after }) => after)) this.#wake();
       }),
       clock.watch(() => this.#wake()),
     ];

@@ -60,7 +60,7 @@ export function watchActivity(
     requestLog.watch((request) => add({ request })),
     deliveries.watch((delivery) => add({ delivery })),
     clock.watchMoves(addMove),
-    store.watchRows([clockState], (changes) => changes === undefined && add({ state: clock.now() })),
+    store.watch([clockState], (changes) => changes === "replaced" && add({ state: clock.now() })),
   ];
 
   async function flush(): Promise<void> {

@@ -27,7 +27,7 @@ export async function streamDeliveryEvents(
 ): Promise<AsyncGenerator<DeliveryEvent>> {
   const reader = await store.read((view) => DeliveryEventReader.startFrom(view, clock.now()));
   const look = () => store.read((view) => reader.readSince(view, clock.now()));
-  return follow(signal, (ring) => store.watch(deliveries, ring), look);
+  return follow(signal, (ring) => store.watch([deliveries], ring), look);
 }
 
 /** Finds new attempts and skips. Attempts are only ever added. A skip is found by its retention time. */

@@ -66,12 +66,7 @@ function watchChanges<Node extends { readonly id: string }>(
   look: () => Promise<readonly Node[]>,
 ): AsyncGenerator<Node> {
   const known = new Map<string, string>();
-  const watch = (ring: () => void) => {
-    const unwatch = [causes, webhookEvents, deliveries, attempts].map((rows) => store.watch(rows, ring));
-    return () => {
-      for (const stop of unwatch) stop();
-    };
-  };
+  const watch = (ring: () => void) => store.watch([causes, webhookEvents, deliveries, attempts], ring);
   return follow(signal, watch, async () => {
     const nodes = await look();
     return nodes.filter((node) => {

@@ -95,7 +95,7 @@ async function waitUntil(
     hasChanged = true;
     wake();
   };
-  const unwatch = [webhookEvents, deliveries, contracts].map((rows) => store.watch(rows, noteChange));
+  const unwatch = store.watch([webhookEvents, deliveries, contracts], noteChange);
   const end = new AbortController();
   void wall.sleep(timeoutMs, AbortSignal.any([end.signal, disconnected])).then(() => {
     isOver = true;
@@ -114,7 +114,7 @@ async function waitUntil(
     }
   } finally {
     end.abort();
-    for (const stop of unwatch) stop();
+    unwatch();
   }
 }
 

@@ -4,14 +4,13 @@ import { deriveTraceIds } from "../../src/base/trace-ids.ts";
 import { type Cause, CauseRow } from "./cause.ts";
 import {
   type AnyRows,
-  type Collection,
   type ConsistentContents,
   type DocumentHead,
   defineRows,
   type History,
   type LoadedState,
-  type RowChange,
   type Store,
+  type StoreChange,
   type TakeoverHooks,
   type Transaction,
   type View,
@@ -110,12 +109,8 @@ export class CausedStore implements Store {
     return this.#store.transaction(name, work, cause);
   }
 
-  watch(collection: Collection, changed: (onlyDeleted: boolean) => void): () => void {
-    return this.#store.watch(collection, changed);
-  }
-
-  watchRows(collections: readonly AnyRows[], changed: (changes: readonly RowChange[] | undefined) => void): () => void {
-    return this.#store.watchRows(collections, changed);
+  watch(collections: readonly AnyRows[], changed: (change: StoreChange) => void): () => void {
+    return this.#store.watch(collections, changed);
   }
 
   export(head?: () => DocumentHead): AsyncIterable<string> {
@@ -138,12 +133,8 @@ export class CausedStore implements Store {
     return this.#store.takeOver(next, moments);
   }
 
-  replace(document: unknown): Promise<void> {
-    return this.#store.replace(document);
-  }
-
-  reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void> {
-    return this.#store.reset(name, fill);
+  parseDocument(document: unknown): Store {
+    return this.#store.parseDocument(document);
   }
 
   waitUntilDurable(): Promise<void> {

@@ -141,6 +141,12 @@ export interface RowChange {
   readonly after: object | undefined;
 }
 
+/**
+ * Durable changes of rows, in order. `replaced`: another state has replaced this one. `writable`: the store can be
+ * written again after a failure.
+ */
+export type StoreChange = readonly RowChange[] | "replaced" | "writable";
+
 /** Members at the top of a document, for readers other than the store. */
 export type DocumentHead = Readonly<Record<string, unknown>>;
 
@@ -212,19 +218,12 @@ export interface Store {
    */
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T>;
   /**
-   * Calls the listener after each durable commit that touched the collection, and when the store can be written again
-   * after a failure. `onlyDeleted` is true if rows were only deleted. `changed` must not throw. Returns a function that
-   * removes the listener.
+   * Calls the listener after each durable commit that changed rows of the collections, and after a change of the whole
+   * store. `changed` must not throw. Returns a function that removes the listener.
    */
-  watch(collection: Collection, changed: (onlyDeleted: boolean) => void): () => void;
+  watch(collections: readonly AnyRows[], changed: (change: StoreChange) => void): () => void;
   /**
-   * Calls the listener after each durable commit that touched one of the collections, with the changes of their rows in
-   * order, and with undefined when another state has replaced this one. `changed` must not throw. Returns a function
-   * that removes the listener.
-   */
-  watchRows(collections: readonly AnyRows[], changed: (changes: readonly RowChange[] | undefined) => void): () => void;
-  /**
-   * Exports the whole state as one JSON document, in pieces; `replace` reads it. It is the state at the moment when the
+   * Exports the whole state as one JSON document, in pieces; `parseDocument` reads it. It is the state at the moment when the
    * first piece is read: other transactions continue meanwhile and are not included. `head` is called at that moment;
    * its members are at the top of the document, and the store does not interpret them.
    */
@@ -238,18 +237,13 @@ export interface Store {
    * it is damaged, of another version, or not a state.
    */
   load(document: AsyncIterable<Uint8Array>): Promise<LoadedState>;
-  /**
-   * Replaces everything with the state of an exported document, all or nothing, durably. Fails with StateFormatError if
-   * the document is not a state.
-   */
-  replace(document: unknown): Promise<void>;
+  /** Creates a separate store from an exported document. Throws StateFormatError if the document is not a state. */
+  parseDocument(document: unknown): Store;
   /**
    * Replaces everything with the state of a separate store, all or nothing, durably. That store must not be used
    * afterwards.
    */
   takeOver(next: Store, moments?: TakeoverHooks): Promise<void>;
-  /** Drops everything and lets `fill` write the new state, all or nothing, durably. */
-  reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void>;
   /**
    * Resolves when everything that was committed before is durable. It does not wait for open transactions. Fails with
    * StoreFailedError if the disk rejects writes, after the lost changes were rolled back, and if the store is closed.

@@ -98,9 +98,9 @@ class Exporter implements TraceExport {
     this.#options = options;
     const { store, requestLog } = options;
     this.#answers = new PendingResponses(requestLog, (name, answered) => this.#enqueue(name, answered));
-    this.#unfollow = store.watchRows([causes, webhookEvents, deliveries, attempts], (changes) => {
-      if (changes === undefined) return this.#answers.forget();
-      for (const change of changes) this.#add(getRowName(change));
+    this.#unfollow = store.watch([causes, webhookEvents, deliveries, attempts], (changes) => {
+      if (changes === "replaced") this.#answers.forget();
+      else if (changes !== "writable") for (const change of changes) this.#add(getRowName(change));
     });
     this.#running = this.#run();
   }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import * as z from "zod";
-import { defineMapping, defineRows, type Store } from "../../emulator/store/port.ts";
+import { defineMapping, defineRows, type Store, type Transaction } from "../../emulator/store/port.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../src/files/disk.ts";
 
 const Person = z.strictObject({ id: z.int(), name: z.string(), age: z.int().optional(), tags: z.array(z.string()) });
@@ -27,6 +27,17 @@ export async function temporaryFolder(t: TestContext): Promise<string> {
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
+
+/** Replaces everything with a new state, as a reset of the emulator does. */
+export async function reset(store: Store, fill: (tx: Transaction) => Promise<void> | void): Promise<void> {
+  const next = store.createEmptyStore();
+  await next.transaction("reset", fill);
+  await store.takeOver(next);
+}
+
+/** Replaces everything with an exported document, as an import does. */
+export const replaceWith = async (store: Store, document: unknown): Promise<void> =>
+  store.takeOver(store.parseDocument(document));
 
 /** The document that a store exports. */
 export async function exported(store: Store): Promise<Content> {

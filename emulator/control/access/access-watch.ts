@@ -17,7 +17,7 @@ export function watchAccess({ caller, request, store, tokens, sessions, wall }: 
     void isStillAuthenticated(caller, { tokens, sessions })
       .then((isAuthorized) => isAuthorized || ended.abort())
       .catch(() => ended.abort());
-  const unwatch = [store.watch(controlTokens, look), sessions.watch(look)];
+  const unwatch = [store.watch([controlTokens], look), sessions.watch(look)];
   const release = () => {
     released.abort();
     for (const stop of unwatch) stop();

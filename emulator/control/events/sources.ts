@@ -37,9 +37,11 @@ export function watchActivityItems(
     requestLog.watch((request) => {
       if (!isControlPlaneRead(request)) emit({ request });
     }),
-    store.watchRows(watchedCollections, (rows) => emit(rows === undefined ? "state" : { rows, at: clock.now() })),
-    store.watch(clockState, () => emit("clock")),
-    store.watch(schedule, () => emit("clock")),
+    store.watch(watchedCollections, (rows) => {
+      if (rows === "replaced") emit("state");
+      else if (rows !== "writable") emit({ rows, at: clock.now() });
+    }),
+    store.watch([clockState, schedule], () => emit("clock")),
     faults.watch(() => emit("faults")),
     snapshots.watch(() => emit("snapshots")),
   ];

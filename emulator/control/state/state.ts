@@ -4,7 +4,7 @@ import { appRows } from "../../domain/apps.ts";
 import { clusterRows } from "../../domain/clusters.ts";
 import { JsonPieces } from "../../http/reply.ts";
 import { formatVersion } from "../../store/file/document.ts";
-import { StateFormatError } from "../../store/port.ts";
+import { StateFormatError, type Store } from "../../store/port.ts";
 import { replaceState } from "../../travel/replace-state.ts";
 import type { ControlHandlers } from "../context.ts";
 
@@ -18,10 +18,10 @@ export const stateHandlers = {
       fail("foreign-clusters", { own: ownIds.join(", "), imported: importedIds.join(", ") });
     const lacking = permanentCollections.find((name) => getRows(body, name).length === 0);
     if (Number(body.svc_state) <= formatVersion && lacking) fail("invalid-state", { reason: `it has no ${lacking}` });
-    const next = store.createEmptyStore();
+    await blobs.keepUnnamed();
+    let next: Store;
     try {
-      await blobs.keepUnnamed();
-      await next.replace(body);
+      next = store.parseDocument(body);
     } catch (error) {
       if (error instanceof StateFormatError) fail("invalid-state", { reason: error.message });
       throw error;

@@ -5,8 +5,8 @@ import { AppendLog } from "../../../src/files/append-log.ts";
 import { type Disk, type DiskFile, describeFsError } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folders.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
+import type { CommitLog, LogHost } from "../live/live-store.ts";
 import { Mutex } from "../live/read-write-lock.ts";
 import type { Change, State } from "../live/state.ts";
 import {
@@ -59,8 +59,6 @@ interface NextJournal {
   readonly length: number;
 }
 
-type Inspect = <T>(work: (state: State) => T) => Promise<T>;
-
 /**
  * On close, a larger state retains its journals for the next start. A process that has to end may not have the time to
  * write a checkpoint.
@@ -71,7 +69,7 @@ const maxBytesAtClose = 16 * 2 ** 20;
 export class FileLog implements CommitLog {
   readonly #options: FileLogOptions;
   readonly #journal: AppendLog<StoreFailedError>;
-  #inspect: Inspect = () => Promise.reject(new Error("not attached"));
+  #host: LogHost | undefined;
   #generation: number;
   /** The last generation that a file was created for. */
   #newest: number;
@@ -84,7 +82,6 @@ export class FileLog implements CommitLog {
   readonly #compaction: Compaction;
   /** Serializes changes of the current checkpoint. */
   readonly #renaming = new Mutex();
-  #onFailure: () => void = () => {};
   readonly #own = new FileIdentityWatch();
   /** Set while its files are missing or their names belong to other files. */
   #isDisturbed = false;
@@ -102,7 +99,7 @@ export class FileLog implements CommitLog {
       onFailure: (failure) => {
         const next = failure instanceof StoreChangedError ? "" : ". Writing resumes when the disk accepts data again";
         options.report(`${failure.message}. Pending changes fail, and reads continue${next}`);
-        this.#onFailure();
+        this.#host?.onFailure();
       },
     });
     this.#compaction = new Compaction({
@@ -130,17 +127,12 @@ export class FileLog implements CommitLog {
     this.#emptyLength = options.emptyLength;
   }
 
-  /** Sets how to read the state while no transaction is open. Must be called first. */
-  attach(inspect: Inspect): void {
-    this.#inspect = inspect;
+  attach(host: LogHost): void {
+    this.#host = host;
   }
 
   get failure(): StoreFailedError | undefined {
     return this.#journal.failure;
-  }
-
-  onFailure(failed: () => void): void {
-    this.#onFailure = failed;
   }
 
   waitUntilFlushed(): Promise<void> {
@@ -295,7 +287,7 @@ export class FileLog implements CommitLog {
     let started = false;
     let release = () => {};
     const adapter = this.#createCheckpointFile({
-      step: (work) => this.#inspect(work),
+      step: (work) => this.#host!.inspect(work),
       mayGoOn,
       begin: () => {
         mayGoOn();
@@ -311,7 +303,7 @@ export class FileLog implements CommitLog {
       },
     });
     try {
-      const state = await this.#inspect((current) => current);
+      const state = await this.#host!.inspect((current) => current);
       await new Low<Checkpoint>(adapter, { generation: next.number, state }).write();
       await this.#archivePrevious(next.number, adapter.size);
     } catch (cause) {

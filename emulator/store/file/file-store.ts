@@ -91,9 +91,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
     compactAfterBytes: options.compactAfterBytes ?? compactAfterBytes,
     report,
   });
-  const store = new LiveStore({ state: recovered.state, wall, log });
-  log.attach((work) => store.inspect(work));
-  return store;
+  return new LiveStore({ state: recovered.state, wall, log });
 }
 
 interface JournalStatus {

@@ -26,19 +26,16 @@ export async function readStoredState({
   wall,
   disk = systemDisk,
 }: ReadOptions): Promise<LoadedState> {
-  const createStore = () => new LiveStore({ state: new State(collections), wall });
+  const empty = new LiveStore({ state: new State(collections), wall });
   try {
     const first = await readFirstBlock(disk, path);
-    if (await isExported(disk, path)) {
-      const store = createStore();
-      await store.replace(parseJson(await readFile(path, "utf8")));
-      return { head: {}, store };
-    }
+    if (await isExported(disk, path))
+      return { head: {}, store: empty.parseDocument(parseJson(await readFile(path, "utf8"))) };
     if (!/^\{\n"svc_state": \d+,\n/.test(first)) throw new StateFormatError("it is not an emulator state file");
     if (!/^"snapshot": /m.test(first)) {
       return { head: {}, store: new LiveStore({ state: await readUnmoved(disk, path, collections), wall }) };
     }
-    return await createStore().load(readBlocks(disk, path));
+    return await empty.load(readBlocks(disk, path));
   } catch (cause) {
     if (isMissing(cause)) throw new StateFormatError(`File ${path} not found`, { cause, repairable: false });
     const { code, message } = cause as NodeJS.ErrnoException;

@@ -1,29 +1,30 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import { nextTurn } from "../../../src/base/timing.ts";
+import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { Cause } from "../cause.ts";
 import { readChecksummed } from "../file/checksummed-document.ts";
 import { createDocumentSlices, documentEnd, parseState } from "../file/document.ts";
 import {
   type AnyRows,
-  type Collection,
   type ConsistentContents,
   type DocumentHead,
   type History,
   type LoadedState,
-  type RowChange,
+  type Moment,
   StateReplacedError,
   type Store,
+  type StoreChange,
+  StoreChangedError,
   StoreFailedError,
   type TakeoverHooks,
   type Transaction,
   type View,
 } from "../port.ts";
-import { type CommitLog, Commits, Watchdog } from "./commits.ts";
 import { consistentSnapshot } from "./compaction.ts";
 import { LiveTransaction, LiveView } from "./live-transaction.ts";
-import { ReadWriteLock } from "./read-write-lock.ts";
-import { State } from "./state.ts";
+import { ReadWriteLock, Watchdog } from "./read-write-lock.ts";
+import { type Change, State } from "./state.ts";
 
 /**
  * A transaction that is open for longer than this wall-clock time is rolled back, because only one can be open
@@ -35,16 +36,65 @@ const limit = `${transactionLimitMs / 1_000} s`;
 /** The number of characters of an export after which other work gets a turn. */
 const busyLength = 10_000;
 
-interface RowWatcher {
-  readonly collections: ReadonlySet<string>;
-  readonly changed: (changes: readonly RowChange[] | undefined) => void;
+/**
+ * The delays before a store tries to write again, in wall-clock milliseconds. Each is twice the previous one, up to the
+ * last.
+ */
+const writeRetryBackoffMs = { first: 500, last: 8_000 } as const;
+
+/** What a log uses of its store. */
+export interface LogHost {
+  /** Runs work on the state while no transaction is open. */
+  inspect<T>(work: (state: State) => T): Promise<T>;
+  /** Called when writing fails, before the callers whose changes are lost. */
+  onFailure(): void;
 }
 
-/** The store in memory: rows, mappings, and transactions with undo. Its commits make it durable. */
+/** Makes committed changes durable. */
+export interface CommitLog {
+  /** Called once, before anything is appended. */
+  attach(host: LogHost): void;
+  /**
+   * Appends changes in the order of their commits, with the id of their cause if there is one. Resolves when they and
+   * all before them are durable.
+   */
+  append(changes: readonly Change[], cause: string | undefined): Promise<void>;
+  /** Resolves when everything that was appended so far is durable. */
+  waitUntilFlushed(): Promise<void>;
+  /**
+   * Durably replaces the whole state. Called while nothing else is running. `past` is the line after which the new
+   * state existed; `moment` is its time, if that is not now.
+   */
+  replace(state: State, past: LogPosition | undefined, moment?: Moment): Promise<void>;
+  /** History of the present state. Undefined if none is stored. */
+  readonly history?: History | undefined;
+  /** Why writes are impossible. Undefined while they work. */
+  readonly failure: StoreFailedError | undefined;
+  /** Tries to resume writing after a failure. `state` lacks the lost changes and does not change meanwhile. */
+  retryWrite(state: State): Promise<boolean>;
+  /** Checks whether the files still exist and fails if they do not. Undefined if the log has no files. */
+  readonly check?: () => Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Watcher {
+  readonly collections: ReadonlySet<string>;
+  readonly changed: (change: StoreChange) => void;
+}
+
+/**
+ * The store in memory: rows, mappings, and transactions with undo. Its log makes them durable. If the log fails,
+ * transactions that are not durable are rolled back, and writing is retried.
+ */
 export class LiveStore implements Store {
   #state: State;
   /** Undefined if the store is not durable. */
-  readonly #commits: Commits | undefined;
+  readonly #log: CommitLog | undefined;
+  /** Committed in memory and not yet durable, oldest first. */
+  readonly #unsure: LiveTransaction[] = [];
+  #rolledBack: Promise<void> | undefined;
+  #retrying: Promise<void> | undefined;
+  readonly #closing = new AbortController();
   readonly #gate = new ReadWriteLock();
   readonly #wall: WallClock;
   readonly #watchdog: Watchdog;
@@ -55,30 +105,34 @@ export class LiveStore implements Store {
    * await.
    */
   #calling: LiveView | undefined;
-  readonly #watchers = new Map<string, Set<(onlyDeleted: boolean) => void>>();
-  readonly #rowWatchers = new Set<RowWatcher>();
+  readonly #watchers = new Set<Watcher>();
   #closed: Promise<void> | undefined;
 
   constructor({ state, wall, log }: { readonly state: State; readonly wall: WallClock; readonly log?: CommitLog }) {
     this.#state = state;
     this.#wall = wall;
-    const runExclusive = (work: () => void) => this.runExclusive(work);
-    // Rejected and waiting callers check again.
-    const onRecovery = () => this.#notifyWatchers();
-    this.#commits = log && new Commits({ log, wall, state: () => this.#state, runExclusive, onRecovery });
     this.#watchdog = new Watchdog(wall, transactionLimitMs);
+    this.#log = log;
+    log?.attach({
+      inspect: (work) => this.#inspect(work),
+      onFailure: () => {
+        this.#rolledBack = this.#rollBackUnsure();
+        this.#retrying = this.#retryUntilWritable(log);
+      },
+    });
   }
 
   get writable(): boolean {
-    return this.#commits?.writable ?? true;
+    return this.#log?.failure === undefined;
   }
 
   get check(): (() => Promise<void>) | undefined {
-    return this.#commits?.check;
+    const log = this.#log;
+    return log?.check && (() => log.check!());
   }
 
   get history(): History | undefined {
-    return this.#commits?.history;
+    return this.#log?.history;
   }
 
   async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
@@ -110,7 +164,7 @@ export class LiveStore implements Store {
       result = working instanceof Promise ? await working : working;
       tx.recordCause();
       tx.end();
-      durable = this.#commits?.add(tx);
+      durable = this.#append(tx);
     } catch (cause) {
       tx.end();
       tx.rollBack();
@@ -119,8 +173,7 @@ export class LiveStore implements Store {
       this.#gate.releaseExclusive();
     }
     if (durable) await durable;
-    this.#notifyWatchers(tx);
-    for (const { collections, changed } of this.#rowWatchers) {
+    for (const { collections, changed } of this.#watchers) {
       const changes = tx.listRowChanges(collections);
       if (changes.length > 0) changed(changes);
     }
@@ -129,25 +182,13 @@ export class LiveStore implements Store {
 
   async waitUntilDurable(): Promise<void> {
     if (this.#closed) throw new StoreFailedError("The store is closed");
-    await this.#commits?.flushed();
+    if (this.#log) await this.#confirm(this.#log.waitUntilFlushed());
   }
 
-  watch(collection: Collection, changed: (onlyDeleted: boolean) => void): () => void {
-    let watchers = this.#watchers.get(collection.name);
-    if (watchers === undefined) {
-      watchers = new Set();
-      this.#watchers.set(collection.name, watchers);
-    }
-    // A new wrapper, so that the same function can watch twice and end once.
-    const watcher = (onlyDeleted: boolean) => changed(onlyDeleted);
-    watchers.add(watcher);
-    return () => void watchers.delete(watcher);
-  }
-
-  watchRows(collections: readonly AnyRows[], changed: RowWatcher["changed"]): () => void {
+  watch(collections: readonly AnyRows[], changed: (change: StoreChange) => void): () => void {
     const watcher = { collections: new Set(collections.map(({ name }) => name)), changed };
-    this.#rowWatchers.add(watcher);
-    return () => void this.#rowWatchers.delete(watcher);
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
   }
 
   async *export(head?: () => DocumentHead): AsyncGenerator<string, void> {
@@ -168,54 +209,24 @@ export class LiveStore implements Store {
     return { head, store: new LiveStore({ state, wall: this.#wall }) };
   }
 
-  replace(document: unknown): Promise<void> {
-    return this.#swap("state.replace", () => parseState(document, this.#state.collections));
+  parseDocument(document: unknown): LiveStore {
+    return new LiveStore({ state: parseState(document, this.#state.collections), wall: this.#wall });
   }
 
-  takeOver(next: Store, { keep, head, tookOver, ...of }: TakeoverHooks = {}): Promise<void> {
-    return this.#swap(
-      "state.take-over",
-      async () => {
-        if (!(next instanceof LiveStore))
-          throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
-        await keep?.(createDocument(consistentSnapshot(this.#state), head?.()));
-        return next.#state;
-      },
-      { swapped: tookOver, ...of },
-    );
-  }
-
-  reset(name: string, fill: (tx: Transaction) => Promise<void> | void): Promise<void> {
-    return this.#swap(name, async () => {
-      const state = new State(this.#state.collections);
-      const tx = new LiveTransaction(name, state);
-      try {
-        await this.#runLimited(tx, fill);
-      } finally {
-        tx.end();
-      }
-      return state;
-    });
-  }
-
-  /** Runs work on the state while no transaction is open, for maintenance of the log. */
-  async inspect<T>(work: (state: State) => T): Promise<T> {
-    if (!this.#gate.tryAcquireShared()) await this.#gate.acquireShared();
+  async takeOver(next: Store, { keep, head, tookOver, past, moment }: TakeoverHooks = {}): Promise<void> {
+    if (!(next instanceof LiveStore))
+      throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
+    await this.#acquireExclusive("state.take-over");
     try {
-      return work(this.#state);
-    } finally {
-      this.#gate.releaseShared();
-    }
-  }
-
-  /** Runs work on the state while it is neither read nor written, for copies that follow it. */
-  async runExclusive(work: () => void): Promise<void> {
-    await this.#gate.acquireExclusive();
-    try {
-      work();
+      await keep?.(createDocument(consistentSnapshot(this.#state), head?.()));
+      await this.#log?.replace(next.#state, past, moment);
+      this.#state = next.#state;
+      this.#epoch += 1;
+      tookOver?.();
     } finally {
       this.#gate.releaseExclusive();
     }
+    this.#notifyAll("replaced");
   }
 
   close(): Promise<void> {
@@ -224,11 +235,69 @@ export class LiveStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Waits for earlier callers; #enterAlone rejects new ones.
+    // Waits for earlier callers; #acquireExclusive rejects new ones.
     await this.#gate.acquireExclusive();
     this.#gate.releaseExclusive();
     this.#watchdog.stop();
-    await this.#commits?.close();
+    this.#closing.abort();
+    await this.#rolledBack;
+    await this.#retrying;
+    await this.#log?.close();
+  }
+
+  async #inspect<T>(work: (state: State) => T): Promise<T> {
+    await this.#gate.acquireShared();
+    try {
+      return work(this.#state);
+    } finally {
+      this.#gate.releaseShared();
+    }
+  }
+
+  /** Resolves when the transaction is durable. Rejects when it is rolled back. */
+  #append(tx: LiveTransaction): Promise<void> | undefined {
+    const { changes } = tx;
+    // Data that it has read may not be durable yet.
+    if (changes.length === 0) return this.#log && this.#confirm(this.#log.waitUntilFlushed());
+    const durable = this.#log?.append(changes, tx.cause?.id);
+    if (durable === undefined) return undefined;
+    this.#unsure.push(tx);
+    return this.#confirm(durable, tx);
+  }
+
+  async #confirm(durable: Promise<void>, tx?: LiveTransaction): Promise<void> {
+    try {
+      await durable;
+    } catch (cause) {
+      await this.#rolledBack;
+      throw cause;
+    }
+    // All transactions before it are durable too.
+    if (tx) this.#unsure.splice(0, this.#unsure.indexOf(tx) + 1);
+  }
+
+  async #rollBackUnsure(): Promise<void> {
+    await this.#gate.acquireExclusive();
+    for (const tx of this.#unsure.splice(0).reverse()) tx.rollBack();
+    this.#gate.releaseExclusive();
+  }
+
+  async #retryUntilWritable(log: CommitLog): Promise<void> {
+    await this.#rolledBack;
+    const { first, last } = writeRetryBackoffMs;
+    for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
+      // Also while the store is closing, because its data may be stored nowhere else.
+      if (await log.retryWrite(this.#state)) return this.#notifyAll("writable");
+      if (this.#closing.signal.aborted) return;
+      await this.#wall.sleep(delay, this.#closing.signal);
+      if (this.#closing.signal.aborted) return;
+    }
+  }
+
+  #requireWritable(): void {
+    const failure = this.#log?.failure;
+    if (failure instanceof StoreChangedError) throw failure;
+    if (failure) throw new StoreFailedError(failure.message, { cause: failure.cause });
   }
 
   /** Returns undefined if the caller already has the lock, to save a promise on every write, as in #runLimited. */
@@ -240,7 +309,7 @@ export class LiveStore implements Store {
       });
     }
     if (this.#closed) throw new StoreFailedError(`The store is closed; ${name} changed nothing`);
-    this.#commits?.requireWritable();
+    this.#requireWritable();
     return this.#gate.tryAcquireExclusive() ? undefined : this.#waitForLock(name);
   }
 
@@ -257,7 +326,7 @@ export class LiveStore implements Store {
     }
     this.#watchdog.release();
     try {
-      this.#commits?.requireWritable();
+      this.#requireWritable();
     } catch (error) {
       this.#gate.releaseExclusive();
       throw error;
@@ -298,32 +367,8 @@ export class LiveStore implements Store {
     }
   }
 
-  async #swap(
-    name: string,
-    build: () => Promise<State> | State,
-    { swapped, past, moment }: { swapped?: (() => void) | undefined } & Pick<TakeoverHooks, "past" | "moment"> = {},
-  ): Promise<void> {
-    await this.#acquireExclusive(name);
-    try {
-      const state = await build();
-      await this.#commits?.replace(state, past, moment);
-      this.#state = state;
-      this.#epoch += 1;
-      swapped?.();
-    } finally {
-      this.#gate.releaseExclusive();
-    }
-    this.#notifyWatchers();
-    for (const { changed } of this.#rowWatchers) changed(undefined);
-  }
-
-  /** Without a transaction, everything may have changed. */
-  #notifyWatchers(tx?: LiveTransaction): void {
-    for (const [collection, watchers] of this.#watchers) {
-      if (tx && !tx.touches(collection)) continue;
-      const onlyDeleted = tx?.onlyDeletesFrom(collection) ?? false;
-      for (const changed of watchers) changed(onlyDeleted);
-    }
+  #notifyAll(change: "replaced" | "writable"): void {
+    for (const { changed } of this.#watchers) changed(change);
   }
 }
 

@@ -1,7 +1,7 @@
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import type { Cause, CauseRow } from "../cause.ts";
 import { causeEvictionBatch, causes, maxCauses } from "../causes.ts";
-import type { AnyRows, Collection, IndexQuery, Mapping, RowChange, RowKey, Rows, Transaction, View } from "../port.ts";
+import type { AnyRows, IndexQuery, Mapping, RowChange, RowKey, Rows, Transaction, View } from "../port.ts";
 import type { Owners } from "./mapping-table.ts";
 import type { StoredRow } from "./row-table.ts";
 import type { Change, State } from "./state.ts";
@@ -166,15 +166,6 @@ export class LiveTransaction extends LiveView implements Transaction {
       (sequence): Change => ["next", sequence, this.#within.sequences.get(sequence)!],
     );
     return [...this.#changes, ...sequenceChanges];
-  }
-
-  touches(collection: Collection["name"]): boolean {
-    return this.#changes.some(([, changed]) => changed === collection);
-  }
-
-  /** Whether it only deletes rows from a collection. */
-  onlyDeletesFrom(collection: Collection["name"]): boolean {
-    return this.#changes.every(([kind, changed]) => kind === "delete" || changed !== collection);
   }
 
   /** Lists its changes to the rows of these collections, in order. */

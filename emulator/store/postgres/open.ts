@@ -120,10 +120,8 @@ async function openAs(
     compactAfterBytes: options.compactAfterBytes ?? compactAfterBytes,
     report,
   });
-  const store = new LiveStore({ state, wall, log });
-  log.attach((work) => store.inspect(work));
   return {
-    store,
+    store: new LiveStore({ state, wall, log }),
     blobs: createPostgresBlobs(database, leadership, documents),
     snapshotStore: createPostgresSnapshotStore(database, leadership, documents),
     leadership,

@@ -9,8 +9,8 @@ import {
 } from "../file/checkpoint-file.ts";
 import { formatCommitLine } from "../file/history-files.ts";
 import { type Segment, StoredHistory } from "../file/stored-history.ts";
-import type { CommitLog } from "../live/commits.ts";
 import { Compaction } from "../live/compaction.ts";
+import type { CommitLog, LogHost } from "../live/live-store.ts";
 import { Mutex } from "../live/read-write-lock.ts";
 import type { Change, State } from "../live/state.ts";
 import { type Collection, type History, type Moment, StoreChangedError, StoreFailedError } from "../port.ts";
@@ -53,16 +53,13 @@ interface PostgresLogOptions {
   readonly report: (message: string) => void;
 }
 
-type Inspect = <T>(work: (state: State) => T) => Promise<T>;
-
 /** Checkpoint and journal in PostgreSQL, in the same format as in files. */
 export class PostgresLog implements CommitLog {
   readonly history: History | undefined;
   readonly #options: PostgresLogOptions;
   readonly #table: JournalTable;
   readonly #journal: AppendLog<StoreFailedError>;
-  #inspect: Inspect = () => Promise.reject(new Error("not attached"));
-  #onFailure: () => void = () => {};
+  #host: LogHost | undefined;
   #base: CheckpointDocument;
   /** The number of bytes written before the checkpoint, so that earlier positions are negative. */
   #baseAt: number;
@@ -99,7 +96,7 @@ export class PostgresLog implements CommitLog {
         const isLasting = leadership.isLost || failure instanceof StoreChangedError;
         const next = isLasting ? "" : ". Pending changes fail. Writing resumes when the database accepts data again";
         report(`${failure.message}${next}`);
-        this.#onFailure();
+        this.#host?.onFailure();
       },
     });
     if (options.historyBytes > 0) {
@@ -116,17 +113,12 @@ export class PostgresLog implements CommitLog {
     );
   }
 
-  /** Sets how to read the state while no transaction is open. Must be called first. */
-  attach(inspect: Inspect): void {
-    this.#inspect = inspect;
+  attach(host: LogHost): void {
+    this.#host = host;
   }
 
   get failure(): StoreFailedError | undefined {
     return this.#journal.failure && (this.#changed ?? this.#journal.failure);
-  }
-
-  onFailure(failed: () => void): void {
-    this.#onFailure = failed;
   }
 
   waitUntilFlushed(): Promise<void> {
@@ -198,8 +190,8 @@ export class PostgresLog implements CommitLog {
 
   /** Writes a checkpoint while transactions continue. */
   async #compact(mayGoOn: () => void): Promise<void> {
-    const state = await this.#inspect((current) => current);
-    await this.#writeCheckpoint(state, { step: (work) => this.#inspect(work) }, async () => {
+    const state = await this.#host!.inspect((current) => current);
+    await this.#writeCheckpoint(state, { step: (work) => this.#host!.inspect(work) }, async () => {
       mayGoOn();
       // The snapshot may include lines that are still being written.
       await this.#journal.waitUntilDurable();

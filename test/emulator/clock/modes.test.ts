@@ -63,7 +63,7 @@ describe("clock mode", () => {
       { clock: { mode: "auto" } },
     );
     const played = new Promise<void>((resolve) => {
-      store.watch(schedule, () => void (seen.length === 3 && resolve()));
+      store.watch([schedule], () => void (seen.length === 3 && resolve()));
     });
     await add([0, "a"]);
     await played;

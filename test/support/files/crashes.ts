@@ -6,7 +6,7 @@ import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { type History, StateFormatError, type Store, type Transaction } from "../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import { collections, contentOf, exported, people, person } from "../store.ts";
+import { collections, contentOf, exported, people, person, replaceWith, reset } from "../store.ts";
 import { type Chance, Crashed, ForgetfulDisk } from "./forgetful-disk.ts";
 
 /** Something that is done to a store: several transactions at once, a whole new state, or a close and a new start. */
@@ -55,10 +55,10 @@ export async function lifeOf(actions: readonly Action[], historyBytes?: number):
     }
     if (action === "go back" || action === "rewind") {
       way = action === "rewind" ? way.slice(0, -1) : [...kept];
-      await store.replace(way.at(-1));
+      await replaceWith(store, way.at(-1));
     } else if (action === "export and replace" || "reset" in action) {
-      if (action === "export and replace") await store.replace(await exported(store));
-      else await store.reset("reset", action.reset);
+      if (action === "export and replace") await replaceWith(store, await exported(store));
+      else await reset(store, action.reset);
       way = [await exported(store)];
     } else {
       for (const write of action) {
@@ -104,10 +104,10 @@ async function live(life: Life, disk: ForgetfulDisk, died = () => false): Promis
         await store.takeOver(before.store, { past: before.past });
         acknowledged += 1;
       } else if (action === "export and replace") {
-        await store.replace(await exported(store));
+        await replaceWith(store, await exported(store));
         acknowledged += 1;
       } else if ("reset" in action) {
-        await store.reset("reset", action.reset);
+        await reset(store, action.reset);
         acknowledged += 1;
       } else {
         const settled = await Promise.allSettled(action.map((write) => store!.transaction("write", write)));

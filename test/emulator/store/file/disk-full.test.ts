@@ -17,6 +17,7 @@ import {
   gatedDisk,
   people,
   person,
+  reset,
   temporaryFolder,
 } from "../../../support/store.ts";
 import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
@@ -57,7 +58,7 @@ describe("a store whose disk fails temporarily", () => {
       await assert.rejects(put(store, 2), { name: "StoreFailedError", message: /emulator\.json cannot be written: / });
       await assert.rejects(put(store, 3), { name: "StoreFailedError" });
       await assert.rejects(
-        store.reset("reset", () => {}),
+        reset(store, () => {}),
         { name: "StoreFailedError" },
       );
       assert.equal(store.writable, false);

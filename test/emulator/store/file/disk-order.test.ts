@@ -6,7 +6,7 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { type Disk, type DiskFile, systemDisk } from "../../../../src/files/disk.ts";
-import { collections, contentOf, gatedDisk, people, person, temporaryFolder } from "../../../support/store.ts";
+import { collections, contentOf, gatedDisk, people, person, reset, temporaryFolder } from "../../../support/store.ts";
 
 const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; report?(text: string): void } = {}) =>
   openFileStore({
@@ -43,7 +43,7 @@ describe("the order of writes to the disk", () => {
     const store = await open(folder, disk);
     await put(store, 1);
     calls.length = 0;
-    await store.reset("reset", (tx) => tx.put(people, person(9)));
+    await reset(store, (tx) => tx.put(people, person(9)));
     assert.deepEqual(
       withoutRepeats(calls.filter((call) => !/(write|datasync) emulator\.json\.journal\.1$/.test(call))),
       [
@@ -124,7 +124,7 @@ describe("the order of writes to the disk", () => {
       fail = reject;
     });
     calls.length = 0;
-    const settled = Promise.allSettled([put(store, 2), store.reset("reset", (tx) => tx.put(people, person(9)))]);
+    const settled = Promise.allSettled([put(store, 2), reset(store, (tx) => tx.put(people, person(9)))]);
     await until(() => calls.includes("datasync"));
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(calls, ["write", "datasync"]);
@@ -169,7 +169,7 @@ describe("a file that could not be written", () => {
     const [before, files] = [[...openFiles], await readdir(folder)];
     full = true;
     await assert.rejects(
-      store.reset("reset", () => {}),
+      reset(store, () => {}),
       { name: "StoreFailedError", message: /cannot be replaced: disk full/ },
     );
     assert.deepEqual([[...openFiles], await readdir(folder)], [before, files]);

@@ -14,6 +14,7 @@ import {
   owners,
   people,
   person,
+  reset,
   temporaryFolder,
 } from "../../../support/store.ts";
 
@@ -54,7 +55,7 @@ describe("a failing disk", () => {
       const good = await contentOf(store);
       broken = true;
       const told: string[] = [];
-      store.watch(people, () => told.push("people"));
+      store.watch([people], () => told.push("people"));
       const waiting = [
         put(store, 2),
         store.transaction("map", (tx) => tx.map(owners, "us-1", ["a", "b"])),
@@ -70,7 +71,7 @@ describe("a failing disk", () => {
       broken = false;
       await assert.rejects(put(store, 3), { name: "StoreFailedError" });
       await assert.rejects(
-        store.reset("reset", () => {}),
+        reset(store, () => {}),
         { name: "StoreFailedError" },
       );
       assert.deepEqual(told, []);
@@ -160,7 +161,7 @@ describe("a failing disk", () => {
     const before = await contentOf(store);
     broken = true;
     await assert.rejects(
-      store.reset("reset", (tx) => tx.put(people, person(9))),
+      reset(store, (tx) => tx.put(people, person(9))),
       {
         name: "StoreFailedError",
         message: /cannot be replaced: no space left/,
@@ -193,7 +194,7 @@ describe("a crash", () => {
       async (store, acknowledged) => {
         await put(store, 1);
         acknowledged.push(await contentOf(store));
-        await store.reset("reset", (tx) => tx.put(people, person(50)));
+        await reset(store, (tx) => tx.put(people, person(50)));
         acknowledged.push(await contentOf(store));
         await put(store, 2);
         acknowledged.push(await contentOf(store));

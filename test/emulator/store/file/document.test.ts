@@ -3,7 +3,16 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
-import { collections, contentOf, exported, owners, people, person, temporaryFolder } from "../../../support/store.ts";
+import {
+  collections,
+  contentOf,
+  exported,
+  owners,
+  people,
+  person,
+  replaceWith,
+  temporaryFolder,
+} from "../../../support/store.ts";
 
 describe("an exported state", () => {
   it("brings rows, identifiers and sequences to another file, which keeps them after a restart", async (t) => {
@@ -22,7 +31,7 @@ describe("an exported state", () => {
     const path = join(await temporaryFolder(t), "emulator.json");
     const to = await openFileStore({ path, collections, wall: systemWallClock });
     await to.transaction("before", (tx) => tx.map(owners, "eu-1", ["gone"]));
-    await to.replace(document);
+    await replaceWith(to, document);
     const { sequences, rows, mappings } = document;
     assert.deepEqual(await contentOf(to), { sequences, rows, mappings });
     assert.deepEqual(

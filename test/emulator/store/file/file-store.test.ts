@@ -7,7 +7,16 @@ import { type FileStoreOptions, openFileStore } from "../../../../emulator/store
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { formatFirstLine, logLine } from "../../../../src/files/log-line.ts";
-import { collections, contentOf, owners, people, person, temporaryFolder } from "../../../support/store.ts";
+import {
+  collections,
+  contentOf,
+  owners,
+  people,
+  person,
+  replaceWith,
+  reset,
+  temporaryFolder,
+} from "../../../support/store.ts";
 
 type Rest = Partial<FileStoreOptions>;
 const open = (folder: string, rest: Rest = {}): Promise<Store> =>
@@ -144,7 +153,7 @@ describe("a state file", () => {
 
   it("accepts a new state, and a crash right after it finds the new one", async (t) => {
     const { folder, store } = await seeded(t);
-    await store.replace({ svc_state: 1, rows: { people: [person(7)] } });
+    await replaceWith(store, { svc_state: 1, rows: { people: [person(7)] } });
     await store.transaction("after", (tx) => tx.put(people, person(8)));
     const expected = {
       sequences: {},
@@ -153,7 +162,7 @@ describe("a state file", () => {
     };
     assert.deepEqual(await contentOf(store), expected);
     assert.deepEqual(await reopened(t, folder), expected);
-    await store.reset("reset", (tx) => tx.put(people, person(9)));
+    await reset(store, (tx) => tx.put(people, person(9)));
     assert.deepEqual(await reopened(t, folder), { ...expected, rows: { people: [person(9)] } });
   });
 

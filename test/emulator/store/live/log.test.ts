@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { CommitLog } from "../../../../emulator/store/live/commits.ts";
-import { LiveStore } from "../../../../emulator/store/live/live-store.ts";
+import { type CommitLog, LiveStore, type LogHost } from "../../../../emulator/store/live/live-store.ts";
 import { type Change, State } from "../../../../emulator/store/live/state.ts";
 import { StoreFailedError } from "../../../../emulator/store/port.ts";
-import { collections, contentOf, owners, people, person } from "../../../support/store.ts";
+import { collections, contentOf, owners, people, person, reset } from "../../../support/store.ts";
 import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
 
 /** A log whose writes succeed or fail as the test decides. */
@@ -35,8 +34,8 @@ class ScriptedLog implements CommitLog {
     this.replaced.push(state);
   }
 
-  onFailure(failed: () => void): void {
-    this.#failed = failed;
+  attach(host: LogHost): void {
+    this.#failed = () => host.onFailure();
   }
 
   async retryWrite(): Promise<boolean> {
@@ -91,7 +90,7 @@ describe("a commit", () => {
   it("is visible at once and ends when it is durable; its readers end no earlier", async () => {
     const { log, store, put, names } = stage();
     const told: string[] = [];
-    store.watch(people, () => told.push("people"));
+    store.watch([people], () => told.push("people"));
     const write = watched(put(1));
     await idle();
     assert.deepEqual([await names(), write.ended, told], [["p1"], "not yet", []]);
@@ -112,7 +111,7 @@ describe("a commit", () => {
     log.goOn();
     await first;
     const told: string[] = [];
-    for (const collection of collections) store.watch(collection, () => told.push(collection.name));
+    store.watch([people], () => told.push("people"));
     await store.transaction("again", (tx) => {
       tx.map(owners, "eu-1", ["a", "b"]);
       tx.map(owners, "us-1", []);
@@ -187,7 +186,7 @@ describe("a failing log", () => {
     const refused = { name: "StoreFailedError", message: "the disk is gone" };
     await assert.rejects(put(1), refused);
     await assert.rejects(
-      store.reset("reset", () => {}),
+      reset(store, () => {}),
       refused,
     );
     assert.deepEqual([await names(), log.appended, log.replaced], [[], [], []]);

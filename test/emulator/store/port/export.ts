@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Store, Transaction } from "../../../../emulator/store/port.ts";
-import { contentOf, owners, people, person } from "../../../support/store.ts";
+import { contentOf, owners, people, person, reset } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
 /** More than fits in a few pieces, so that there is time to write between two of them. */
@@ -103,7 +103,7 @@ export function exportSuite(open: Open): void {
       const before = await seeded(store);
       let isReset = false;
       const found = await joined(store.export(), async () => {
-        if (!isReset) await store.reset("reset", (tx) => tx.put(people, person(1)));
+        if (!isReset) await reset(store, (tx) => tx.put(people, person(1)));
         isReset = true;
       });
       assert.deepEqual(found, before);

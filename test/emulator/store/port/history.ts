@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Commit, History, HistoryStart, Store } from "../../../../emulator/store/port.ts";
-import { type Content, contentOf, exported, owners, people, person } from "../../../support/store.ts";
+import { type Content, contentOf, exported, owners, people, person, reset } from "../../../support/store.ts";
 import { members, third, owners as versionedOwners } from "../../../support/versioned.ts";
 import type { Open, Opened } from "./open.ts";
 
@@ -66,12 +66,10 @@ export function historySuite(name: string, open: Open): void {
             else if (one === "keep") {
               kept = { past: store.history!.place(), document: await exported(store), way };
             } else if (one === "restore") {
-              const next = store.createEmptyStore();
-              await next.replace(kept.document);
-              await store.takeOver(next, { past: kept.past });
+              await store.takeOver(store.parseDocument(kept.document), { past: kept.past });
               way = kept.way;
             } else if (one === "reset") {
-              await store.reset("reset", (tx) => tx.put(people, person(500)));
+              await reset(store, (tx) => tx.put(people, person(500)));
               way = [await contentOf(store)];
             } else if ("back" in one) {
               await goBack(store, one.back);

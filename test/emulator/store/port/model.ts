@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
 import type { IndexQuery, Store, Transaction } from "../../../../emulator/store/port.ts";
-import { exported, owners, type Person, people, person } from "../../../support/store.ts";
+import { exported, owners, type Person, people, person, replaceWith } from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
 interface Model {
@@ -109,7 +109,7 @@ async function live(t: TestContext, open: Open, steps: readonly Step[]): Promise
     } else if (each === "crash") {
       if (kept) await compare(await kept.afterKill(), model);
     } else if (each === "export") {
-      await store.replace(await exported(store));
+      await replaceWith(store, await exported(store));
     } else {
       const done = store.transaction("step", (tx) => {
         for (const change of each.writes) writeToStore(tx, change);

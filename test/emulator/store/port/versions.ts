@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { exported } from "../../../support/store.ts";
+import { exported, replaceWith } from "../../../support/store.ts";
 import { members, named, owners, third } from "../../../support/versioned.ts";
 import type { Open } from "./open.ts";
 
@@ -21,7 +21,7 @@ export function versionsSuite(open: Open): void {
       const { store: from } = await open(t, { collections: [members, owners] });
       await from.transaction("seed", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
       const { store: to } = await open(t, { collections: [third, owners] });
-      await to.replace(await exported(from));
+      await replaceWith(to, await exported(from));
       assert.deepEqual(await to.read((view) => view.list(third)), expected);
     });
   });

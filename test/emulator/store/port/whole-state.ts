@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { addChecksum } from "../../../../emulator/store/file/checksummed-document.ts";
 import { splitAtLineEnds } from "../../../../src/files/append-log.ts";
-import { contentOf, exported, owners, type Person, people, person } from "../../../support/store.ts";
+import {
+  contentOf,
+  exported,
+  owners,
+  type Person,
+  people,
+  person,
+  replaceWith,
+  reset,
+} from "../../../support/store.ts";
 import type { Open } from "./open.ts";
 
 const ids = (list: readonly Person[]): number[] => list.map((row) => row.id);
@@ -19,7 +28,7 @@ export function wholeStateSuite(open: Open): void {
         tx.next("numbers");
       });
       await to.transaction("other", (tx) => tx.put(people, person(9)));
-      await to.replace(await exported(from));
+      await replaceWith(to, await exported(from));
       assert.deepEqual(await contentOf(to), {
         sequences: { numbers: 1 },
         rows: { people: [person(1, { name: 'quote " and\nline', tags: ["ä"] })] },
@@ -58,7 +67,7 @@ export function wholeStateSuite(open: Open): void {
       it(`does not change if it is replaced with ${JSON.stringify(document)}`, async (t) => {
         const { store } = await open(t);
         await store.transaction("seed", (tx) => tx.put(people, person(1)));
-        await assert.rejects(store.replace(document), { name: "StateFormatError", message: why });
+        await assert.rejects(replaceWith(store, document), { name: "StateFormatError", message: why });
         assert.equal(await store.read((view) => view.count(people)), 1);
       });
     }
@@ -111,11 +120,11 @@ export function wholeStateSuite(open: Open): void {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => tx.put(people, person(1)));
       await assert.rejects(
-        store.reset("reset", () => Promise.reject(new Error("no"))),
+        reset(store, () => Promise.reject(new Error("no"))),
         { message: "no" },
       );
       assert.deepEqual(ids(await store.read((view) => view.list(people))), [1]);
-      await store.reset("reset", (tx) => tx.put(people, person(2)));
+      await reset(store, (tx) => tx.put(people, person(2)));
       assert.deepEqual(ids(await store.read((view) => view.list(people))), [2]);
     });
   });
