@@ -6,7 +6,6 @@ import { openFileSource } from "./compose/state-source.ts";
 import type { Emulator, EmulatorOptions } from "./published.d.ts";
 
 export { EmulatorClosedError } from "./compose/cleanup-stack.ts";
-export { InvalidOptionsError } from "./compose/options.ts";
 export {
   HistoryUnavailableError,
   InvalidSnapshotError,
@@ -14,13 +13,14 @@ export {
   RewindTargetInFutureError,
   SnapshotExistsError,
   SnapshotNotFoundError,
-} from "./compose/snapshot-api.ts";
+} from "./compose/emulator-api.ts";
+export { InvalidOptionsError } from "./compose/options.ts";
 export {
   repairState,
   StateAccessError,
   StateFormatError,
   StateLockedError,
-} from "./compose/state/repair-state.ts";
+} from "./compose/state/open-state.ts";
 export type { Seed } from "./compose/state/seed.ts";
 export { seedSchema } from "./compose/state/seed.ts";
 export type {

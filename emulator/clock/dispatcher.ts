@@ -20,16 +20,19 @@ export interface DispatcherOptions {
   readonly onError: (entry: ScheduledEntry, error: unknown) => void;
 }
 
-interface FinishedRun {
+/** A run of an entry, and the virtual time at which it started. */
+interface Run {
   readonly entry: ScheduledEntry;
-  /** The virtual time at which it started. */
   readonly at: number;
+}
+
+interface FinishedRun extends Run {
   readonly commit: JobCommit;
 }
 
-/** An entry whose run has ended: the virtual time at which it started, and its outcome. */
+/** An entry whose outcome is durable. */
 export type FinishedEntry = Pick<ScheduledEntry, "id" | "kind" | "ref"> &
-  Pick<FinishedRun, "at"> & { readonly outcome: string };
+  Pick<Run, "at"> & { readonly outcome: string };
 
 /** The number of entries per slot that may be started before they are durable. After a crash they run again. */
 const maxUncommittedPerSlot = 4;
@@ -102,11 +105,8 @@ export class Dispatcher {
       for (const entry of await view.list(schedule, { by: "asked_by", equals: cause })) {
         if (this.stopped.aborted || !isMeant(entry.kind) || !this.#mayRun(entry)) continue;
         outcomes.push(this.waitForOutcome(entry.id));
-        const known = this.#known.get(entry.id);
-        if (known !== undefined && !this.#rotation.remove(known)) continue;
-        this.#known.set(entry.id, entry);
-        this.#rotation.start(entry);
-        entries.push(entry);
+        this.#offer(entry);
+        if (this.#rotation.startBeforeOthers(entry)) entries.push(entry);
       }
       await this.#start(view, entries);
     });
@@ -124,7 +124,7 @@ export class Dispatcher {
   abandon(): readonly ScheduledEntry[] {
     this.#stop.abort();
     this.#end("dropped");
-    return this.#rotation.listRunning();
+    return [...this.#rotation.running.keys()];
   }
 
   #end(outcome: string): void {
@@ -211,16 +211,16 @@ export class Dispatcher {
     for (const [i, entry] of entries.entries()) this.#run(entry, runs[i]!);
   }
 
-  #run(entry: ScheduledEntry, run: JobRun): void {
+  #run(entry: ScheduledEntry, work: JobRun): void {
     this.#uncommitted += 1;
-    const at = this.#options.clock.now();
+    const run = { entry, at: this.#options.clock.now() };
     // Not awaited, to save a promise for each delivery.
-    run(this.stopped).then(
+    work(this.stopped).then(
       (commit) => {
-        this.#finished.push({ entry, at, commit });
+        this.#finished.push({ ...run, commit });
         if (this.#finished.length === 1) onNextTurn(() => void this.#commit(this.#finished.splice(0)));
       },
-      (error) => this.#fail(entry, at, error),
+      (error) => this.#fail(run, error),
     );
   }
 
@@ -241,26 +241,27 @@ export class Dispatcher {
         return outcomes;
       };
       const outcomes = await store.transaction("schedule.record", commitAll, clock.movedBy);
-      for (const [i, { entry, at }] of batch.entries()) this.#report(entry, at, outcomes[i]!);
+      for (const [i, run] of batch.entries()) this.#report(run, outcomes[i]!);
     } catch (error) {
-      if (batch.length === 1) this.#fail(batch[0]!.entry, batch[0]!.at, error);
+      if (batch.length === 1) this.#fail(batch[0]!, error);
       // One failing commit makes the whole transaction fail, so the others are committed one by one.
       else for (const run of batch) await this.#commit([run]);
     }
   }
 
-  #fail(entry: ScheduledEntry, at: number, error: unknown): void {
+  #fail(run: Run, error: unknown): void {
+    const { entry } = run;
     // A failure of the store is not a failure of the entry: the entry runs again as soon as the store can be written.
     if (!(error instanceof StoreFailedError) || error instanceof FileWriteError) {
       this.#failed.add(entry.id);
       if (!this.stopped.aborted) this.#options.onError(entry, error);
     }
-    this.#report(entry, at, "error");
+    this.#report(run, "error");
     if (!this.#known.has(entry.id)) this.#offer(entry);
   }
 
   /** Called when a run has ended and its outcome is durable. */
-  #report(entry: ScheduledEntry, at: number, outcome: string): void {
+  #report({ entry, at }: Run, outcome: string): void {
     this.#uncommitted -= 1;
     this.#release(entry, outcome);
     this.onFinished?.({ id: entry.id, at, kind: entry.kind, ref: entry.ref, outcome });

@@ -32,38 +32,28 @@ export class Rotation {
    * to run.
    */
   readonly #turns = new Map<string | number, KeyQueue[]>();
-  readonly #running = new Map<ScheduledEntry, KeyQueue>();
+  /** The running entries with their keys. */
+  readonly running = new Map<ScheduledEntry, KeyQueue>();
 
   constructor(maxConcurrent: number) {
     this.#maxConcurrent = maxConcurrent;
   }
 
-  listRunning(): readonly ScheduledEntry[] {
-    return [...this.#running.keys()];
-  }
-
   /** Lists the keys with running and waiting entries. Their capacities decide how many more may run. */
   listContendedKeys(): readonly KeyQueue[] {
-    return [...new Set(this.#running.values())].filter(({ waiting }) => waiting.length > 0);
+    return [...new Set(this.running.values())].filter(({ waiting }) => waiting.length > 0);
   }
 
   add(entry: ScheduledEntry): void {
     this.#change(entry, (waiting) => insert(entry, waiting, isBefore));
   }
 
-  /** Removes a waiting entry. Returns false if it is not waiting. */
-  remove(entry: ScheduledEntry): boolean {
-    if (!this.#keys.get(entry.concurrency_key)?.waiting.includes(entry)) return false;
-    this.#change(entry, (waiting) => waiting.splice(waiting.indexOf(entry), 1));
-    return true;
-  }
-
   /** Removes and returns the entry that runs next. Returns undefined if no entry may run. */
   next(): ScheduledEntry | undefined {
-    const { size } = this.#running;
+    const { size } = this.running;
     if (size >= this.#maxConcurrent * (1 + extraShare)) return undefined;
     const busy =
-      size < this.#maxConcurrent ? undefined : new Set([...this.#running.values()].map((key) => key.workspace));
+      size < this.#maxConcurrent ? undefined : new Set([...this.running.values()].map((key) => key.workspace));
     for (const [workspace, keys] of this.#turns) {
       if (busy?.has(workspace)) continue;
       // This skips only keys with a running entry, and there are no more of them than slots.
@@ -71,25 +61,32 @@ export class Rotation {
       if (entry === undefined) continue;
       // The cost does not depend on the length of the list.
       this.#change(entry, (waiting) => waiting.shift());
-      this.start(entry);
+      this.#start(entry);
       if (this.#turns.delete(workspace) && keys.length > 0) this.#turns.set(workspace, keys);
       return entry;
     }
     return undefined;
   }
 
-  /** Counts an entry as running that was not in the waiting list. */
-  start(entry: ScheduledEntry): void {
+  /** Gives a waiting entry a slot, regardless of its turn. Returns false if it is not waiting. */
+  startBeforeOthers(entry: ScheduledEntry): boolean {
+    if (!this.#keys.get(entry.concurrency_key)?.waiting.includes(entry)) return false;
+    this.#change(entry, (waiting) => waiting.splice(waiting.indexOf(entry), 1));
+    this.#start(entry);
+    return true;
+  }
+
+  #start(entry: ScheduledEntry): void {
     const key = this.#getKey(entry);
     key.running += 1;
-    this.#running.set(entry, key);
+    this.running.set(entry, key);
   }
 
   /** Frees the slot of an entry. Does nothing if the entry has no slot. */
   finish(entry: ScheduledEntry): void {
-    const key = this.#running.get(entry);
+    const key = this.running.get(entry);
     if (key === undefined) return;
-    this.#running.delete(entry);
+    this.running.delete(entry);
     key.running -= 1;
     key.capacity = 1;
     if (key.running + key.waiting.length === 0) this.#keys.delete(key.name);
@@ -97,7 +94,7 @@ export class Rotation {
 
   #isOpen({ running, capacity }: KeyQueue): boolean {
     if (running === 0) return true;
-    return running < capacity && this.#running.size < Math.ceil(this.#maxConcurrent * (1 - reservedShare));
+    return running < capacity && this.running.size < Math.ceil(this.#maxConcurrent * (1 - reservedShare));
   }
 
   #getKey({ concurrency_key: name, kind, workspace_id }: ScheduledEntry): KeyQueue {

@@ -56,7 +56,8 @@ export class Runner {
   #wakeUp: (() => void) | undefined;
   #advancing: Promise<unknown> | undefined;
 
-  private constructor(options: RunnerOptions) {
+  /** Starts with entries that became due while nothing ran. */
+  constructor(options: RunnerOptions) {
     this.#options = options;
     const { store, clock } = options;
     this.#dispatcher = this.#createDispatcher();
@@ -70,11 +71,6 @@ export class Runner {
       clock.watch(() => this.#wake()),
     ];
     this.#loop = this.#watchTime();
-  }
-
-  /** Starts with entries that became due while nothing ran. */
-  static start(options: RunnerOptions): Runner {
-    return new Runner(options);
   }
 
   async readStatus(): Promise<ClockStatus> {
@@ -188,9 +184,8 @@ export class Runner {
       this.#changed = false;
       this.#dispatcher.wake();
       const next = clock.mode === "manual" || this.#advancing ? undefined : await findFirstAfter(store, clock.now());
-      if (next && clock.mode === "auto") {
-        if (await this.#advanceToNext()) await this.#sleep(undefined);
-      } else await this.#sleep(next && clock.getWallDelay(next.due));
+      if (next && clock.mode === "auto") await this.#advanceToNext();
+      else await this.#sleep(next && clock.getWallDelay(next.due));
     }
   }
 
@@ -210,20 +205,20 @@ export class Runner {
     this.#wakeUp = undefined;
   }
 
-  /** In mode auto, advances to the next due entry when nothing runs. Returns whether the disk rejected that. */
-  async #advanceToNext(): Promise<boolean> {
+  /** In mode auto, advances to the next due entry when nothing runs. */
+  async #advanceToNext(): Promise<void> {
     const { store, clock } = this.#options;
-    let isRejected = false;
     const dispatcher = this.#dispatcher;
     await dispatcher.waitUntilIdle();
     // Read again, because entries that ran until now may have added an earlier one.
     const next = await findFirstAfter(store, clock.now());
-    if (!next || clock.mode !== "auto" || this.#advancing || dispatcher.stopped.aborted) return false;
-    await clock.jump(next.due).catch((error) => {
+    if (!next || clock.mode !== "auto" || this.#advancing || dispatcher.stopped.aborted) return;
+    try {
+      await clock.jump(next.due);
+    } catch (error) {
       // The store notifies the runner when writing works again.
-      if (!(error instanceof StateReplacedError || error instanceof StoreFailedError)) throw error;
-      isRejected = error instanceof StoreFailedError;
-    });
-    return isRejected;
+      if (error instanceof StoreFailedError) await this.#sleep(undefined);
+      else if (!(error instanceof StateReplacedError)) throw error;
+    }
   }
 }

@@ -1,46 +1,53 @@
-import { runAfterDelay, type WallClock } from "../../src/base/clock.ts";
+import { rewind, saveSnapshot } from "../../src/api/emulator/snapshots.ts";
+import { runAfterDelay } from "../../src/base/clock.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/postgres-url.ts";
+import { splitAtLineEnds } from "../../src/files/append-log.ts";
 import type { AdvanceTargetMs } from "../clock/advance.ts";
-import type { RequestLog } from "../http/request-log/request-log.ts";
-import type { AdvanceTarget, Emulator, EmulatorOptions } from "../published.d.ts";
-import type { Cause } from "../store/cause.ts";
-import type { CauseRowFactory } from "../store/causes.ts";
-import type { DeliveryNotifier } from "../webhooks/record.ts";
+import type { AdvanceTarget, Emulator, Rewind } from "../published.d.ts";
+import type { RewindTarget } from "../travel/rewind.ts";
+import type { Snapshots } from "../travel/snapshots.ts";
 import { watchActivity } from "./activity.ts";
 import { type CleanupStack, EmulatorClosedError } from "./cleanup-stack.ts";
+import type { ProcessContext } from "./leader-session.ts";
 import type { LeadershipLifecycle } from "./leadership-lifecycle.ts";
 import { InvalidOptionsError } from "./options.ts";
-import { createSnapshotApi } from "./snapshot-api.ts";
 
-interface EmulatorApiContext {
+export { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../travel/replace-state.ts";
+export { HistoryUnavailableError, RewindOutOfRangeError, RewindTargetInFutureError } from "../travel/rewind.ts";
+
+type StartCopy = (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
+
+interface EmulatorApiOptions {
+  readonly context: ProcessContext;
   readonly terms: LeadershipLifecycle;
-  readonly options: EmulatorOptions;
-  readonly instanceId: string;
-  readonly routerUrl: string;
+  /** The state as the options name it. */
   readonly file: string | undefined;
-  readonly requestLog: RequestLog;
-  readonly deliveries: DeliveryNotifier;
-  readonly createCauseRow: CauseRowFactory;
-  readonly wall: WallClock;
   readonly closing: CleanupStack;
   readonly closeSignal: AbortController;
-  readonly startCopy: (document: AsyncIterable<Uint8Array>) => Promise<Emulator>;
+  readonly startCopy: StartCopy;
 }
 
 /** Test runners and supervisors wait longer than a second, so requests and deliveries get this much of it to end. */
 const closeMs = 900;
 
 /** The emulator as a program uses it. */
-export function createEmulatorApi(parts: EmulatorApiContext): Emulator {
-  const { terms, options, instanceId, routerUrl, file, closing, closeSignal } = parts;
+export function createEmulatorApi({
+  context,
+  terms,
+  file,
+  closing,
+  closeSignal,
+  startCopy,
+}: EmulatorApiOptions): Emulator {
+  const { options, routerUrl } = context;
   const requireOpen = () => {
     if (closing.begun) throw new EmulatorClosedError();
     return terms.now;
   };
   const { clusters, token } = terms.now;
   return {
-    instanceId,
+    instanceId: context.readiness.instance_id,
     routerUrl,
     controlUrl: `${routerUrl}/_emulator`,
     clusters,
@@ -55,10 +62,15 @@ export function createEmulatorApi(parts: EmulatorApiContext): Emulator {
       get speed() {
         return terms.latest.clock.speed;
       },
-      advance: async (move) => requireOpen().runner.advance(parseAdvanceTarget(move), moveCause(parts)),
+      advance: async (move) => {
+        const { clock, runner } = requireOpen();
+        const id = `advance:${context.requestLog.nextNumber()}`;
+        const createRow = () => context.createCauseRow({ id, what: "a program advances the clock", at: clock.now() });
+        return runner.advance(parseAdvanceTarget(move), { id, createRow });
+      },
     },
-    ...createSnapshotApi(() => requireOpen().snapshots, parts.startCopy),
-    watch: (listener) => watchTerms(parts, listener),
+    ...createSnapshotApi(() => requireOpen().snapshots, startCopy),
+    watch: (listener) => watchTerms(terms, context, listener),
     closed: closing.done,
     close: end,
     [Symbol.asyncDispose]: () => end(),
@@ -73,16 +85,10 @@ export function createEmulatorApi(parts: EmulatorApiContext): Emulator {
   }
 }
 
-/** A program advances the clock. */
-function moveCause({ terms, requestLog, createCauseRow }: EmulatorApiContext): Cause {
-  const { clock } = terms.now;
-  const id = `advance:${requestLog.nextNumber()}`;
-  return { id, createRow: () => createCauseRow({ id, what: "a program advances the clock", at: clock.now() }) };
-}
-
 /** Publishes events whenever this process leads. */
 function watchTerms(
-  { terms, requestLog, deliveries, wall }: EmulatorApiContext,
+  terms: LeadershipLifecycle,
+  { requestLog, deliveries, wall }: ProcessContext,
   listener: Parameters<Emulator["watch"]>[0],
 ) {
   let ended: Promise<void> = Promise.resolve();
@@ -122,4 +128,56 @@ function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
 function requireNumber(value: unknown, name: string, input: unknown, what: string): number {
   if (typeof value === "number" && !Number.isNaN(value)) return value;
   throw new InvalidOptionsError(`clock.advance: ${name} must be ${what}, got ${JSON.stringify(input)}`);
+}
+
+/** The default names of snapshots. */
+const givenName = /^snapshot-(\d+)$/i;
+
+/** Functions with which a program saves and restores states, and starts another emulator with the present one. */
+function createSnapshotApi(
+  snapshots: () => Snapshots,
+  startCopy: StartCopy,
+): Pick<Emulator, "snapshot" | "restore" | "rewind" | "fork"> {
+  let last = 0;
+
+  async function nextName(): Promise<string> {
+    const numbers = (await snapshots().list()).map(({ name }) => Number(givenName.exec(name)?.[1] ?? 0));
+    last = 1 + Math.max(last, ...numbers);
+    return `snapshot-${last}`;
+  }
+
+  return {
+    async snapshot(name, options) {
+      const { at, ...saved } = await snapshots().save(
+        name === undefined ? await nextName() : checkSnapshotName(name),
+        options,
+      );
+      return { name: saved.name, at: at! };
+    },
+    async restore(snapshot) {
+      const { backupSnapshot } = await snapshots().restore(typeof snapshot === "string" ? snapshot : snapshot.name);
+      return { backupSnapshot };
+    },
+    async rewind(target) {
+      const { backupSnapshot } = await snapshots().rewind(parseRewindTarget(target));
+      return { backupSnapshot };
+    },
+    fork: async () => startCopy(splitAtLineEnds(await snapshots().exportPresent("fork"))),
+  };
+}
+
+/** Throws InvalidOptionsError for a name that the control plane would reject. */
+function parseRewindTarget(target: Rewind): RewindTarget {
+  const to = "to" in target && typeof target.to === "number" ? new Date(target.to).toISOString() : undefined;
+  const { data, error } = rewind.request.body.schema.safeParse(to === undefined ? target : { to });
+  if (!data) throw new InvalidOptionsError(`emulator.rewind: ${error.issues.map(({ message }) => message).join("; ")}`);
+  if (data.to !== undefined) return { to: Date.parse(data.to) };
+  return data.before === undefined ? { steps: data.steps ?? 0 } : { before: data.before };
+}
+
+function checkSnapshotName(name: string): string {
+  const { error } = saveSnapshot.request.params.safeParse({ name });
+  if (error)
+    throw new InvalidOptionsError(`emulator.snapshot: ${error.issues.map(({ message }) => message).join("; ")}`);
+  return name;
 }

@@ -11,51 +11,39 @@ import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { createContractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { createRouterClient, isReport } from "../cluster/reports/report.ts";
 import { reportJobHandlers } from "../cluster/reports/report-contents.ts";
-import { getReceiverRules, type Settings } from "../domain/settings.ts";
+import { getReceiverRules } from "../domain/settings.ts";
 import { type Faults, interceptOutgoing } from "../faults/faults.ts";
-import type { CausePropagator } from "../http/outgoing/cause-propagator.ts";
 import { createForwarder, type Forwarder } from "../http/outgoing/forward.ts";
 import { createCollector, createWebhookSender } from "../http/outgoing/webhook-sender.ts";
 import type { HttpResponse, ObserveAnswer } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorOptions } from "../published.d.ts";
-import type { CauseRowFactory } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
 import { exportTraces, type TraceExport } from "../trace/export.ts";
 import { createDeliveryJobHandlers } from "../webhooks/deliver.ts";
-import type { DeliveryNotifier } from "../webhooks/record.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
+import type { ProcessContext } from "./leader-session.ts";
 
 interface EngineOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
-  readonly wall: WallClock;
-  readonly settings: Settings;
   readonly faults: Faults;
-  /** Receives the outcomes of deliveries. */
-  readonly deliveries: DeliveryNotifier;
-  readonly links: CausePropagator;
-  readonly createCauseRow: CauseRowFactory;
-  readonly instanceId: string;
   /** Address of the router after it accepts requests. Clusters report to it. */
   readonly routerUrl: Promise<string>;
-  readonly graceMs: number | undefined;
   /** When it aborts, pending work is no longer awaited. */
   readonly closeSignal: AbortSignal;
-  readonly log: (line: string) => void;
   readonly closing: CleanupStack;
 }
 
-/** The parts that act without a request: the schedule and everything that is sent. */
-export interface Engine {
-  readonly runner: Runner;
-  readonly forwarder: Forwarder;
-}
-
-/** Starts to run due entries: deliveries, contract timers and reports of clusters. */
-export function startEngine(setup: EngineOptions): Engine {
-  const { store, clock, wall, settings, faults, links, closing, log } = setup;
-  const forwarder = createForwarder({ wall, mark: `svc-${setup.instanceId}`, links });
+/**
+ * Starts the parts that act without a request: the schedule with deliveries, contract timers and reports of clusters,
+ * and everything that is sent.
+ */
+export function startEngine(
+  { wall, settings, deliveries, links, createCauseRow, readiness, options, log }: ProcessContext,
+  { store, clock, faults, routerUrl, closeSignal, closing }: EngineOptions,
+): { readonly runner: Runner; readonly forwarder: Forwarder } {
+  const forwarder = createForwarder({ wall, mark: `svc-${readiness.instance_id}`, links });
   closing.push(() => forwarder.close());
   const outgoing = createWebhookSender({
     wall,
@@ -65,15 +53,15 @@ export function startEngine(setup: EngineOptions): Engine {
   });
   closing.push(() => outgoing.close());
   const { deterministic, upstreamTimeoutMs: timeoutMs } = settings;
-  const line = createRouterClient({ forwarder, timeoutMs, routerUrl: setup.routerUrl });
-  const runner = Runner.start({
+  const line = createRouterClient({ forwarder, timeoutMs, routerUrl });
+  const runner = new Runner({
     store,
     clock,
     wall,
-    closeSignal: setup.closeSignal,
-    graceMs: setup.graceMs,
+    closeSignal,
+    graceMs: options.graceMs,
     onTakeOver: () => links.abandon(),
-    createCauseRow: setup.createCauseRow,
+    createCauseRow,
     deterministic,
     handlers: {
       ...createContractJobHandlers({ clock, settings }),
@@ -84,7 +72,7 @@ export function startEngine(setup: EngineOptions): Engine {
         settings,
         outgoing,
         intervene: interceptOutgoing(faults),
-        notifier: setup.deliveries,
+        notifier: deliveries,
       }),
     },
     onError: (entry, error) => log(`schedule entry ${entry.id} (${entry.kind}) failed: ${String(error)}`),

@@ -128,9 +128,9 @@ async function open(
   beginning: LeaderSessionOptions,
   closing: CleanupStack,
 ): Promise<LeaderSession> {
-  const { options, seed, wall, readiness, file, routerUrl, settings, requestLog, deliveries, counters } = context;
+  const { options, seed, wall, readiness, file, routerUrl, settings, requestLog, counters } = context;
   const { instance_id: instanceId } = readiness;
-  const { createCauseRow, links, listeners, standby, runFile, log } = context;
+  const { listeners, standby, runFile, log } = context;
   const { front, isShared } = listeners;
   const { origin } = beginning;
   const givenUp = new AbortController();
@@ -184,23 +184,9 @@ async function open(
   const whenOpen = new Promise<string>((resolve) => {
     resolveUrl = resolve;
   });
-  const { runner, forwarder } = startEngine({
-    ...{
-      store,
-      clock,
-      wall,
-      settings,
-      faults,
-      deliveries,
-      links,
-      createCauseRow,
-      instanceId,
-      log,
-      closing,
-      closeSignal,
-    },
+  const { runner, forwarder } = startEngine(context, {
+    ...{ store, clock, faults, closing, closeSignal },
     routerUrl: whenOpen,
-    graceMs: options.graceMs,
   });
   const pdfs = new PdfReader(wall);
   closing.push(() => pdfs.close());

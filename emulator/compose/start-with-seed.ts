@@ -24,6 +24,7 @@ import { DeliveryNotifier } from "../webhooks/record.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
 import { createEmulatorApi } from "./emulator-api.ts";
 import { observeWith } from "./engine.ts";
+import type { ProcessContext } from "./leader-session.ts";
 import { LeadershipLifecycle } from "./leadership-lifecycle.ts";
 import { Listeners } from "./listeners.ts";
 import { createSettings, deriveForkOptions, listPublicNames } from "./options.ts";
@@ -108,11 +109,9 @@ async function begin(
   const realFile = file && (await resolveStatePath(file).catch((error) => explainUnusable(file, error)));
   const isOwnFolder = file !== undefined && (await markNewState(file));
   const paths = await listRunFilePaths(realFile, options.runFile);
-  const claimed = await claimRunFile({
-    paths,
-    run: createRunFile(),
-    wall,
-  }).catch((error) => explainUnusable(file ?? options.runFile ?? "the run file", error));
+  const claimed = await claimRunFile({ paths, run: createRunFile(), wall }).catch((error) =>
+    explainUnusable(file ?? options.runFile ?? "the run file", error),
+  );
   const runFile: ClaimedRunFile = {
     ...claimed,
     async ensureHeld() {
@@ -141,14 +140,15 @@ async function begin(
     : undefined;
   const deliveries = new DeliveryNotifier();
   const counters = new Counters(requestLog, deliveries);
+  const context: ProcessContext = {
+    ...{ options, seed, wall, readiness, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
+    ...{ createCauseRow, links, listeners, standby, runFile, log, observer },
+    process: about,
+    closeSignal: closeSignal.signal,
+    stop: () => stop(),
+  };
   const terms = new LeadershipLifecycle({
-    context: {
-      ...{ options, seed, wall, readiness, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
-      ...{ createCauseRow, links, listeners, standby, runFile, log, observer },
-      process: about,
-      closeSignal: closeSignal.signal,
-      stop: () => stop(),
-    },
+    context,
     token,
     abortSignal: AbortSignal.any([aborter.signal, ...(options.signal ? [options.signal] : [])]),
     leads(now) {
@@ -167,19 +167,7 @@ async function begin(
   });
   stop = () => void closing.run();
   return createEmulatorApi({
-    ...{
-      terms,
-      options,
-      instanceId,
-      routerUrl,
-      file,
-      requestLog,
-      deliveries,
-      createCauseRow,
-      wall,
-      closing,
-      closeSignal,
-    },
+    ...{ context, terms, file, closing, closeSignal },
     startCopy: (document) =>
       startWithSeed(deriveForkOptions(options), seed, openDocumentSource(document, terms.now.blobs), observer),
   });

@@ -2,7 +2,7 @@ import { constants, fdatasync, write } from "node:fs";
 import { type FileHandle, link, open, readdir, rename, rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import { lookupTable } from "../base/object.ts";
-import { makeFolder } from "./make-folder.ts";
+import { makeFolder } from "./folders.ts";
 
 /** Operations on an open file. They form a port, so that a test can make a call fail. */
 export interface DiskFile {

@@ -1,4 +1,4 @@
-import { readlink, realpath } from "node:fs/promises";
+import { mkdir, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Disk } from "./disk.ts";
 
@@ -38,4 +38,34 @@ export async function freeName(disk: Disk, file: string, word: string): Promise<
   let name = `${basename(file)}.${word}`;
   for (let i = 2; names.has(name); i += 1) name = `${basename(file)}.${word}-${i}`;
   return join(dirname(file), name);
+}
+
+/**
+ * Creates a folder and its parents, for their owner only. Resolves with the topmost folder that did not exist. Node's
+ * recursive `mkdir` loops forever if the system reports that a folder does not exist although its parent does, as below
+ * /proc.
+ */
+export async function makeFolder(path: string): Promise<string | undefined> {
+  const absolute = resolve(path);
+  const created = await makeOne(absolute).catch((error: unknown) => {
+    if (isMissing(error) && dirname(absolute) !== absolute) return "missing" as const;
+    throw error;
+  });
+  if (created !== "missing") return created ? absolute : undefined;
+  const topmost = await makeFolder(dirname(absolute));
+  return (await makeOne(absolute)) ? (topmost ?? absolute) : topmost;
+}
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
+
+/** False if it existed before. */
+async function makeOne(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    const found = isMissing(error) ? undefined : await stat(path).catch(() => undefined);
+    if (found?.isDirectory()) return false;
+    throw error;
+  }
 }

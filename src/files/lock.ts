@@ -3,8 +3,8 @@ import { lstat, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import type { WallClock } from "../base/clock.ts";
 import { createFileAtomic, isTemporaryName, writeFileAtomic } from "./atomic-write.ts";
+import { makeFolder } from "./folders.ts";
 import { identifyMachine, listenForProbes, type Machine, probeLiveness, processExists } from "./machine.ts";
-import { makeFolder } from "./make-folder.ts";
 
 /*
  * A lock is a file that names its holder: pid, machine, and a socket next to it on which the holder listens while it

@@ -1,7 +1,7 @@
 import { open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { toFields, tryParseJson } from "../base/object.ts";
-import { makeFolder } from "./make-folder.ts";
+import { makeFolder } from "./folders.ts";
 
 /** A file next to a state, which records that this user created the folder on this machine. */
 const originFile = ".origin";

@@ -3,7 +3,6 @@ import { pluralize } from "../base/text.ts";
 import type { Disk } from "./disk.ts";
 import { freeName } from "./folders.ts";
 import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-line.ts";
-import { readLines } from "./read-lines.ts";
 
 /*
  * Distinguishes the end of a write that a crash interrupted from damage.
@@ -133,19 +132,11 @@ class LogReader {
   }
 }
 
-const blockBytes = 1 << 20;
-
-/** The saved end of a file. */
-interface SavedTail {
-  readonly path: string;
-  readonly bytes: number;
-}
-
 /**
- * Durably copies the rest after the valid lines of a log, which end at `length`, into a separate file next to it. Its
- * callers never got a success, but users who miss data should be able to check.
+ * Durably copies a torn write after the valid lines of a log, which end at `length`, into a separate file next to it.
+ * Its callers never got a success, but users who miss data should be able to check. Returns a sentence about it.
  */
-async function saveTail(disk: Disk, path: string, length: number): Promise<SavedTail> {
+export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
   const savedPath = await freeName(disk, path, "torn");
   const from = await disk.open(path, "read");
   try {
@@ -164,18 +155,46 @@ async function saveTail(disk: Disk, path: string, length: number): Promise<Saved
       await to.close();
     }
     await disk.syncFolder(dirname(savedPath));
-    return { path: savedPath, bytes: size - length };
+    return `${path} ends with an incomplete write (${pluralize(size - length, "byte")}). It is ignored, and saved in ${savedPath}`;
   } finally {
     await from.close();
   }
 }
 
-/** Saves the rest if it is a torn write. Returns a sentence about it. */
-export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
-  const savedPath = await saveTail(disk, path, length);
-  return `${path} ends with an incomplete write (${pluralize(savedPath.bytes, "byte")}). It is ignored, and saved in ${savedPath.path}`;
-}
-
 /** Whether `saveTornTail` created this name for a file of that name. */
 export const isSavedTail = (name: string, of: string): boolean =>
   name.startsWith(`${of}.torn`) && /^(-\d+)?$/.test(name.slice(`${of}.torn`.length));
+
+/** Complete lines of a file, with their positions. */
+export interface LineBlock {
+  /** Ends with a newline, except the last block of a file that does not. */
+  readonly bytes: Buffer;
+  /** Offset of the first byte in the file. */
+  readonly offset: number;
+}
+
+const blockBytes = 1 << 20;
+const newline = 0x0a;
+
+/** Reads a file in blocks of about a megabyte that end at the end of a line. A missing file is an error. */
+export async function* readLines(disk: Disk, path: string): AsyncGenerator<LineBlock, void> {
+  const file = await disk.open(path, "read");
+  try {
+    const size = await file.size();
+    let rest = Buffer.alloc(0);
+    let position = 0;
+    while (position < size) {
+      // The next block is filled while the yielded one is processed, so each has its own buffer.
+      const block = Buffer.allocUnsafe(Math.min(blockBytes, size - position));
+      const read = await file.read(block, position);
+      if (read === 0) break;
+      position += read;
+      const bytes = Buffer.concat([rest, block.subarray(0, read)]);
+      const end = position < size ? bytes.lastIndexOf(newline) + 1 : bytes.byteLength;
+      rest = bytes.subarray(end);
+      if (end > 0) yield { bytes: bytes.subarray(0, end), offset: position - bytes.byteLength };
+    }
+  } finally {
+    await file.close();
+  }
+}

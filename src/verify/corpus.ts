@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { toFields, tryParseJson } from "../base/object.ts";
 import { createFileAtomic, writeFileAtomic } from "../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../files/disk.ts";
-import { makeFolder } from "../files/make-folder.ts";
+import { makeFolder } from "../files/folders.ts";
 import {
   ExchangeFormatError,
   formatExchange,

@@ -42,7 +42,7 @@ export async function stage(
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin, ...options.clock });
   const seen: string[] = [];
   const troubles: string[] = [];
-  const runner = Runner.start({
+  const runner = new Runner({
     ...options,
     store,
     clock,

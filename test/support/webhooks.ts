@@ -56,7 +56,7 @@ export async function post(t: Pick<TestContext, "after">, options: PostOptions =
     responseTimeoutMs: settings.webhookResponseTimeoutMs,
   });
   await store.transaction("workspace", (tx) => tx.put(workspaces, workspace));
-  const runner = Runner.start({
+  const runner = new Runner({
     store,
     clock,
     wall,

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, toIsoSeconds, type WallClock } from "../../../src/base/clock.ts";
 import { systemDisk } from "../../../src/files/disk.ts";
-import { readLines } from "../../../src/files/read-lines.ts";
+import { readLines } from "../../../src/files/read-log.ts";
 import { clockState, type VirtualClock } from "../../clock/virtual-clock.ts";
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { accessTokenLifetimeSeconds } from "../../cluster/identity/grants.ts";

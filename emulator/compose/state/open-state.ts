@@ -1,15 +1,18 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { WallClock } from "../../../src/base/clock.ts";
+import { systemWallClock, type WallClock } from "../../../src/base/clock.ts";
 import { pollEvery } from "../../../src/base/timing.ts";
 import { type ClusterRow, clusterRows } from "../../domain/clusters.ts";
 import type { RenewableIds } from "../../domain/provider.ts";
+import type { Repair } from "../../published.d.ts";
 import { releaseClaims } from "../../router/handlers.ts";
 import type { Blobs } from "../../store/blobs.ts";
 import { collectBlobs, openFileBlobs } from "../../store/file/blob-collection.ts";
 import { getSnapshotFolder, openFileSnapshotStore } from "../../store/file/file-snapshot-store.ts";
 import { explainUnusable, openFileStore } from "../../store/file/file-store.ts";
-import { readStoredState } from "../../store/file/stored-state.ts";
+import { repairFile } from "../../store/file/repair.ts";
+import { claimRunFile, listRunFilePaths } from "../../store/file/run-file.ts";
+import { readStoredState, resolveStatePath } from "../../store/file/stored-state.ts";
 import { createMemoryBlobs, createMemorySnapshotStore, openMemoryStore } from "../../store/memory-store.ts";
 import { type Moment, StateFormatError, type Store } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
@@ -20,6 +23,9 @@ import type { StateSource } from "../state-source.ts";
 import { collections } from "./collections.ts";
 import { findBlobsOfHistory, findBlobsOfSnapshots, findReferencedBlobs, readHistoryLines } from "./initial-state.ts";
 import { applySeed, type Seed } from "./seed.ts";
+
+export { StateLockedError } from "../../store/file/run-file.ts";
+export { StateAccessError, StateFormatError } from "../../store/port.ts";
 
 export interface OpenedState {
   readonly store: Store;
@@ -212,4 +218,24 @@ export function watchFiles(store: Store, wall: WallClock): () => Promise<void> {
   if (store.check === undefined) return async () => {};
   // A file that cannot be checked may exist.
   return pollEvery(wall, everyMs, () => store.check!().catch(() => {}));
+}
+
+/**
+ * Repairs a damaged state while no emulator uses it: everything before the damage is retained, and damaged files are
+ * moved aside. Fails with StateLockedError if an emulator is running, with StateFormatError if there is nothing to
+ * repair from, and with StateAccessError if the file system rejects the write.
+ */
+export async function repairState(path: string): Promise<Repair> {
+  try {
+    const state = await resolveStatePath(path);
+    const paths = await listRunFilePaths(state, undefined);
+    const claim = await claimRunFile({ paths, run: undefined, wall: systemWallClock });
+    try {
+      return await repairFile({ path: state, collections });
+    } finally {
+      await claim.release();
+    }
+  } catch (error) {
+    return explainUnusable(path, error);
+  }
 }

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { writeFileAtomic } from "../../../src/files/atomic-write.ts";
 import { type Disk, isMissing } from "../../../src/files/disk.ts";
 import { type LogPosition, startPosition, toHex } from "../../../src/files/log-line.ts";
-import { readLines } from "../../../src/files/read-lines.ts";
+import { readLines } from "../../../src/files/read-log.ts";
 import { consistentSnapshot } from "../live/compaction.ts";
 import type { State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { parseTemporaryName, writeFileAtomic } from "../../../src/files/atomic-write.ts";
 import { type Disk, describeFsError, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { makeFolderDurably } from "../../../src/files/folders.ts";
-import { readLines } from "../../../src/files/read-lines.ts";
+import { readLines } from "../../../src/files/read-log.ts";
 import { FileWriteError } from "../port.ts";
 import { compareByName, isSameName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { resolveRealPath } from "../../../src/files/folders.ts";
+import { makeFolder, resolveRealPath } from "../../../src/files/folders.ts";
 import { acquireLock, isLockConflict, type Lock, type LockConflict } from "../../../src/files/lock.ts";
-import { makeFolder } from "../../../src/files/make-folder.ts";
 
 /**
  * A running emulator's description of itself, next to its state. It contains the control token, so its mode is 0600.

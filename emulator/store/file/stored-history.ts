@@ -1,8 +1,7 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { type Disk, isMissing } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import { readLines } from "../../../src/files/read-lines.ts";
-import { readLog } from "../../../src/files/read-log.ts";
+import { readLines, readLog } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";
 import {
   type Collection,

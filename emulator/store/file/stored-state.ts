@@ -2,7 +2,7 @@ import { lstat, readFile, stat } from "node:fs/promises";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { resolveRealPath } from "../../../src/files/folders.ts";
-import { readLines } from "../../../src/files/read-lines.ts";
+import { readLines } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { State } from "../live/state.ts";
 import { type Collection, type LoadedState, StateAccessError, StateFormatError } from "../port.ts";

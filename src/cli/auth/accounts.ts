@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../../base/object.ts";
-import { makeFolder } from "../../files/make-folder.ts";
+import { makeFolder } from "../../files/folders.ts";
 import type { Context } from "../command.ts";
 import { changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
 import { getConfigFolder, hasConfigFolder } from "../process/environment.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../api/webhook-retries.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { formatFsError, isFsError } from "../../files/disk.ts";
-import { makeFolder } from "../../files/make-folder.ts";
+import { makeFolder } from "../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";

@@ -18,7 +18,7 @@ async function withPatientWork(
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin });
   const troubles: string[] = [];
   const working = signal();
-  const runner = Runner.start({
+  const runner = new Runner({
     store,
     ...(closeSignal && { closeSignal }),
     clock,

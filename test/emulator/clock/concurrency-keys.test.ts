@@ -40,7 +40,7 @@ async function workshop(
   const begun: string[] = [];
   const troubles: string[] = [];
   const held = new Map<string, () => void>();
-  const runner = Runner.start({
+  const runner = new Runner({
     store,
     clock,
     wall,

@@ -45,7 +45,7 @@ async function queue(t: TestContext): Promise<Queue> {
       }),
     run(hanging = () => false) {
       const closeSignal = new AbortController();
-      const runner = Runner.start({
+      const runner = new Runner({
         ...{ store, clock, wall: systemWallClock, closeSignal: closeSignal.signal },
         handlers: {
           work: {

@@ -52,7 +52,7 @@ async function running(
 ) {
   const clock = await VirtualClock.open(store, systemWallClock, { mode: "manual", now: begin + minutes(10) });
   const seen: string[] = [];
-  const runner = Runner.start({
+  const runner = new Runner({
     ...{ store, clock, wall: systemWallClock },
     handlers: {
       play: {

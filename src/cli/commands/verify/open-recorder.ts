@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
-import { makeFolder } from "../../../files/make-folder.ts";
+import { makeFolder } from "../../../files/folders.ts";
 import { CorpusError, indexName } from "../../../verify/corpus.ts";
 import { Recorder } from "../../../verify/recorder.ts";
 import type { Context } from "../../command.ts";

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { type Activity, activities } from "../../../api/activities.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
-import { makeFolder } from "../../../files/make-folder.ts";
+import { makeFolder } from "../../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readPrivateFile } from "../../connection/profiles/private-file.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";

@@ -5,7 +5,7 @@ import { showClock } from "../../../api/emulator/clock.ts";
 import { toFields } from "../../../base/object.ts";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../../../files/disk.ts";
-import { makeFolder } from "../../../files/make-folder.ts";
+import { makeFolder } from "../../../files/folders.ts";
 import type { Context } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { readInput, readText } from "../../parse/body.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Activity } from "../../../../api/activities.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { writeFileAtomic } from "../../../../files/atomic-write.ts";
-import { makeFolder } from "../../../../files/make-folder.ts";
+import { makeFolder } from "../../../../files/folders.ts";
 import type { Context } from "../../../command.ts";
 import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
 import { annotate, maskSecrets, shouldAnnotate } from "../../../output/github-actions.ts";

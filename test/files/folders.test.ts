@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { makeFolder } from "../../src/files/make-folder.ts";
+import { makeFolder } from "../../src/files/folders.ts";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
