@@ -18,6 +18,7 @@ interface Filters {
   readonly service?: string | undefined;
   readonly operation?: string | undefined;
   readonly status?: number | undefined;
+  readonly workspace?: number | undefined;
   readonly since?: string | undefined;
   readonly reads: boolean;
   readonly id?: number | undefined;
@@ -77,12 +78,14 @@ async function selectOwn({
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
-function filterOf({ service, operation, status, since, reads, id }: Filters): (entry: LoggedRequest) => boolean {
+function filterOf(filters: Filters): (entry: LoggedRequest) => boolean {
+  const { service, operation, status, workspace, since, reads, id } = filters;
   const from = since === undefined ? undefined : Date.parse(since);
   return (entry) =>
     (service === undefined || entry.service === service) &&
     (operation === undefined || entry.operation === operation) &&
     (status === undefined || entry.status === status) &&
+    (workspace === undefined || entry.workspaceId === workspace) &&
     (from === undefined || entry.at >= from) &&
     (reads || !isControlPlaneRead(entry)) &&
     (id === undefined || entry.id === id);
@@ -126,6 +129,7 @@ export function toRequestRecord(entry: LoggedRequest) {
     status,
     failure: failure ?? null,
     caller: entry.caller ?? null,
+    ...(entry.workspaceId !== undefined && { workspace_id: entry.workspaceId }),
     findings: findings.map(({ code, detail }) =>
       detail === undefined ? { code } : { code, detail: redactText(detail) },
     ),

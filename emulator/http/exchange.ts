@@ -9,7 +9,14 @@ import type { BoundOperation } from "./bind.ts";
 import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
 import type { Dialect } from "./dialects/dialect.ts";
 import { dialects } from "./dialects/dialects.ts";
-import type { Fallback, FindRequestFault, IsOriginAllowed, ReceivedRequest, RequestFault } from "./handler.ts";
+import type {
+  Fallback,
+  FindRequestFault,
+  IsOriginAllowed,
+  ReceivedRequest,
+  RequestFault,
+  RequestIdentity,
+} from "./handler.ts";
 import type { CauseLink, CausePropagator } from "./outgoing/cause-propagator.ts";
 import type { ObserveAnswer } from "./reply.ts";
 import { redactTarget } from "./request-log/redact.ts";
@@ -84,7 +91,7 @@ const noBytes = Buffer.alloc(0);
  * One request and its response, from its arrival to its line in the log. Handlers see it as the request, and it is the
  * cause of its changes.
  */
-export class Exchange implements ReceivedRequest, Cause {
+export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly raw: IncomingMessage;
   readonly served: ServedRoutes;
   readonly from: RequestOrigin;
@@ -105,6 +112,8 @@ export class Exchange implements ReceivedRequest, Cause {
   /** The origin whose pages may read the response. Undefined if none may. */
   cors: { readonly origin: string | undefined } | undefined;
   body: Buffer = noBytes;
+  caller: string | undefined;
+  workspaceId: number | undefined;
   readonly #listener: ListenerContext;
   readonly #response: ServerResponse;
   readonly #number: number;
@@ -114,7 +123,6 @@ export class Exchange implements ReceivedRequest, Cause {
   #hasEnded = false;
   #abort: AbortController | undefined;
   #findings: Finding[] | undefined;
-  #caller: string | undefined;
   #id: string | undefined;
 
   constructor(
@@ -253,11 +261,6 @@ export class Exchange implements ReceivedRequest, Cause {
     this.#findings.push({ code, detail });
   };
 
-  /** Records the caller after authentication. */
-  setCaller(caller: string): void {
-    this.#caller = caller;
-  }
-
   report(bug: EmulatorBugError): void {
     this.#listener.report(bug);
   }
@@ -283,7 +286,8 @@ export class Exchange implements ReceivedRequest, Cause {
       body: getShortJson(this),
       status,
       failure,
-      caller: this.#caller,
+      caller: this.caller,
+      workspaceId: this.workspaceId,
       cause: this.from.link?.cause.id,
       findings: this.#findings ?? noFindings,
       fault: this.fault?.effect,

@@ -82,13 +82,21 @@ export type Handlers<Ids extends OperationId, W extends HandlerContext, Caller> 
   readonly [Id in Ids]: Handler<OperationById<Id>, W, Caller>;
 };
 
+/** Identity of a request in the request log, which an authenticator sets. */
+export interface RequestIdentity {
+  /** Name of the control token. */
+  caller: string | undefined;
+  /** Workspace of the API key or of the control token. */
+  workspaceId: number | undefined;
+}
+
 /** Resources of an authenticator in addition to the request. */
 export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly operation: Operation;
   readonly context: W;
   readonly finding: ReportFinding;
   /** Its line in the request log. */
-  readonly line: { setCaller(caller: string): void };
+  readonly line: RequestIdentity;
 }
 
 /**

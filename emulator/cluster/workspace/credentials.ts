@@ -3,7 +3,7 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { type User, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
-import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Authenticate, ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 
@@ -15,17 +15,22 @@ type Headers = ReceivedRequest["headers"];
  */
 export function createApiKeyAuthenticator(
   context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
-): (request: Pick<ReceivedRequest, "headers">) => Promise<AuthenticatedMember> {
+): Authenticate<ClusterContext, AuthenticatedMember> {
   const limit = createRateLimit(context.settings.rateLimit, context.wall);
-  return async ({ headers }) => {
-    const member = await context.store.read((view) => authenticateMember(view, context.cluster.id, headers));
+  return async ({ headers }, { line }) => {
+    const member = await context.store.read(async (view) => {
+      const workspace = await authenticateWorkspace(view, context.cluster.id, headers);
+      // Also known if the user is rejected.
+      line.workspaceId = workspace.id;
+      return { workspace, user: await findUser(view, workspace, headers["user-email"]) };
+    });
     if (member.workspace.is_suspended) fail("workspace-suspended");
     limit(member.workspace.id, fail);
     return member;
   };
 }
 
-async function authenticateMember(view: View, clusterId: string, headers: Headers): Promise<AuthenticatedMember> {
+async function authenticateWorkspace(view: View, clusterId: string, headers: Headers): Promise<Workspace> {
   const clientId = headers["client-id"];
   const secret = headers["client-secret"];
   // A bearer token alone is rejected like missing credentials.
@@ -36,14 +41,12 @@ async function authenticateMember(view: View, clusterId: string, headers: Header
   const workspace = found.find((row) => row.cluster_id === clusterId);
   // Compared even if there is no such id, so that the time does not reveal which ids exist.
   const matches = isEqualInConstantTime(secret, workspace?.client_secret ?? "");
-  if (!workspace || !matches) return fail("wrong-credentials");
-
-  const email = headers["user-email"];
-  const user = email ? await requireActiveMember(view, workspace, email) : await findActingUser(view, workspace);
-  return { workspace, user };
+  return workspace && matches ? workspace : fail("wrong-credentials");
 }
 
-async function requireActiveMember(view: View, workspace: Workspace, email: string): Promise<User> {
+/** The user for whom the request acts: an active member of the workspace. */
+async function findUser(view: View, workspace: Workspace, email: string | undefined): Promise<User> {
+  if (!email) return findActingUser(view, workspace);
   const found = await view.list(users, { by: "email", equals: toAddressKey(email) });
   return found.find((row) => row.workspace_id === workspace.id && row.is_active) ?? fail("permission-denied");
 }

@@ -35,7 +35,8 @@ export const createAuthenticators = (known: KnownCaller) =>
       const given = parseBearerToken(headers.authorization);
       if (given === undefined) return fail("no-control-token");
       const caller = (await findCaller(given, headers.cookie, known)) ?? fail("unknown-control-token");
-      line.setCaller(caller.token.name);
+      line.caller = caller.token.name;
+      line.workspaceId = caller.token.workspace?.id;
       const { name: token, role } = caller.token;
       const needs = getRequiredRole(operation);
       if (needs !== undefined && !isAllowed(role, needs)) return fail("insufficient-role", { token, role, needs });

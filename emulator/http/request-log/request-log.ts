@@ -25,6 +25,8 @@ export interface LoggedRequest {
   readonly failure: string | undefined;
   /** Name of the caller, if the credentials identify one. */
   readonly caller: string | undefined;
+  /** Workspace that the credentials identify. */
+  readonly workspaceId?: number | undefined;
   /** The request to another listener of this emulator that caused this one. */
   readonly cause?: string | undefined;
   readonly findings: readonly Finding[];

@@ -21,6 +21,7 @@ export const LoggedRequest = z.strictObject({
     .string()
     .nullable()
     .describe("Name of the control token, local for that of the run file; null without a token"),
+  workspace_id: z.int().optional().describe("Workspace that the credentials identified; omitted without one"),
   findings: z
     .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
     .describe("Findings: relaxed checks that the real service may enforce"),
@@ -44,6 +45,7 @@ const filters = {
   service: z.enum(["router", "contracts", "storage", "emulator"]).optional().describe("Show only this service"),
   operation: z.string().optional().describe("Show only this operation"),
   status: z.int().optional().describe("Show only this status"),
+  workspace: z.int().min(1).optional().describe("Show only requests with the credentials of this workspace"),
   since: z.iso.datetime({ offset: true }).optional().describe("Start of the period, in virtual time"),
   reads: z.boolean().default(true).describe("Include requests that only read the control plane"),
 };
@@ -90,6 +92,7 @@ export const listRequests = operation({
   basis: controlPlaneBasis,
   examples: [
     { title: "List the requests with invalid fields", query: { status: 422 } },
+    { title: "List the requests with the API key of a workspace", query: { workspace: 1 } },
     { title: "Show request:12 of a trace", query: { id: 12 } },
   ],
 });

@@ -6,6 +6,7 @@ import { State, VirtualTime } from "../parts/labels.tsx";
 import { Head } from "../parts/messages.tsx";
 import { getStatusTone, revealInvisible } from "../parts/names.ts";
 import { type Filter, FilteredRows, Line, TruncationNote } from "../parts/rows.tsx";
+import { isInWorkspace, WorkspaceFilter } from "../parts/workspace-filter.tsx";
 
 import {
   areRequestsRead,
@@ -16,7 +17,7 @@ import {
   readRequests,
   totalRequests,
 } from "../state/requests.ts";
-import { buildHref } from "../state/route.ts";
+import { buildHref, route } from "../state/route.ts";
 
 const filters: readonly Filter<Request>[] = [
   {
@@ -55,12 +56,14 @@ const filters: readonly Filter<Request>[] = [
  */
 export function RequestList() {
   const all = newestRequests.value;
+  const isPart = route.value.query.has("workspace");
   return (
     <>
       <Head
         title="Requests"
         about="Requests to the services and the control plane, newest first. Reads of the control plane are hidden."
       >
+        <WorkspaceFilter />
         <Action
           op="requests.clear"
           input={{}}
@@ -78,10 +81,10 @@ export function RequestList() {
       </Head>
       <FilteredRows
         label="Requests"
-        rows={all}
+        rows={all.filter(({ workspace_id }) => isInWorkspace(workspace_id ?? null))}
         filters={filters}
         areRead={areRequestsRead.value}
-        total={totalRequests.value}
+        total={isPart ? undefined : totalRequests.value}
         isWhole={all.filter(isOfService).length >= totalRequests.value}
         headings={["Request", "Target", "Listener, operation", "Status", "Time"]}
         getKey={({ id }) => id}

@@ -78,6 +78,7 @@ export function RequestPage({ id }: { readonly id: string }) {
           ["Listener", listener],
           ["Service", request.service],
           ["Operation", operation ?? "–"],
+          ["Workspace", String(request.workspace_id ?? "–")],
           ...Object.entries(headers).map(
             ([name, value]) =>
               [

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { redactHeaders } from "../../../emulator/http/request-log/redact.ts";
 import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { draft } from "../../support/contracts.ts";
-import { emulator, plain } from "../../support/emulator.ts";
+import { emulator, plain, sender } from "../../support/emulator.ts";
 
 /** A log entry of a request that has just received its response. */
 const answered = (log: RequestLog, target: string, rawHeaders: readonly string[] = []): LoggedRequest => ({
@@ -122,6 +122,39 @@ describe("GET /_emulator/requests", () => {
       items.map(({ target }) => target),
       ["/router/v1/clustrs"],
     );
+  });
+
+  it("has the workspace of the API key or token, also of a rejected request, and filters by it", async (t) => {
+    const { ask, clusters, controlUrl } = await emulator(t);
+    const [first, second] = (await ask("GET", "workspaces")).body as readonly Readonly<Record<string, string>>[];
+    const showStatus = (
+      workspace: Readonly<Record<string, string>>,
+      headers: Readonly<Record<string, string>> = {},
+    ) => {
+      const { client_id = "", client_secret = "" } = workspace;
+      const { url } = clusters.find(({ id }) => id === workspace.cluster_id)!;
+      const send = sender(url, { "client-id": client_id, "client-secret": client_secret });
+      return send("GET", "/api/v2.1/public/contracts/T-1/status", { headers });
+    };
+    await showStatus(first!);
+    await showStatus(second!);
+    await showStatus(second!, { "user-email": "nobody@example.com" });
+    await showStatus(second!, { "client-secret": "wrong" });
+    const { token } = (await ask("POST", "tokens/bound", { body: { role: "read", workspace: second!.name } })).body as {
+      token: string;
+    };
+    await sender(controlUrl, { authorization: `Bearer ${token}` })("GET", "webhooks");
+
+    const listOf = async (query: string) => {
+      const { items } = (await ask("GET", `requests?${query}`)).body as { items: Record<string, unknown>[] };
+      return items.map(({ operation, status, workspace_id }) => [operation, status, workspace_id]);
+    };
+    assert.deepEqual(await listOf(`workspace=${second!.id}`), [
+      ["contracts.status", 404, second!.id],
+      ["contracts.status", 403, second!.id],
+      ["emulator-webhooks.list", 200, second!.id],
+    ]);
+    assert.deepEqual(await listOf("status=401"), [["contracts.status", 401, undefined]]);
   });
 
   it("lists the requests of each listener, filtered, with the likely intended operation", async (t) => {
