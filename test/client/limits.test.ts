@@ -49,7 +49,7 @@ const failureOf = (of: Promise<unknown>) =>
   );
 
 describe("endless response", () => {
-  it("aborts at the limit and reports it", async (t) => {
+  it("aborts at the limit and names the limit in the error", async (t) => {
     for (const head of [`${ok}transfer-encoding: chunked\r\n\r\n`, `${ok}\r\n`]) {
       const { server, text } = await asked(
         t,
@@ -218,7 +218,7 @@ describe("complete response", () => {
 });
 
 describe("slow response", () => {
-  it("times out if a stream sends nothing at first", async (t) => {
+  it("times out before the first byte of a stream", async (t) => {
     const { begun, text, wall } = await asked(t, (play) => play.write(`${ok}\r\n`), "stream");
     await begun;
     const outcome = failureOf(text());

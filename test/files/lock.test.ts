@@ -130,15 +130,20 @@ describe("process lock", () => {
 
 describe("existing lock file", () => {
   const gonePid = 2 ** 22 + 1;
-  const linux = process.platform === "linux" ? false : "the kernel tells neither its start nor that of a process";
+  const linux = process.platform === "linux" ? false : "the kernel reports no start time of itself or of a process";
   const cases: [what: string, left: (own: LockHolder) => object, becomes: string, skip?: string | false][] = [
-    ["of a pid that a process has stays, without a socket", (own) => ({ ...own, pid: process.ppid }), "perhaps"],
-    ["of an earlier process with the pid that this one has now is taken over", (own) => own, "held"],
-    ["of a pid that nobody has is taken over", (own) => ({ ...own, pid: gonePid }), "held"],
-    ["of a machine that was started anew is taken over", (own) => ({ ...own, boot: "an earlier one" }), "held", linux],
-    ["of another machine stays", (own) => ({ ...own, machine: "elsewhere", boot: "another" }), "elsewhere"],
-    ["of another machine of that name stays", (own) => ({ ...own, machine_id: "1", boot: "2" }), "elsewhere", linux],
-    ["of another PID namespace stays", (own) => ({ ...own, pid_namespace: "pid:[1]" }), "elsewhere"],
+    ["remains held without a socket while its pid exists", (own) => ({ ...own, pid: process.ppid }), "perhaps"],
+    ["is replaced if an earlier process had the current pid", (own) => own, "held"],
+    ["is replaced if its pid does not exist", (own) => ({ ...own, pid: gonePid }), "held"],
+    ["is replaced if the machine was restarted", (own) => ({ ...own, boot: "an earlier one" }), "held", linux],
+    ["remains held for another machine", (own) => ({ ...own, machine: "elsewhere", boot: "another" }), "elsewhere"],
+    [
+      "remains held for another machine with the same name",
+      (own) => ({ ...own, machine_id: "1", boot: "2" }),
+      "elsewhere",
+      linux,
+    ],
+    ["remains held for another PID namespace", (own) => ({ ...own, pid_namespace: "pid:[1]" }), "elsewhere"],
   ];
   for (const [what, left, becomes, skip = false] of cases) {
     it(what, { skip }, async (t) => {

@@ -104,11 +104,11 @@ describe("contract-details.invite", () => {
   const required = "Field required";
   const only = "Only one of user_id, role_id, new_user_email can be given";
   const invalid: [string, unknown, object][] = [
-    ["no rows at all", undefined, { items: [required] }],
+    ["a missing list", undefined, { items: [required] }],
     ["a row without a user or role", [{ ...read }], { items: { 0: { user_id: [required] } } }],
     ["a row with user and role", [{ user_id: 12, role_id: 1, ...read }], { items: { 0: { role_id: [only] } } }],
     [
-      "users and roles of others, all at once",
+      "users and roles of another workspace",
       [
         { user_id: 21, ...read },
         { role_id: 3, ...read },
@@ -124,7 +124,7 @@ describe("contract-details.invite", () => {
       },
     ],
     [
-      "another permission",
+      "an unknown permission",
       [{ user_id: 12, permission_name: "CONTRACT.OWN" }],
       {
         items: {

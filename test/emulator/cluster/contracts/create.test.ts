@@ -122,13 +122,13 @@ describe("creating a contract from a template", () => {
     ["an unknown template", { contract_template_id: 999 }, fields({ contract_template_id: [unknown(999)] })],
     ["another workspace's template", { contract_template_id: 103 }, fields({ contract_template_id: [unknown(103)] })],
     [
-      "a template that nobody can sign",
+      "a template that cannot be signed",
       { contract_template_id: 105 },
       fields({ contract_template_id: ["This template cannot be sent for signature"] }),
     ],
     ["no contract_data", { contract_data: undefined }, fields({ contract_data: ["Field required"] })],
     [
-      "missing and wrong attributes, all in one answer",
+      "missing and invalid attributes in one response",
       { contract_template_id: 102, contract_data: { seats: "3", plan: "gold" }, signatories: [creator, theirs] },
       fields({
         contract_data: {
@@ -139,7 +139,7 @@ describe("creating a contract from a template", () => {
       }),
     ],
     [
-      "an organization without a name, and labels that the workspace does not have",
+      "an unnamed organization and unknown labels",
       {
         counter_party_details: [
           acme,
@@ -162,7 +162,7 @@ describe("creating a contract from a template", () => {
       }),
     ],
     [
-      "a signatory of a party that is not named",
+      "a signatory of an unnamed party",
       { signatories: [{ ...theirs, counterparty_name: "Umbrella" }] },
       fields({ signatories: { "0": { counterparty_name: ["Value should be one of Acme Inc."] } } }),
     ],
@@ -172,12 +172,12 @@ describe("creating a contract from a template", () => {
       fields({ signatories: { "0": { counterparty_name: ["Field required"] } } }),
     ],
     [
-      "an order on some signatories only",
+      "a signing order for only some signatories",
       { ...service, signatories: [{ ...creator, sign_order: 1 }, theirs] },
       fields({ signatories: ["sign_order should be set on all signatories or on none"] }),
     ],
     [
-      "an order without a counterparty signatory",
+      "a signing order without a counterparty signatory",
       { ...service, signatories: [{ ...creator, sign_order: 1 }] },
       fields({ signatories: ["With sign_order at least one counterparty signatory is required"] }),
     ],
@@ -187,17 +187,17 @@ describe("creating a contract from a template", () => {
       fields({ entity_reference_id: [unknown("CT-FR")] }),
     ],
     [
-      "a creator-side signatory where the template has no place for one",
+      "a creator-side signatory that the template does not allow",
       { signatories: [creator] },
       domain("SVC_ASSUMED_110", "The template does not have a signatory of the creator's side."),
     ],
     [
-      "nobody for the place that must be filled",
+      "a missing required signatory",
       { ...service, signatories: [theirs] },
       domain("SVC_ASSUMED_111", "The template needs a signatory of the creator's side."),
     ],
     [
-      "an object configuration, since none is configured",
+      "an object configuration",
       { external_metadata: { id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" } },
       {
         status: 404,

@@ -81,14 +81,14 @@ describe("import of an executed contract", () => {
 
   const refusals: readonly (readonly [string, object, object])[] = [
     ["no file", { file_base64: undefined }, { file_base64: ["Field required"] }],
-    ["no base64", { file_base64: "%PDF-1.7" }, { file_base64: ["Input should be valid base64"] }],
+    ["invalid base64", { file_base64: "%PDF-1.7" }, { file_base64: ["Input should be valid base64"] }],
     [
-      "no PDF",
+      "a file that is not a PDF",
       { file_base64: Buffer.alloc(200, "<html></html>").toString("base64") },
       { file_base64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] },
     ],
     [
-      "no PDF in the other spelling, told on the specification's field",
+      "a file that is not a PDF in the alternative field",
       { file_base64: undefined, file_content: "JVBERi0xLjQK" },
       { file_base64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] },
     ],
@@ -98,7 +98,7 @@ describe("import of an executed contract", () => {
       { creator_organization_entity_id: ["Field required"] },
     ],
     [
-      "rows of another workspace, and a name of another kind, all in one answer",
+      "rows of another workspace and a file name without .pdf in one response",
       { contract_type_id: 304, creator_organization_entity_id: 403, file_name: "nda.docx" },
       {
         contract_type_id: ['Invalid pk "304" - object does not exist.'],
@@ -107,7 +107,7 @@ describe("import of an executed contract", () => {
       },
     ],
     [
-      "ids that are none",
+      "malformed IDs",
       { contract_type_id: "NDA", creator_organization_entity_id: 1.5 },
       {
         contract_type_id: ["Input should be a valid integer, unable to parse string as an integer"],

@@ -117,7 +117,7 @@ describe("third-party paper for signature", () => {
 describe("third-party paper validation", () => {
   const both: readonly (readonly [string, object, { status: number; body: unknown }])[] = [
     [
-      "when it is no PDF",
+      "that is not a PDF",
       { file_base64: "JVBERi0xLjQK" },
       fields({ file_base64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] }),
     ],
@@ -140,7 +140,7 @@ describe("third-party paper validation", () => {
       fields({ counterparty_organization_name: ["Field required"] }),
     ],
     [
-      "with answers of another kind",
+      "with malformed answers",
       { intake_form_data: { purpose: "x", value: "much" } },
       fields({ intake_form_data: { value: ["Input should be a valid number"] } }),
     ],

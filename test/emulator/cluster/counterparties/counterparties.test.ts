@@ -84,14 +84,14 @@ describe("counterparties.create", () => {
     ["an empty body", {}, { is_individual: required }],
     ["an organization without a name", { is_individual: false }, { organization_name: required }],
     ["a person without contact", { is_individual: true }, { contact_name: required, contact_email: required }],
-    ["half a contact", { ...acme, contact_name: "Jo" }, { contact_email: required }],
+    ["an incomplete contact", { ...acme, contact_name: "Jo" }, { contact_email: required }],
     [
-      "a label that the workspace does not have",
+      "an unknown label",
       { ...acme, organization_type: "Guild" },
       { organization_type: ["Value should be one of Private Limited Company, Corporation, Partnership"] },
     ],
     [
-      "half an address",
+      "an incomplete address",
       { ...acme, primary_address: { line_one: "x" } },
       { primary_address: { city_name: required, country_name: required } },
     ],

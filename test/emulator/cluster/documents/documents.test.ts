@@ -273,17 +273,17 @@ describe("version upload", () => {
 
   const wrong: readonly (readonly [string, object, object])[] = [
     [
-      "another kind of file",
+      "an unsupported file type",
       { document_name: "v2.txt", document_base_64: "aGk=" },
       { document_name: ["Value should be a file name that ends in .pdf or .docx"] },
     ],
     [
-      "a PDF that is none",
+      "an invalid PDF",
       { document_name: "v2.pdf", document_base_64: "aGk=" },
       { document_base_64: ["Input should be a valid PDF: it cannot be parsed (Invalid PDF structure)"] },
     ],
     [
-      "a DOCX that is none",
+      "an invalid DOCX",
       { document_name: "v2.docx", document_base_64: "aGk=" },
       { document_base_64: ["Input should be a valid DOCX"] },
     ],

@@ -176,17 +176,17 @@ describe("intake.create", () => {
       { priority: ["Input should be 'LOW', 'MEDIUM' or 'HIGH'"] },
     ],
     [
-      "metadata that is no text",
+      "metadata that is not a string",
       { title: "Help", workflow_id: 201, metadata: { a: 1 } },
       { metadata: { a: ["Input should be a valid string"] } },
     ],
     [
-      "an assignee that lacks a field, told by its index",
+      "an assignee without a required field",
       { title: "Help", workflow_id: 201, assignees: [{ entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" }] },
       { assignees: { 0: { entity_id: ["Field required"] } } },
     ],
     [
-      "an assignee of another workspace, one who was deactivated, and one whose number is written as none is",
+      "an assignee of another workspace, a deactivated one and a malformed ID",
       {
         title: "Help",
         workflow_id: 201,

@@ -90,7 +90,7 @@ describe("user-tasks.create", () => {
   const invalid: [string, object, object][] = [
     ["an empty body", {}, { title: ["Field required"], assignees: ["Field required"] }],
     [
-      "people of others",
+      "users of another workspace",
       { title: "x", assignees: [toBen, { ...toBen, entity_id: "21" }] },
       { assignees: { 1: { entity_id: ['Invalid pk "21" - object does not exist.'] } } },
     ],

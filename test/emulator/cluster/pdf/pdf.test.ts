@@ -54,7 +54,7 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
     ["a file truncated at 50 %", async () => cut(await pdf(20), 0.5), noStructure],
     ["a file truncated at 90 %", async () => cut(await pdf(20), 0.9), noStructure],
     [
-      "no /Root",
+      "a trailer without /Root",
       async () => bytesOf(latin1(await pdf(1, { useObjectStreams: false })).replaceAll("/Root", "/Rxxt")),
       noRoot,
     ],

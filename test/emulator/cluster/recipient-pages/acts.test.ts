@@ -152,7 +152,7 @@ describe("contract page of a recipient", () => {
     );
   });
 
-  it("accepts comments from users whose turn it is, and shows their own", async (t) => {
+  it("accepts comments from users whose turn it is, and shows each user's own", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
     const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
