@@ -18,7 +18,6 @@ export class CorpusError extends Error {
   override readonly name = "CorpusError";
 }
 
-/** One exchange and the name of its file. */
 export interface CorpusExchange extends RecordedExchange {
   readonly file: string;
 }
@@ -29,7 +28,6 @@ export interface Corpus {
   readonly exchanges: readonly CorpusExchange[];
   /** Key of the index. Each corpus has its own. */
   readonly digest: string;
-  /** False if its recording was interrupted, or has not ended. */
   readonly isEnded: boolean;
 }
 
@@ -164,7 +162,6 @@ export class CorpusWriter {
     return writer;
   }
 
-  /** The number of exchanges. */
   get count(): number {
     return this.#count;
   }

@@ -8,7 +8,6 @@ export interface Message {
 
 export interface RecordedRequest extends Message {
   readonly method: string;
-  /** Path and query. */
   readonly target: string;
 }
 
@@ -110,7 +109,6 @@ export class ExchangeFormatError extends Error {
 /** Virtual time ends with the year 9999, and a replay continues after the last exchange. */
 const endOfTime = Date.UTC(9000, 0);
 
-/** Parses an exchange. Throws ExchangeFormatError. */
 export function parseExchange(text: string): RecordedExchange {
   const bytes = Buffer.from(text);
   const reader = new ExchangeReader(bytes);

@@ -4,7 +4,6 @@ import { getVocabulary } from "./vocabulary.ts";
 /** Where a name occurs: in JSON, in the JSON of an error, or in a URL, a form or a header. */
 export type FieldPlace = "field" | "error" | "parameter";
 
-/** The kind of personal data that a name indicates. */
 export type PersonalKind = "date" | "phone" | "number" | "coordinate";
 
 /** Names of values that are always secret, even if the value is a dictionary word or has three digits. */
@@ -38,7 +37,6 @@ const normalizeName = (name: string): string =>
     .replace(/[\s.:-]/g, "_")
     .replace(/^x_/, "");
 
-/** Whether the name alone shows that its value is a secret. */
 export const isOwnSecret = (name: string): boolean => ownSecret.test(normalizeName(name));
 
 /** Whether a value under this name names a field, a type or a condition. */
@@ -80,7 +78,6 @@ export function findPersonalKind(name: string, value: string): PersonalKind | un
   return kind === "date" || !/\p{L}{4}/u.test(value) ? kind : undefined;
 }
 
-/** Whether a string has high entropy: a token, a key or a hash, not words. */
 export function isRandomLooking(text: string): boolean {
   if (text.length < 16 || /^[a-z]+(?:[_.-][a-z]+)*$/.test(text) || /^[A-Z]+(?:_[A-Z]+)*$/.test(text)) return false;
   if (/^[0-9a-f]{16,}$/i.test(text)) return /\d/.test(text);
@@ -145,7 +142,6 @@ export interface MarkupEdits {
   /** Edits the text of an element without child elements, by its name. */
   readonly editElement: (name: string, text: string) => string;
   readonly editAttribute: (name: string, value: string) => string;
-  /** Edits the text between tags. */
   readonly editText: (text: string) => string;
 }
 

@@ -11,7 +11,6 @@ import { pairHeaders } from "./exchange.ts";
 import type { RawExchange } from "./recorder.ts";
 
 export interface ProxyOptions {
-  /** Base URL of the service. */
   readonly to: string;
   readonly host: string;
   readonly port: number;
@@ -132,7 +131,6 @@ function forward(
   });
 }
 
-/** Collects a body while it is forwarded. */
 class CapturedBody {
   readonly #chunks: Buffer[] = [];
   #size = 0;

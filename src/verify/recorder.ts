@@ -5,11 +5,9 @@ import { type Callee, getHeader, type RecordedRequest, type RecordedResponse } f
 import { ExchangeSanitizer } from "./sanitize.ts";
 import { StandIns } from "./stand-ins.ts";
 
-/** The request and the response, as on the wire. */
 export interface RawExchange {
   readonly callee?: Callee | undefined;
   readonly operation?: string | undefined;
-  /** Wall-clock time in milliseconds. */
   readonly at: number;
   readonly durationMs: number;
   readonly request: RecordedRequest;
@@ -35,7 +33,6 @@ export class Recorder {
     return this.#writer.count;
   }
 
-  /** Resolves with the name of the file. */
   add(raw: RawExchange): Promise<string> {
     const found = findOperation(raw.request.method, raw.request.target);
     const exchange = {

@@ -7,17 +7,14 @@ export type ClaimVerdict = "confirmed" | "refuted" | "unseen" | "not comparable"
 
 /** One difference, however often it was found. */
 export interface ReportedDifference extends FoundDifference {
-  /** The rule that accepts it. */
   readonly id: string;
   readonly claim: string;
   readonly operation: string;
-  /** Status of the response in the replay. */
   readonly status: number;
   readonly kind: DifferenceKind;
   readonly basis: string;
   readonly decisions: readonly string[];
   readonly count: number;
-  /** The first exchange with the difference. */
   readonly file: string | null;
   /** The time of its last recording. */
   readonly at: string;
@@ -36,7 +33,6 @@ export interface ClaimReport {
   /** The time of its last recording. */
   readonly at: string | null;
   readonly differences: readonly string[];
-  /** Why the claim cannot be compared, or not in all exchanges. */
   readonly reasons: readonly string[];
 }
 

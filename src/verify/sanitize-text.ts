@@ -49,12 +49,10 @@ export class TextSanitizer {
     this.#vocabulary = getVocabulary();
   }
 
-  /** Sanitizes the value of a parameter or header of this name. */
   sanitizeParameter(name: string, value: string): string {
     return this.sanitizeNamed(name, value, "value", "parameter");
   }
 
-  /** Sanitizes the value of a field of this name. */
   sanitizeNamed(name: string, value: string, kind: TextKind = "value", position: FieldPlace = getPlace(kind)): string {
     const hidden = this.#sanitizeHidden(name, value, position);
     if (hidden !== undefined) return hidden;

@@ -175,10 +175,8 @@ export class ExchangeSanitizer {
 /** `name="value"` and `name=value` in a challenge or in credentials. */
 const credentialPattern = /(?<![\w-])([\w-]+)=(?:"([^"]{0,2000})"|([^\s",]+))/g;
 
-/** Whether a realm is declared. */
 export const isKnownRealm = (realm: string): boolean => getVocabulary().words.has(realm.toLowerCase());
 
-/** The boundary between the parts of a multipart body. */
 export const findBoundary = (contentType: string): string | undefined =>
   /^multipart\/.*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
 
@@ -200,14 +198,12 @@ function decodeContent(message: Message): Buffer {
   return message.body;
 }
 
-/** Edits of the parts of a form. */
 interface MultipartEdits {
   readonly editValue: (name: string, value: string) => string;
   readonly editFile: (bytes: Buffer) => Buffer;
   readonly editFileName: (name: string) => string;
 }
 
-/** A part of a multipart body. */
 interface Part {
   readonly head: string;
   readonly body: Buffer;
@@ -231,7 +227,6 @@ function sanitizeMultipart(body: Buffer, boundary: string, edits: MultipartEdits
   return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
 }
 
-/** The parts of a multipart body. */
 export function splitMultipart(body: Buffer, boundary: string): Part[] {
   const mark = Buffer.from(`--${boundary}`);
   const parts: Part[] = [];

@@ -40,7 +40,6 @@ export interface Suspicion {
     | "personal data"
     | "JSON Web Token"
     | "file";
-  /** The first characters and the length. */
   readonly shown: string;
 }
 
@@ -172,7 +171,6 @@ class ExchangeScan {
     this.#scanText(position, value, of);
   }
 
-  /** Checks a value by its name. */
   #scanHidden(position: string, name: string, value: string, of: FieldPlace): void {
     if (isSecretValue(name, value, of)) {
       if (!hasOnlyStandIns(value)) this.#add(position, "secret", value);

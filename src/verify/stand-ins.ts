@@ -111,7 +111,6 @@ export class StandIns {
     return standIn;
   }
 
-  /** Whether this object created a token or a number. */
   isOwn(text: string): boolean {
     return this.#created.has(text);
   }
@@ -174,6 +173,5 @@ export function createStandInFile(bytes: Buffer, standIns: StandIns): Buffer | u
   return Buffer.from(`${mark}\n`);
 }
 
-/** Whether bytes are a stand-in for a file. */
 export const isStandInFile = (bytes: Buffer): boolean =>
   /^(?:%PDF-1\.4\n% )?5afe5afe[0-9a-f]{16}\n/.test(bytes.subarray(0, 60).toString("latin1"));

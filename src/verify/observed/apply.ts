@@ -55,12 +55,10 @@ export class Observer {
     return { applyToResponse: { status, headers, body: isChanged ? JSON.stringify(changed) : response.body }, rules };
   }
 
-  /** Whether the service sends no webhook for the activity. */
   isSilent(activity: string): boolean {
     return this.#silent.has(activity);
   }
 
-  /** Amends the body of a webhook. */
   amendBody(activity: string, body: string): string {
     const rules = (this.#byOperation.get(`webhook ${activity}`) ?? []).filter(
       ({ change }) => !["header", "spell", "silence"].includes(change.to),

@@ -28,9 +28,7 @@ const Change = z.discriminatedUnion("to", [
 ]);
 export type Change = z.infer<typeof Change>;
 
-/** An observation that replaces an assumption. */
 const ObservedRule = z.strictObject({
-  /** Id of the difference that led to it. */
   id: z.string(),
   /** `contracts.create`, `contracts.send no-signatories`, `webhook CONTRACT_CREATED`. */
   claim: z.string(),
@@ -47,7 +45,6 @@ export const Observations = z.strictObject({
   rules: z.array(ObservedRule),
   /** Observations that are not applied, and the reasons. */
   rejected: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
-  /** Confirmed claims. */
   seen: dictionary(z.strictObject({ count: z.int(), at: z.string(), differs: z.array(z.string()) })),
 });
 export type Observations = Readonly<z.infer<typeof Observations>>;

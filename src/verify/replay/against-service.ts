@@ -67,7 +67,6 @@ interface Field {
   readonly types: Set<string>;
   /** All values except objects, lists and `null`. */
   readonly values: unknown[];
-  /** The keys of the first object. */
   keys?: readonly string[];
 }
 
@@ -134,7 +133,6 @@ function compareFields(path: string, was: Field, is: Field, declaration: Declara
   return fixedNumber.test(path) && old !== now ? createDifference("value") : [];
 }
 
-/** Formats a value of a field for a report. */
 function pickExample({ types, values }: Field): unknown {
   const [type] = types;
   return values[0] ?? (type === undefined ? null : type === "array" ? [] : {});
@@ -159,7 +157,6 @@ function collectFields(document: unknown, declaration: Declaration): Map<string,
   return fields;
 }
 
-/** The declared fields of a response. */
 class Declaration {
   readonly #root: JsonSchema;
 

@@ -19,7 +19,6 @@ export interface Claim {
 
 const declared: readonly Operation[] = registry;
 
-/** Finds an operation of the services by its id. */
 export const findOperationById = (id: string | undefined): Operation | undefined =>
   id === undefined ? undefined : declared.find((item) => item.id === id);
 
@@ -47,7 +46,6 @@ export const createWebhookClaim = (activity: string): Claim =>
     assumed: "The fields of a payload and their order are those of DECISIONS.md, C17 and F21.",
   });
 
-/** All claims about the two services. */
 export const listClaims = (): Claim[] =>
   declared
     .filter(({ service }) => service.name !== "emulator")

@@ -135,7 +135,6 @@ function compareObjects(
   ];
 }
 
-/** The identifier of an item of a list, as a string. */
 function getId(item: unknown): string | undefined {
   if (!isObject(item)) return undefined;
   const id = item.id ?? Object.entries(item).find(([key]) => isIdKey(key))?.[1];

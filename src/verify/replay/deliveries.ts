@@ -22,7 +22,6 @@ interface ReceivedDelivery extends Message {
   readonly contractId: unknown;
   /** Virtual times. */
   readonly attempts: number[];
-  /** The operation that preceded it. */
   readonly operation: string | undefined;
   match?: RecordedDelivery;
 }
@@ -70,7 +69,6 @@ export class ReplayReceiver {
       response.writeHead(this.#receive(request.url ?? "/", message)).end();
     });
   });
-  /** The last called operation. */
   operation: string | undefined;
   url = "";
 

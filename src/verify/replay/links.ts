@@ -67,12 +67,10 @@ export class Links {
     this.#numbers.set(`${scope} ${recorded}`, actual);
   }
 
-  /** Finds the signed URL of this replay for a recorded target. */
   findUrl(target: string): string | undefined {
     return this.#urls.get(target);
   }
 
-  /** Replaces everything in a string of a request that has a link. */
   translateText(text: string): string {
     const link = this.#texts.get(text);
     if (link !== undefined) return link;

@@ -2,7 +2,6 @@ import { isObject, toFields, tryParseJson } from "../../base/object.ts";
 import { getHeader, parseBody, type RecordedExchange } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 
-/** The seed of one workspace. */
 export class WorkspaceSeed {
   readonly #caller: Caller;
   readonly #id: number;
@@ -143,7 +142,6 @@ export class WorkspaceSeed {
     return found;
   }
 
-  /** The user who creates objects with the key. */
   #findActingUser(users: readonly Row[]): unknown {
     const creator = this.#caller.exchanges
       .filter(({ request, response }) => getHeader(request, "user-email") === undefined && response.status < 300)
@@ -265,7 +263,6 @@ export class WorkspaceSeed {
     });
   }
 
-  /** A template. Parts that no operation shows come from the base. */
   #createTemplate({ id, name, contract_type_id, tags }: Row, base: readonly Row[]): Row {
     return {
       ...base.find((row) => row.id === id),

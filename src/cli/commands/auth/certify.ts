@@ -4,8 +4,7 @@ import { parseDurationFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { createReportWriter, selectChecks } from "../certify/check.ts";
 import { checks } from "../certify/client/checks.ts";
-import { formatReport, showResults } from "../certify/client/report.ts";
-import { runChecks } from "../certify/client/run-checks.ts";
+import { formatReport, runChecks, showResults } from "../certify/client/run-checks.ts";
 
 const flags = [
   {

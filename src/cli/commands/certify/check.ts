@@ -13,7 +13,6 @@ export type CheckResult = "passed" | "failed" | "warning" | "not_checked";
 interface Selection {
   readonly only: readonly string[] | undefined;
   readonly skip: readonly string[] | undefined;
-  /** Command that lists the checks. */
   readonly list: readonly string[];
 }
 

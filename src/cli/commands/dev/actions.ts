@@ -3,7 +3,6 @@ import type { CapturedRun, Context } from "../../command.ts";
 import { dim, red, type StyledLine } from "../../output/styled.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
 
-/** Targets of the session's keys. */
 export interface ActionState {
   /** The last changed contract. */
   contract?: string | undefined;
@@ -13,7 +12,6 @@ export interface ActionState {
   webhookId?: number | undefined;
 }
 
-/** Context of an action. */
 export interface ActionTools {
   readonly state: ActionState;
   /** Shows and runs a command. Resolves with its response, or undefined after a failure, which was shown. */
@@ -104,7 +102,6 @@ export const formatKeyLines = (): readonly string[] => [
   "  q  quit",
 ];
 
-/** Creates the tools of one session. */
 export function createTools(
   state: ActionState,
   context: Context,

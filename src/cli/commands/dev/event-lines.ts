@@ -11,10 +11,6 @@ type DeliveryEvent = Extract<SessionEvent, { event: "delivery" }>["delivery"];
 export const formatRequestLine = ({ findings, ...request }: RequestEvent, columns: number | undefined): StyledLine =>
   formatActivityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
 
-/**
- * Formats an attempt and the time of the next one. Returns undefined before the first attempt of an unfinished
- * delivery.
- */
 export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: number | undefined): StyledLine {
   const { id, webhook_id, activity, contract_id, composite_id, attempt, outcome, next_attempt_at } = delivery;
   return formatActivityLine(

@@ -36,7 +36,6 @@ export class Screen {
     });
   }
 
-  /** Appends lines to the list. */
   print(...lines: readonly StyledLine[]): Promise<void> {
     return this.#enqueue(() => this.#context.output.print(...lines));
   }

@@ -28,7 +28,6 @@ export interface SessionOptions {
 const resubscribeMs = 500;
 const tickMs = 1_000;
 
-/** Prints events from the start of the session to its end. */
 export class Session {
   readonly #options: SessionOptions;
   /** State of this folder's emulator. */

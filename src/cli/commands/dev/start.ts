@@ -14,7 +14,6 @@ import type { Host } from "../../process/host.ts";
 import { openEmulator } from "../emulator/open.ts";
 import { requireTrust } from "../emulator/start/detach.ts";
 
-/** The emulator of a session. */
 export interface SessionEmulator extends EmulatorAccess {
   readonly state: string;
   /** Whether the emulator ends with the session. */

@@ -79,7 +79,6 @@ function scoreCommand(
   return scores.reduce((sum, one) => sum + one, 0);
 }
 
-/** An agent's input for one call. */
 export interface CallInput {
   readonly operation: string;
   readonly params?: Readonly<Record<string, string | number>> | undefined;

@@ -22,7 +22,6 @@ export class Runner {
     this.#context = context;
   }
 
-  /** Lists all commands of `svc help --json`. */
   listCommands(): Promise<readonly ListedCommand[]> {
     this.#commands ??= this.#context.svc(["help", "--json"]).then(({ out }) => JSON.parse(out).commands);
     return this.#commands;
@@ -57,7 +56,6 @@ function toAnswer({ exit, out, err }: CapturedRun, secrets: readonly string[]): 
   return { text: hideSecrets(error, secrets), isError: true };
 }
 
-/** The error message of the command line. */
 export const toErrorAnswer = (error: unknown): Answer => ({
   text: `${JSON.stringify(toExplanationJson(redactExplanation(explainError(error))))}\n`,
   isError: true,

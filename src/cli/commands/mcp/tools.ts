@@ -10,12 +10,10 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly input: z.ZodObject;
-  /** Whether it changes nothing on this server. */
   readonly readOnly: boolean;
   run(input: Readonly<Record<string, unknown>>, runner: Runner): Promise<Answer>;
 }
 
-/** Returns the tool with the types of its input. */
 const defineTool = <Shape extends z.ZodRawShape>(
   name: string,
   description: string,

@@ -150,6 +150,5 @@ function readMessage(line: string): JSONRPCMessage {
   return data;
 }
 
-/** Formats the problems of an input on one line. */
 export const formatIssues = ({ issues }: z.ZodError): string =>
   issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`)).join("; ");

@@ -77,7 +77,6 @@ function compareActivities(expected: readonly string[] | null, seen: readonly st
   return [{ path: ["activities"], message, seen: expected === null ? seen : filterExpected(expected, seen) }];
 }
 
-/** Selects the activities of an expectation that were observed. */
 function filterExpected(expected: readonly string[], seen: readonly string[]): readonly string[] {
   const own = seen.filter((one) => expected.includes(one));
   return own.length > 0 ? own : seen;
@@ -106,9 +105,7 @@ function compareDeliveries(
 const formatDelivery = ({ to, activity, contract, outcome, attempts, answers }: SeenDelivery): string =>
   `${activity} ${contract ?? ""} to ${to} ${outcome} after ${attempts} (${answers.join(", ")})`.replace("  ", " ");
 
-/** An expectation and the differing observation. */
 interface Difference {
-  /** Path below the expectation. */
   readonly path: readonly (string | number)[];
   readonly message: string;
   readonly seen: unknown;
@@ -146,7 +143,6 @@ const formatPath = (path: Difference["path"]): string => (path.length === 0 ? ""
 
 const maxLength = 120;
 
-/** Formats a value for a sentence. */
 function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;

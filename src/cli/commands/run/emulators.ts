@@ -34,7 +34,6 @@ export class ScenarioEmulators {
         await stage.close();
       }
     } finally {
-      // Due entries are no longer needed.
       await emulator.close({ signal: AbortSignal.abort() });
       await rm(folder, { recursive: true, force: true });
     }
@@ -47,7 +46,6 @@ export class ScenarioEmulators {
       await base.then((emulator) => emulator.close({ signal: this.#context.cut })).catch(() => {});
   }
 
-  /** Returns the initial emulator of a scenario. */
   async getBase(parsed: ParsedScenario): Promise<Emulator> {
     const { start, seed = "demo" } = parsed.scenario;
     const folder =

@@ -6,9 +6,7 @@ import { savedValueRule } from "./schema.ts";
 type Issue = z.core.$ZodIssue;
 
 interface Problem {
-  /** Position of the problem. */
   readonly at: readonly PropertyKey[];
-  /** The key of the map that causes the problem. */
   readonly key?: string;
   readonly sentence: string;
 }

@@ -61,7 +61,6 @@ async function readRegularFile(host: Host, path: string, place: string): Promise
   return readInput(host, path, place);
 }
 
-/** Scenario files that cannot be run. */
 export class WrongScenarios extends UsageError {
   readonly errors: readonly ScenarioError[];
 

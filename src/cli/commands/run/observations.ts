@@ -40,7 +40,6 @@ function toSeenDelivery({ activity, composite_id, outcome, attempts }: ListedDel
   };
 }
 
-/** Lists the activities in chronological order. */
 export async function listSeenActivities({ client, signal }: Stage): Promise<readonly string[]> {
   const found = new Map<number, string>();
   const follow = async (ref: string) => {
@@ -64,7 +63,6 @@ export async function listSeenActivities({ client, signal }: Stage): Promise<rea
   return [...found].sort(([one], [other]) => one - other).map(([, activity]) => activity);
 }
 
-/** Finds the webhook status of each receiver. */
 export async function listSeenWebhooks(stage: Stage): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries((await listWebhooks(stage)).map(({ name, status }) => [name, status]));
 }

@@ -8,7 +8,6 @@ import { type Path, type Position, Positions, ScenarioError } from "./problem.ts
 import { findReferences, splitWords } from "./references.ts";
 import { Scenario, type StepKind, stepKinds } from "./schema.ts";
 
-/** A scenario and its source file. */
 export interface ParsedScenario {
   /** Path as given. */
   readonly file: string;
@@ -198,7 +197,6 @@ class Checker {
     }
   }
 
-  /** Receivers in expectations. */
   #checkReceivers(expect: unknown, path: Path): void {
     if (!isObject(expect)) return;
     const receivers = [...this.#receivers];

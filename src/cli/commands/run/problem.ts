@@ -3,7 +3,6 @@ import { type Document, isMap, isNode, isScalar, type LineCounter } from "yaml";
 /** A path in a document: keys and indexes. */
 export type Path = readonly PropertyKey[];
 
-/** A position in a file, counted from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -25,7 +24,6 @@ export class ScenarioError extends Error {
   }
 }
 
-/** Positions of the parts of a document. */
 export class Positions {
   readonly #document: Document;
   readonly #lines: LineCounter;

@@ -6,11 +6,9 @@ import { CommandFailedError } from "../../process/failure.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { ScenarioResult } from "./result.ts";
 
-/** One process that runs some of the files in order. */
 interface Worker {
   readonly child: ChildProcess;
   readonly lines: AsyncIterator<string>;
-  /** Messages in addition to its results. */
   readonly getNotes: () => string;
 }
 

@@ -1,6 +1,5 @@
 import { isObject } from "../../../base/object.ts";
 
-/** Saved values by name. */
 export type SavedValues = ReadonlyMap<string, unknown>;
 
 /** `$$` is a dollar; `$name` and `${name.path}` are values; any other dollar is literal. */

@@ -1,14 +1,11 @@
 import type { StepKind } from "./schema.ts";
 
-/** One difference from the expectation of a step. */
 export interface Mismatch {
   readonly message: string;
-  /** Position of the expectation in the file. */
   readonly line: number;
   readonly column: number;
 }
 
-/** Result of one step. */
 export interface StepResult {
   /** Example: `3`; `4.2.1` is the first step of the second iteration of a loop. */
   readonly number: string;
@@ -22,9 +19,7 @@ export interface StepResult {
   /** Virtual time after the step. */
   readonly at: string;
   readonly seconds: number;
-  /** Output of a command, or response of a service. */
   readonly output: string;
-  /** Standard error of a command. */
   readonly notes: string;
   /** The command line; absent for other kinds of steps. */
   readonly command?: string;

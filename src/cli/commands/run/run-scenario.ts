@@ -16,7 +16,6 @@ import { type Observation, runStep } from "./steps.ts";
 interface Options {
   readonly operations: readonly Operation[];
   readonly wall: WallClock;
-  /** Called after each step. */
   readonly onStep?: (step: StepResult) => Promise<void>;
   /** Whether observations replace the expectations. */
   readonly update?: boolean;
@@ -168,7 +167,6 @@ class ScenarioRun {
     });
   }
 
-  /** Records the current contract of the story. */
   #follow(step: object, { value, title }: Observation): void {
     const made = (value ?? {}) as { readonly composite_id?: unknown; readonly id?: unknown };
     const texts = [made.composite_id, made.id, title, JSON.stringify(resolveLoosely(step, this.#stage))];

@@ -19,7 +19,6 @@ export interface RunSettings {
   readonly jobs: number | undefined;
   readonly report?: string | undefined;
   readonly html?: string | undefined;
-  /** Whether to write observations into the files. */
   readonly update: boolean;
 }
 
@@ -121,7 +120,6 @@ async function annotateFailures({ file, steps }: ScenarioResult, { host, argv }:
   }
 }
 
-/** One case per scenario for CI servers. */
 const formatJunit = (results: readonly ScenarioResult[]): string =>
   formatJUnit(
     "svc run",
@@ -154,11 +152,9 @@ const formatJunit = (results: readonly ScenarioResult[]): string =>
 const writeText = (path: string, text: string, { host }: Context): Promise<void> =>
   writeOutput(host, path, [Buffer.from(text)]);
 
-/** Formats the heading of a scenario. */
 const formatHeading = (file: string, name: string): StyledLine =>
   name === "" ? [bold(file)] : [bold(file), `  ${name}`];
 
-/** Formats a step and its problems. */
 function formatStepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
   const label = ok ? green("ok    ") : red("failed");
   return [
@@ -180,7 +176,6 @@ function endLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledL
   ];
 }
 
-/** Formats the last line of a run. */
 function formatSummary(results: readonly ScenarioResult[], seconds: string): StyledLine {
   const failed = results.filter(({ ok }) => !ok).length;
   const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;

@@ -5,7 +5,6 @@ import { addFault } from "../../../api/emulator/faults.ts";
 import { dictionary } from "../../../api/shapes.ts";
 import { durationPattern, parseDuration } from "../../../base/duration.ts";
 
-/** Creates a map whose keys match a pattern. */
 const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
   dictionary(value)
     .superRefine((map, context) => {
@@ -139,7 +138,6 @@ const AsStep = z
   })
   .describe("Signs, declines or approves a contract as a person");
 
-/** Actions of a user. */
 export const contractActions = ["sign", "decline", "approve"] as const;
 
 const FaultStep = z

@@ -89,7 +89,6 @@ export class Stage {
     });
   }
 
-  /** Opens a built-in receiver, or uses the address of a program. */
   async openReceiver(name: string, url: string | undefined, answers: Answers): Promise<StoryReceiver> {
     let receiver = url === undefined ? undefined : createReceiver(url, { isProgram: true });
     if (!receiver) {
@@ -130,7 +129,6 @@ const createFolderVariables = (cwd: string) => ({
 /** A webhook receiver of a story, referenced as `$app.url`. */
 interface StoryReceiver {
   readonly url: string;
-  /** Whether it is a program of the user at a given address. */
   readonly isProgram: boolean;
   /** ID of its webhook; undefined if no step has created one. */
   webhook: number | undefined;
@@ -188,7 +186,6 @@ const createReceiver = (
 /** Shorter values are part of ordinary words. */
 const minLength = 6;
 
-/** Secrets of a story, which are never printed. */
 class Secrets {
   readonly #values = new Set<string>();
 

@@ -14,13 +14,11 @@ import { formatValue, resolveReferences, splitWords, UnsavedValueError } from ".
 import { contractActions, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 
-/** Result of a step before its checks. */
 export interface Observation {
   readonly title: string;
   readonly outcome: string;
   /** The source of saved values. */
   readonly value?: unknown;
-  /** Status of a response. */
   readonly status?: number;
   /** Failure codes: the declared one and that of the response. */
   readonly failures?: readonly string[];
@@ -217,7 +215,6 @@ async function send(stage: Stage, operation: Operation, args: CallArguments): Pr
 
 const formatJson = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
 
-/** Name of a result in messages. */
 function getName(value: unknown): string {
   const { composite_id, id, contract_status } = toFields(value);
   const name = composite_id ?? id;

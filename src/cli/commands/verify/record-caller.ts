@@ -72,7 +72,6 @@ export class RecordCaller {
     return status < 300 ? document : undefined;
   }
 
-  /** Calls an operation that must succeed. */
   async require(id: string, call: PlannedCall): Promise<void> {
     const { status } = await this.#call(id, call);
     if (status >= 300) throw new Error(`${id} was rejected (HTTP ${status})`);
@@ -101,7 +100,6 @@ export class RecordCaller {
     );
   }
 
-  /** Uploads bytes to a signed URL. */
   async upload(url: string, contentType: string, bytes: Buffer): Promise<void> {
     await this.#send("PUT", url, { "content-type": contentType }, bytes);
   }

@@ -3,7 +3,6 @@ import { isObject, toFields } from "../../../base/object.ts";
 import { hashEmail } from "../../../schemes/email-hash.ts";
 import type { RecordCaller } from "./record-caller.ts";
 
-/** Description of a journey for users. */
 export const journeyPlan: readonly string[] = [
   "Send requests with missing fields and wrong types, which create nothing",
   "Upload a file",

@@ -48,7 +48,6 @@ const details: readonly (readonly [
 ];
 const detailed = 3;
 
-/** IDs of nonexistent objects. */
 const unknown = lookupTable<string | number>({
   composite_id: "T-999999999",
   contract_id: 999_999_999,
@@ -61,7 +60,6 @@ const unknown = lookupTable<string | number>({
   client_id: "unknown-client",
 });
 
-/** Reads with IDs of nonexistent objects. */
 const probedOperations: readonly (readonly [operation: string, parameter: string])[] = [
   ["contracts.status", "composite_id"],
   ["contracts.recipients", "composite_id"],
@@ -76,7 +74,6 @@ const probedOperations: readonly (readonly [operation: string, parameter: string
   ["cluster-clients.show", "client_id"],
 ];
 
-/** Description of reads and probes for users. */
 export const readsPlan: readonly string[] = [
   `List ${lists.length} kinds of objects, and show the first ${detailed} of each`,
   `Look up ${probedOperations.length} IDs that do not exist`,

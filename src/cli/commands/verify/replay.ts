@@ -164,7 +164,6 @@ async function storeReport(corpus: Corpus, report: VerifyReport): Promise<Observ
   return observations;
 }
 
-/** Formats the reference page of the services with observations instead of assumptions. */
 async function renderObserved({ seen: observed }: Observations): Promise<string> {
   const { registry } = await import("../../../api/registry.ts");
   const commands = Object.values(deriveSpecs()).flat();

@@ -6,7 +6,6 @@ import { scanCorpus } from "../../../verify/scan.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { toUsageError } from "./open-recorder.ts";
 
-/** Opens the corpus of a command. */
 export const corpusFolder = { name: "folder", description: "Folder of the corpus" } as const satisfies PositionalSpec;
 
 const verifyScan = defineCommand({

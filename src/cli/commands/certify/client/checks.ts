@@ -1,28 +1,25 @@
 import {
+  type Assess,
+  assessAddition,
+  assessContinuation,
   assessDelivery,
+  assessEachAddition,
   assessEncoding,
+  assessExitCode,
   assessFields,
+  assessInterval,
+  assessLastingAddition,
   assessSecrets,
   assessShownAddress,
   assessShownCode,
-} from "./assess-requests.ts";
-import {
-  assessAddition,
-  assessContinuation,
-  assessEachAddition,
-  assessExitCode,
-  assessInterval,
-  assessLastingAddition,
   assessStop,
-} from "./assess-timing.ts";
-import type { Assess } from "./assessment.ts";
+} from "./assessments.ts";
 
 export interface Check {
   /** A stable ID that scripts use. */
   readonly id: string;
   readonly scenario: string;
   readonly summary: string;
-  /** Reference of the rule. */
   readonly basis: string;
   readonly assess: Assess;
 }

@@ -1,34 +1,31 @@
 import { systemWallClock } from "../../../../base/clock.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
+import { annotate, shouldAnnotate } from "../../../output/github-actions.ts";
+import { formatJUnit } from "../../../output/junit.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { withSpinner } from "../../../prompt/spinner.ts";
-import type { Assessment } from "./assessment.ts";
+import { countResults, describeCounts } from "../check.ts";
+import type { Assessment } from "./assessments.ts";
 import type { Check } from "./checks.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
-import { scenarios } from "./scenarios.ts";
-import { type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
+import { type ScriptedServer, scenarios, startScriptedServer } from "./scripted-server.ts";
 
-/** One check with its assessment. */
-export interface CheckOutcome extends Assessment, Pick<Check, "scenario" | "basis"> {
-  readonly id: string;
+interface CheckOutcome extends Assessment, Pick<Check, "id" | "scenario" | "basis"> {
   /** Duration of its scenario. */
   readonly seconds: number;
 }
 
-/** Results of all checks; and why all have failed, if the client requested no sign-in. */
-export interface CheckOutcomes {
-  readonly outcomes: readonly CheckOutcome[];
-  readonly failure: CommandFailedError | undefined;
-}
-
-/** Runs the scenarios of these checks concurrently, and assesses the results. */
+/**
+ * Runs the scenarios of these checks concurrently, and assesses the results. All checks fail with `failure` if the
+ * client requested no sign-in.
+ */
 export async function runChecks(
   checks: readonly Check[],
   argv: readonly [string, ...string[]],
   maxWaitMs: number,
   context: Context,
-): Promise<CheckOutcomes> {
+): Promise<{ readonly outcomes: readonly CheckOutcome[]; readonly failure: CommandFailedError | undefined }> {
   const names = [...new Set(checks.map(({ scenario }) => scenario))];
   const servers = await startServers(names, context);
   const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to 30 s`;
@@ -39,15 +36,13 @@ export async function runChecks(
     () => waitForAll(servers.map((server) => runScenario(server, argv, maxWaitMs, context))),
     { tellsTime: true },
   );
-  const results = new Map(names.map((name, i) => [name, found[i]!]));
-  const hasAsked = found.some(({ deviceRequests }) => deviceRequests.length > 0);
-  const failure = hasAsked ? undefined : createNeverAskedError(found);
-  const outcomes = checks.map((check) => {
-    const result = results.get(check.scenario)!;
+  const hasRequested = found.some(({ deviceRequests }) => deviceRequests.length > 0);
+  const failure = hasRequested ? undefined : createNeverRequestedError(found);
+  const outcomes = checks.map(({ id, scenario, basis, assess }) => {
+    const result = found[names.indexOf(scenario)]!;
     const assessment = failure
       ? { result: "failed" as const, detail: failure.message, fix: failure.hint }
-      : check.assess(result);
-    const { id, scenario, basis } = check;
+      : assess(result);
     return { id, ...assessment, scenario, basis, seconds: result.seconds };
   });
   return { outcomes, failure };
@@ -75,7 +70,7 @@ async function waitForAll<T>(runs: readonly Promise<T>[]): Promise<readonly T[]>
   });
 }
 
-function createNeverAskedError(results: readonly ScenarioResult[]): CommandFailedError {
+function createNeverRequestedError(results: readonly ScenarioResult[]): CommandFailedError {
   const { exitCode, output } = results[0]!;
   const ending = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
   const last = output.trim().split("\n").at(-1)?.slice(0, 300);
@@ -119,4 +114,38 @@ class Heartbeat {
       this.#last = systemWallClock.monotonicNow();
     }
   }
+}
+
+/** Formats the JUnit XML report. A warning counts as passed and appears in the output. */
+export const formatReport = (outcomes: readonly CheckOutcome[]): string =>
+  formatJUnit(
+    "svc auth certify",
+    outcomes.map(({ id, scenario, result, detail, fix, basis, seconds }) => ({
+      name: result === "warning" ? `${id} (warning: ${detail})` : id,
+      className: `svc.auth.certify.${scenario}`,
+      // The checks of a scenario share its time.
+      seconds: seconds / outcomes.filter((one) => one.scenario === scenario).length,
+      ...(result === "failed" && { failure: { message: detail, text: [fix, `Basis: ${basis}`].join("\n") } }),
+      ...(result === "not_checked" && { skipped: detail }),
+    })),
+  );
+
+export async function showResults(outcomes: readonly CheckOutcome[], context: Context): Promise<void> {
+  const { output, host, argv } = context;
+  const rows = outcomes.map(({ fix = null, seconds, ...row }) => ({
+    ...row,
+    fix,
+    seconds: Number(seconds.toFixed(1)),
+  }));
+  await output.show(rows, {
+    fields: ["id", "result", "detail", "fix", "basis", "scenario", "seconds"],
+    columns: ["id", "result", { name: "detail", cut: 1, least: 24, purpose: true }],
+  });
+  for (const { id, detail, fix, basis, result } of outcomes) {
+    if (fix === undefined) continue;
+    if (output.format === "table") await output.note(`${id}: ${fix} Basis: ${basis}.`);
+    if (result === "failed" && shouldAnnotate(host.env, argv))
+      await annotate(host, { code: id, message: `${detail} ${fix}`, hint: undefined });
+  }
+  await output.note(describeCounts(countResults(outcomes)));
 }

@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,12 +6,11 @@ import { join } from "node:path";
 import spawn from "cross-spawn";
 import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
-import { createEmulatorVariables } from "../../../connection/emulator/emulator-variables.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
+import { buildChildEnvironment } from "../../emulator/exec.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
 import type { Observation, ScriptedServer } from "./scripted-server.ts";
 
-/** Observations of one run of the client. */
 export interface ScenarioResult extends Observation {
   readonly output: string;
   /** Undefined if it was still running at the end. */
@@ -21,14 +21,12 @@ export interface ScenarioResult extends Observation {
 // The client runs in real time, so this uses the wall clock, too.
 /** A client without requests for this long after the script counts as idle. */
 const quietMs = 8_000;
-/** Interval of checks whether a run is over. */
 const checkIntervalMs = 50;
 /** Time for a client to end after SIGTERM. */
 const terminationMs = 1_000;
 /** Number of polls after the script that prove that the client continues. */
 const maxExtraPolls = 2;
 
-/** Runs the client against this server, and ends it when no more observations are expected. */
 export async function runScenario(
   server: ScriptedServer,
   argv: readonly [string, ...string[]],
@@ -39,7 +37,7 @@ export async function runScenario(
   const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
   const began = systemWallClock.monotonicNow();
   const client = startClient(argv, { cwd: host.cwd, env: createEnvironment(server, folder, context) });
-  context.onForcedEnd(() => client.kill("SIGKILL"));
+  context.onForcedEnd(() => killProcessGroup(client.child, "SIGKILL"));
   try {
     const isOver = () => hasShownAll(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
     let hasEnded = false;
@@ -51,7 +49,7 @@ export async function runScenario(
     }
     signal.throwIfAborted();
     const seconds = (systemWallClock.monotonicNow() - began) / 1_000;
-    return { ...server.observation, output: client.output(), exitCode: client.exitCode(), seconds };
+    return { ...server.observation, output: client.output(), exitCode: getExitCode(client.child), seconds };
   } finally {
     await endClient(client);
     await rm(folder, { recursive: true, force: true });
@@ -66,50 +64,37 @@ function hasShownAll(observation: Observation, now: number, latest: number): boo
   return laterPolls.length >= maxExtraPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
 }
 
-async function endClient(client: ClientProcess): Promise<void> {
-  if (client.exitCode() === undefined) {
-    client.kill("SIGTERM");
+async function endClient({ child, exited }: ClientProcess): Promise<void> {
+  if (getExitCode(child) === undefined) {
+    killProcessGroup(child, "SIGTERM");
     const waited = new AbortController();
-    await Promise.race([client.exited.catch(() => {}), systemWallClock.sleep(terminationMs, waited.signal)]);
+    await Promise.race([exited.catch(() => {}), systemWallClock.sleep(terminationMs, waited.signal)]);
     waited.abort();
   }
-  client.kill("SIGKILL");
+  killProcessGroup(child, "SIGKILL");
 }
+
+/** Undefined while it runs; 128 + n after a signal. */
+const getExitCode = ({ exitCode, signalCode }: ChildProcess): number | undefined =>
+  exitCode ?? (signalCode === null ? undefined : 128 + constants.signals[signalCode]);
 
 /**
  * Variables of the client, with the URL of its server. They contain no control plane token, because that approves codes
  * for the user.
  */
-function createEnvironment(
-  server: ScriptedServer,
-  folder: string,
-  { host }: Context,
-): Readonly<Record<string, string>> {
-  const { url, emulator } = server;
-  const all = {
-    ...host.env,
-    ...createEmulatorVariables({ ...emulator, routerUrl: url, controlUrl: `${url}/_emulator` }),
-    SVC_EMULATOR_URL: undefined,
-    SVC_EMULATOR_TOKEN: undefined,
-    SVC_OAUTH_CLIENT_ID: "demo-cli",
-    // The client does not use the sign-ins of the user, and runs do not share theirs.
-    SVC_CONFIG_DIR: folder,
-  };
-  return Object.fromEntries(
-    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
+function createEnvironment({ url, emulator }: ScriptedServer, folder: string, { host }: Context) {
+  const access = { ...emulator, routerUrl: url, controlUrl: `${url}/_emulator` };
+  const { SVC_EMULATOR_URL: _, SVC_EMULATOR_TOKEN: __, ...variables } = buildChildEnvironment(access, host);
+  // The client does not use the sign-ins of the user, and runs do not share theirs.
+  return { ...variables, SVC_OAUTH_CLIENT_ID: "demo-cli", SVC_CONFIG_DIR: folder };
 }
 
-/** An assessed run of the client. */
 interface ClientProcess {
+  readonly child: ChildProcess;
   /** Its output on both streams. */
   readonly output: () => string;
-  /** Undefined while it runs; 128 + n after a signal. */
-  readonly exitCode: () => number | undefined;
   /** Resolves when it has ended; rejects if it cannot be run. */
   readonly exited: Promise<void>;
-  /** Sends a signal to its whole group. */
-  kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
 /** Limit of stored output. The code and the address are at its beginning. */
@@ -123,7 +108,6 @@ function startClient(
 ): ClientProcess {
   const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: hasProcessGroups });
   let output = "";
-  let exitCode: number | undefined;
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text: string) => {
       if (output.length < maxOutputCharacters) output += text;
@@ -134,13 +118,10 @@ function startClient(
       const why = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
       reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${why}`, { cause }));
     });
-    child.once("exit", (code, name) => {
-      exitCode = code ?? 128 + (name ? constants.signals[name] : 0);
-      // The output is complete at "close", which waits for children that hold the pipes.
-      runAfterDelay(outputGraceMs, resolve);
-    });
+    // The output is complete at "close", which waits for children that hold the pipes.
+    child.once("exit", () => runAfterDelay(outputGraceMs, resolve));
     child.once("close", () => resolve());
   });
   exited.catch(() => {});
-  return { output: () => output, exitCode: () => exitCode, exited, kill: (signal) => killProcessGroup(child, signal) };
+  return { child, output: () => output, exited };
 }

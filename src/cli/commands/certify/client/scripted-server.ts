@@ -1,24 +1,66 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename } from "node:path";
+import { buffer } from "node:stream/consumers";
 import type { Emulator } from "../../../../../emulator/index.ts";
 import { approveDevice } from "../../../../api/emulator/device-grants.ts";
 import { createDeviceCode, redeemDeviceCode } from "../../../../api/router/device-grant.ts";
 import { exchangeToken } from "../../../../api/router/oidc.ts";
 import { systemWallClock } from "../../../../base/clock.ts";
-import { toFields } from "../../../../base/object.ts";
+import { isObject, lookupTable, toFields, tryParseJson } from "../../../../base/object.ts";
 import { withControlClient } from "../../../connection/emulator/emulator-access.ts";
-import { type OAuthRequest, parseOAuthRequest } from "./oauth-request.ts";
-import { intervalSeconds, type Step } from "./scenarios.ts";
+
+/**
+ * The response to one poll. `approve`, `deny` and `expire` happen in the emulator just before it responds; the others
+ * replace its response. `lost` breaks off halfway.
+ */
+type Step = "pending" | "slow_down" | "reset" | "html-503" | "lost" | "approve" | "deny" | "expire";
+
+/** The server's interval in seconds: the minimum of RFC 8628, to keep runs short. */
+export const intervalSeconds = 1;
+/** RFC 8628, 3.5: each slow_down adds this permanently. */
+export const slowDownSeconds = 5;
+
+const pending = "pending";
+
+/** Each scenario is one run of the client, with the responses to its polls in order. The last one ends the sign-in. */
+export const scenarios = lookupTable<readonly Step[]>({
+  approval: [pending, pending, pending, "approve"],
+  "slow-down": [pending, "slow_down", pending, "slow_down", "approve"],
+  expired: [pending, "expire"],
+  denied: [pending, "deny"],
+  reset: [pending, "reset", "approve"],
+  "html-503": [pending, "html-503", "approve"],
+  "lost-answer": [pending, "lost", "approve"],
+});
+
+export interface OAuthRequest {
+  /** Monotonic milliseconds of the observation. */
+  readonly at: number;
+  readonly earliestAt: number;
+  readonly method: string;
+  readonly encoding: "form" | "json" | "other";
+  /** Parameters of the body; undefined if it is unreadable. */
+  readonly fields: Readonly<Record<string, string>> | undefined;
+  readonly query: Readonly<Record<string, string>>;
+  /** Whether the client authenticates by a header, so that client_id is optional. */
+  readonly isAuthenticated: boolean;
+  readonly contentType: string;
+}
 
 /** The server's observations of a client. All times are monotonic milliseconds. */
 export interface Observation {
   readonly deviceRequests: OAuthRequest[];
   readonly polls: Poll[];
-  /** Time of the first device authorization. */
-  challenge?: Challenge;
-  /** Time at which the script ended. */
+  challenge?: { readonly deviceCode: string; readonly userCode: string; readonly verificationUri: string };
   endedAt?: number;
   /** Arrival of the last request of the flow. */
   lastAt?: number;
@@ -27,13 +69,7 @@ export interface Observation {
   exposedIn?: string | null;
 }
 
-export interface Challenge {
-  readonly deviceCode: string;
-  readonly userCode: string;
-  readonly verificationUri: string;
-}
-
-export interface Poll extends OAuthRequest {
+interface Poll extends OAuthRequest {
   /** The response; undefined after the end of the script. */
   readonly step: Step | undefined;
 }
@@ -45,8 +81,6 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-/** Maximum size of a device's request. */
-const maxBodyBytes = 64 * 1024;
 const devicePath = createDeviceCode.path;
 /** The routing service accepts device codes at both addresses (DECISIONS.md, R35). */
 const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path];
@@ -71,11 +105,11 @@ export async function startScriptedServer(
 
   async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const times = { at: systemWallClock.monotonicNow(), earliestAt: heartbeat.earliest };
-    const body = await readBody(request);
+    const body = await buffer(request);
     const path = (request.url ?? "/").split("?")[0]!;
     const oauth = parseOAuthRequest(request, body, times);
     if (path === devicePath) return handleDeviceRequest(request, response, body, oauth);
-    if (tokenPaths.includes(path) && isPoll(oauth)) return answerPoll(request, response, body, oauth);
+    if (tokenPaths.includes(path) && isPoll(oauth)) return respondToPoll(request, response, body, oauth);
     send(response, await forward(request, body, emulator.routerUrl));
   }
 
@@ -86,46 +120,44 @@ export async function startScriptedServer(
     oauth: OAuthRequest,
   ) {
     observation.lastAt = oauth.at;
-    const answered = await forward(request, body, emulator.routerUrl);
-    observation.deviceRequests.push({ ...oauth, status: answered.status });
-    if (answered.status !== 200) return send(response, answered);
-    const fields = toFields(JSON.parse(answered.body.toString("utf8")));
+    const relayed = await forward(request, body, emulator.routerUrl);
+    observation.deviceRequests.push(oauth);
+    if (relayed.status !== 200) return send(response, relayed);
+    const fields = toFields(JSON.parse(relayed.body.toString("utf8")));
     observation.challenge ??= {
       deviceCode: String(fields.device_code),
       userCode: String(fields.user_code),
       verificationUri: String(fields.verification_uri),
     };
     secrets.push(String(fields.device_code));
-    send(response, { ...answered, body: Buffer.from(JSON.stringify({ ...fields, interval: intervalSeconds })) });
+    send(response, { ...relayed, body: Buffer.from(JSON.stringify({ ...fields, interval: intervalSeconds })) });
   }
 
-  async function answerPoll(request: IncomingMessage, response: ServerResponse, body: Buffer, oauth: OAuthRequest) {
+  async function respondToPoll(request: IncomingMessage, response: ServerResponse, body: Buffer, oauth: OAuthRequest) {
     observation.lastAt = oauth.at;
-    lookForSecrets();
+    if (secrets.length > 0 && typeof observation.exposedIn !== "string") observation.exposedIn = findArguments(secrets);
     const hasFirstCode = oauth.fields?.device_code === observation.challenge?.deviceCode;
     const step = hasFirstCode ? steps.shift() : undefined;
-    const poll = { ...oauth, step };
-    observation.polls.push(poll);
-    const isSent = await playStep(step, response);
-    if (isSent) return;
-    const answered = await forward(request, body, emulator.routerUrl);
+    observation.polls.push({ ...oauth, step });
+    if (await playStep(step, response)) return;
+    const relayed = await forward(request, body, emulator.routerUrl);
     if (hasFirstCode && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
-    if (answered.status === 200) {
+    if (relayed.status === 200) {
       observation.hasTokens = true;
-      const { access_token } = toFields(JSON.parse(answered.body.toString("utf8")));
+      const { access_token } = toFields(JSON.parse(relayed.body.toString("utf8")));
       if (typeof access_token === "string" && access_token !== "") secrets.push(access_token);
     }
-    send(response, answered);
+    send(response, relayed);
   }
 
   /** Responds instead of the emulator, or changes its state first. Resolves with whether the response is sent. */
   async function playStep(step: Step | undefined, response: ServerResponse): Promise<boolean> {
     switch (step) {
       case "pending":
-        send(response, createOAuthError("authorization_pending"));
+        sendOAuthError(response, "authorization_pending");
         return true;
       case "slow_down":
-        send(response, createOAuthError("slow_down"));
+        sendOAuthError(response, "slow_down");
         return true;
       case "reset":
         response.socket?.resetAndDestroy();
@@ -158,12 +190,6 @@ export async function startScriptedServer(
     );
   }
 
-  function lookForSecrets(): void {
-    if (secrets.length === 0 || typeof observation.exposedIn === "string") return;
-    const found = findArguments(secrets);
-    if (found !== undefined) observation.exposedIn = found;
-  }
-
   return {
     url,
     emulator,
@@ -179,13 +205,12 @@ export async function startScriptedServer(
 /** A refresh of tokens goes to the same address and does not count. */
 const isPoll = ({ fields, query }: OAuthRequest): boolean => {
   const { device_code, grant_type } = { ...query, ...fields };
-  if (device_code !== undefined || grant_type?.endsWith(":device_code")) return true;
-  return grant_type === undefined;
+  return device_code !== undefined || grant_type === undefined || grant_type.endsWith(":device_code");
 };
 
-interface ForwardedAnswer {
+interface RelayedResponse {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
@@ -193,49 +218,27 @@ const jsonHeaders = { "content-type": "application/json" };
 const unavailablePage =
   "<!DOCTYPE html><html><head><title>503 Service Unavailable</title></head><body><h1>Service Unavailable</h1></body></html>";
 
-const createOAuthError = (error: string): ForwardedAnswer => ({
-  status: 400,
-  headers: jsonHeaders,
-  body: Buffer.from(JSON.stringify({ error })),
-});
+const sendOAuthError = (response: ServerResponse, error: string): void =>
+  send(response, { status: 400, headers: jsonHeaders, body: Buffer.from(JSON.stringify({ error })) });
 
-function send(response: ServerResponse, { status, headers, body }: ForwardedAnswer): void {
+function send(response: ServerResponse, { status, headers, body }: RelayedResponse): void {
   response.writeHead(status, { ...headers, "content-length": String(body.length) }).end(body);
 }
 
 /** Headers of one connection (RFC 9110, 7.6.1), or invalid for the changed body. */
 const ownHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "content-length"]);
 
-function forward({ method, url, headers }: IncomingMessage, body: Buffer, to: string): Promise<ForwardedAnswer> {
-  const keptHeaders = Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.has(name)));
-  return new Promise((resolve, reject) => {
-    const sent = httpRequest(
-      `${to}${url}`,
-      { method, headers: { ...keptHeaders, "content-length": body.length } },
-      (proxied) => {
-        const { statusCode: status = 502 } = proxied;
-        const pairs = Object.entries(proxied.headers).flatMap(([name, value]) =>
-          value === undefined || ownHeaders.has(name) ? [] : [[name, [value].flat().join(", ")] as const],
-        );
-        readBody(proxied).then(
-          (content) => resolve({ status, headers: Object.fromEntries(pairs), body: content }),
-          reject,
-        );
-      },
-    );
-    sent.on("error", reject).end(body);
-  });
-}
+const removeOwnHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !ownHeaders.has(name)));
 
-async function readBody(stream: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBodyBytes * 16) throw new Error("The body is too large.");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+async function forward({ method, url, headers }: IncomingMessage, body: Buffer, to: string): Promise<RelayedResponse> {
+  const sentHeaders = { ...removeOwnHeaders(headers), "content-length": body.length };
+  const request = httpRequest(`${to}${url}`, { method, headers: sentHeaders }).end(body);
+  // `once` handles an error before the response only.
+  request.on("error", () => {});
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  const { statusCode: status = 502 } = response;
+  return { status, headers: removeOwnHeaders(response.headers), body: await buffer(response) };
 }
 
 /**
@@ -244,21 +247,12 @@ async function readBody(stream: IncomingMessage): Promise<Buffer> {
  * memory and the client waits: synchronous reads take milliseconds, asynchronous ones much longer on a busy machine.
  */
 function findArguments(texts: readonly string[]): string | null | undefined {
-  const pids = listProcesses();
-  if (pids.length === 0) return undefined;
-  for (const pid of pids) {
+  if (!existsSync("/proc")) return undefined;
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     const line = readArguments(pid);
     if (texts.some((text) => line.includes(text))) return basename(line.split("\0")[0]!);
   }
   return null;
-}
-
-function listProcesses(): readonly string[] {
-  try {
-    return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  } catch {
-    return [];
-  }
 }
 
 /** Empty if the process has ended or belongs to another user. */
@@ -268,4 +262,31 @@ function readArguments(pid: string): string {
   } catch {
     return "";
   }
+}
+
+function parseOAuthRequest(
+  { method = "", url = "/", headers }: IncomingMessage,
+  body: Buffer,
+  times: Pick<OAuthRequest, "at" | "earliestAt">,
+): OAuthRequest {
+  const contentType = headers["content-type"] ?? "";
+  const text = body.toString("utf8");
+  const type = contentType.split(";")[0]!.trim().toLowerCase();
+  const json = type === "application/json" ? parseJsonFields(text) : undefined;
+  const isFormEncoded = type === "application/x-www-form-urlencoded";
+  return {
+    ...times,
+    method,
+    contentType,
+    encoding: isFormEncoded ? "form" : json ? "json" : "other",
+    fields: isFormEncoded ? Object.fromEntries(new URLSearchParams(text)) : json,
+    query: Object.fromEntries(new URL(url, "http://localhost").searchParams),
+    isAuthenticated: headers.authorization !== undefined,
+  };
+}
+
+function parseJsonFields(text: string): OAuthRequest["fields"] {
+  const value = tryParseJson(text);
+  if (!isObject(value)) return undefined;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, String(member)]));
 }

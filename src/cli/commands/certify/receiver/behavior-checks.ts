@@ -13,7 +13,6 @@ const assessReply = (reply: Reply): CheckFinding => ({
 
 const retries = "Retries can repeat an event";
 
-/** Results of the first deliveries. */
 export const responseTimeCheck: Check = {
   id: "response.time",
   summary: `Responds within ${slowMs / 1_000} s`,
@@ -28,7 +27,6 @@ export const responseTimeCheck: Check = {
   },
 };
 
-/** Checks that use several deliveries. */
 export const behaviorChecks: readonly Check[] = [
   {
     id: "duplicate",

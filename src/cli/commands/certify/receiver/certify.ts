@@ -20,7 +20,6 @@ import { type CertifyReport, checkColumns, checkLine, createReport, formatFindin
 import { acceptsAny, type CheckedItem, runChecks } from "./run.ts";
 import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
 
-/** Options of one run. */
 export interface CertifyPlan {
   readonly url: string;
   readonly checks: readonly Check[];
@@ -29,7 +28,6 @@ export interface CertifyPlan {
   readonly key: string | undefined;
   readonly command: string | undefined;
   readonly readyTimeoutMs: number;
-  /** Time limit of all checks together. */
   readonly maxMs: number;
   readonly probe: string | undefined;
   readonly language: Language | undefined;
@@ -37,13 +35,11 @@ export interface CertifyPlan {
   readonly keep: string | undefined;
   /** Keeps the emulator and the receiver running until Ctrl-C. */
   readonly console: boolean;
-  /** Writes the file of --report. */
   writeReport(xml: string): Promise<void>;
 }
 
 type EnvironmentOf = (access: EmulatorAccess) => Record<string, string>;
 
-/** Checks a receiver and prints the report. */
 export async function runCertification(plan: CertifyPlan, createEnvironment: EnvironmentOf, context: Context) {
   const { output, host, signal } = context;
   const emulation = await startEmulation(plan, context);

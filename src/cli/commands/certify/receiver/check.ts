@@ -6,7 +6,6 @@ import type { Delivery, Reply } from "./sender.ts";
 /** Confidence that the real service sends or requires this. */
 export type CheckBasis = "specified" | "public" | "assumed";
 
-/** One requirement of a receiver. */
 export interface Check {
   /** A stable ID for --only and --skip: `raw-body.spaced`. */
   readonly id: string;
@@ -14,9 +13,7 @@ export interface Check {
   readonly summary: string;
   readonly expects: "accept" | "reject" | "other";
   readonly basis: CheckBasis;
-  /** Reason for the requirement. */
   readonly reason: string;
-  /** Whether the check needs --probe. */
   readonly requires?: "probe";
   /** How to check it (default: by a single delivery). */
   readonly run: (run: CheckRun) => Promise<CheckFinding>;
@@ -28,7 +25,6 @@ export interface CheckFinding {
   readonly detail: string;
 }
 
-/** Context of a check. */
 export interface CheckRun {
   readonly deliveries: Deliveries;
   /** Sends a delivery, and records it for the report and for --keep. */
@@ -42,7 +38,6 @@ export interface CheckRun {
   readonly probe: Probe | undefined;
 }
 
-/** A delivery and its response. */
 export interface Exchange {
   readonly delivery: Delivery;
   readonly reply: Reply;

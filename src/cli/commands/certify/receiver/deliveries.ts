@@ -19,7 +19,6 @@ export interface EventChanges {
   readonly status?: string;
   /** Time of the event in seconds after the default event with the same number. */
   readonly laterSeconds?: number;
-  /** Additional top-level members of the document. */
   readonly more?: Document;
 }
 
@@ -92,7 +91,6 @@ export class Deliveries {
     return { body: genuine.body, headers: [...genuine.headers.slice(0, -1), forged] };
   }
 
-  /** Creates a genuine delivery of that event. */
   createGenuine(number: number, changes?: EventChanges, form: JsonForm = "compact"): Delivery {
     return this.signDelivery(writeJson(this.createEvent(number, changes), form));
   }

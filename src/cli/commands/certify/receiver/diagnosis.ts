@@ -5,7 +5,6 @@ import { toSpacedAscii } from "./genuine-checks.ts";
 import type { CheckedItem } from "./run.ts";
 import { createSender, hasSucceeded, isAccepted } from "./sender.ts";
 
-/** A likely mistake, and the checks that show it. */
 export interface Diagnosis {
   readonly mistake: string;
   readonly checks: readonly string[];

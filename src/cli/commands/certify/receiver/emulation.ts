@@ -36,7 +36,6 @@ interface EmulationOptions {
 /** The last attempt before the webhook is disabled is not dropped. */
 const droppedAttempts = failuresUntilDisabled - 1;
 
-/** Starts a deterministic emulator in this process. It ends with the run. */
 export async function startEmulation({ url, activity, key }: EmulationOptions, context: Context): Promise<Emulation> {
   const { startEmulator } = await import("../../../../../emulator/index.ts");
   const emulator = await startEmulator({

@@ -33,7 +33,6 @@ export const genuineCheck = accepts({
   build: ({ deliveries, getEventNumber }) => deliveries.createGenuine(getEventNumber()),
 });
 
-/** Variants of signed deliveries that the service may send. */
 export const genuineChecks: readonly Check[] = [
   accepts({
     id: "raw-body.spaced",

@@ -1,4 +1,3 @@
-/** The languages of fixes. */
 export const languages = ["node", "python", "go", "java", "csharp"] as const;
 export type Language = (typeof languages)[number];
 

@@ -3,11 +3,9 @@ import { lookupTable } from "../../../../base/object.ts";
 import { describeSignature, getDefaultScheme, getSignatureHeader } from "../../../../schemes/webhook-schemes.ts";
 import type { Language } from "./language.ts";
 
-/** The likely mistake of a receiver, and its fix. */
 interface Mistake {
   readonly title: string;
   readonly fix: string;
-  /** The fix as code, by language. */
   readonly code?: Readonly<Partial<Record<Language, string>>>;
 }
 

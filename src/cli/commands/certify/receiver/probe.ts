@@ -3,7 +3,6 @@ import { CommandFailedError } from "../../../process/failure.ts";
 import type { Host } from "../../../process/host.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
 
-/** The command that prints what the receiver has stored. */
 export interface Probe {
   /** Returns the current output. Fails if the probe does. */
   read(): Promise<string>;
@@ -25,7 +24,6 @@ const defaultWaitMs = 2_000;
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
 
-/** A probe that the shell runs. */
 export function createProbe(
   command: string,
   { host, env, signal }: { readonly host: Host; readonly env: Record<string, string>; readonly signal: AbortSignal },

@@ -6,9 +6,7 @@ import { CommandFailedError } from "../../../process/failure.ts";
 import { canAnimate } from "../../../prompt/spinner.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
 
-/** The receiver that --command runs. */
 export interface ReceiverProcess {
-  /** Starts it and waits until it listens. */
   start(): Promise<void>;
   /** Its exit, such as `exit code 3`. Undefined while it runs. */
   readonly end: string | undefined;
@@ -43,7 +41,6 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   const getChildEnd = () =>
     child && (child.exitCode !== null || child.signalCode !== null) ? formatEnd(child) : undefined;
 
-  /** Resolves when it has ended, or after a timeout. */
   async function waitForEnd(ms: number, cut?: AbortSignal): Promise<void> {
     const stopped = new AbortController();
     const signals = [stopped.signal, ...(cut ? [cut] : [])];

@@ -52,7 +52,6 @@ interface Outcome {
   readonly getFiles: (id: string) => readonly string[];
 }
 
-/** The names of checks in tables. */
 export const checkColumns = ["id", "result", { name: "detail", cut: 1, least: 16 }, "basis", "mistake"] as const;
 
 export function createReport({ url, language, items, seconds, getFiles, ...given }: Outcome): CertifyReport {
@@ -119,13 +118,11 @@ const marks: Readonly<Record<CheckResult, (text: string) => StyledText>> = Objec
 
 const columnWidth = "not checked".length;
 
-/** Formats one check on one line. */
 export function checkLine({ check, result, detail }: CheckedItem): StyledLine {
   const mark = marks[result](result.replace("_", " ").padEnd(columnWidth));
   return [mark, `  ${check.summary}`, dim(` (${result === "passed" ? check.id : `${check.id}: ${detail}`})`)];
 }
 
-/** Formats the mistakes with their fixes, and the counts. */
 export function formatFindings({ findings, counts, seconds, url }: CertifyReport): StyledLine[] {
   const lines = findings.flatMap(({ title, fix, code, checks, result, mistake }): StyledLine[] => [
     "",
@@ -144,7 +141,6 @@ const formatShortList = (ids: readonly string[]): string =>
     ? ids.join(", ")
     : `${ids.slice(0, maxListed - 1).join(", ")} and ${ids.length - maxListed + 1} more`;
 
-/** Formats the report for CI servers, with one case per check. */
 export const formatJunit = ({ checks, findings }: CertifyReport): string =>
   formatJUnit(
     "svc webhooks certify",

@@ -17,7 +17,6 @@ import {
   responseTimeoutMs,
 } from "./sender.ts";
 
-/** Result of one check. */
 export interface CheckedItem extends CheckFinding {
   readonly check: Check;
   readonly exchanges: readonly Exchange[];
@@ -43,7 +42,6 @@ export interface RunOptions {
   readonly maxMs: number;
   /** Called after each delivery, including repeated ones. */
   readonly onExchange: ((check: Check, exchange: Exchange) => void) | undefined;
-  /** Called after each check, in order. */
   readonly onChecked: (item: CheckedItem) => Promise<void>;
 }
 
@@ -272,7 +270,6 @@ function findReasonToSkip(
   return probe.result === "not_checked" ? probe.detail : `the probe does not work: ${probe.detail}`;
 }
 
-/** Processes a list in order with limited concurrency. */
 async function runInTurn<T>(
   list: readonly T[],
   concurrency: number,

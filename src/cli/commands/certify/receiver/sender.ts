@@ -32,7 +32,6 @@ export const hasSucceeded = ({ status = 0 }: Reply): boolean => status >= 200 &&
 /** Success by the rules of the service: a complete 2xx response. */
 export const isAccepted = (reply: Reply): boolean => reply.error === undefined && hasSucceeded(reply);
 
-/** Whether no status came in time. */
 export const hasTimedOut = ({ status, error }: Reply): boolean => error?.code === "timeout" && status === undefined;
 
 interface SenderOptions {
@@ -40,11 +39,9 @@ interface SenderOptions {
   readonly wall: WallClock;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  /** Called with each delivery and its response. */
   readonly onReply?: ((delivery: Delivery, reply: Reply) => void) | undefined;
 }
 
-/** Maximum time for one response. */
 export const responseTimeoutMs = 5_000;
 /** Pause within a body, so that its parts arrive separately. */
 const pauseMs = 30;

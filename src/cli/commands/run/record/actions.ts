@@ -9,7 +9,6 @@ export type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** A logged request that can be repeated. */
 export interface Action {
-  /** ID of the request. */
   readonly id: number;
   /** Virtual milliseconds. */
   readonly at: number;
@@ -23,7 +22,6 @@ export interface Action {
   readonly webhook?: { readonly id: number; readonly answers: readonly (number | "down")[] };
 }
 
-/** Records of a running emulator. */
 export interface RequestHistory {
   readonly actions: readonly Action[];
   readonly deliveries: readonly LoggedDelivery[];

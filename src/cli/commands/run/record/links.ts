@@ -4,9 +4,7 @@ import type { Action } from "./actions.ts";
 
 /** A value of an earlier result that a request contains. */
 export interface Link {
-  /** ID of the request that created it. */
   readonly from: number;
-  /** Path of the value in its result. */
   readonly path: string;
 }
 

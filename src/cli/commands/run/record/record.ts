@@ -14,7 +14,6 @@ import { Replayer } from "./replay.ts";
 import { writeStory } from "./story.ts";
 
 interface RecordSettings {
-  /** The file of the scenario. */
   readonly path: string;
   /** Subject of the story: `request:12`, `delivery:3`. */
   readonly about: string | undefined;

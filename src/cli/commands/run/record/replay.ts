@@ -26,12 +26,10 @@ export class Replayer {
     this.#operations = operations;
   }
 
-  /** Result of each request. */
   run(actions: readonly Action[], links: Links): Promise<ReadonlyMap<number, Observation>> {
     return this.#play(actions, links, async (_, results) => results);
   }
 
-  /** Whether the requests reproduce the goal. */
   async reaches(goal: Goal, actions: readonly Action[], links: Links): Promise<boolean> {
     const last = goal.kind === "request" ? goal.action : goal.webhook;
     if (!actions.includes(last)) return false;

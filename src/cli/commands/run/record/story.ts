@@ -19,7 +19,6 @@ interface WrittenStep {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The step that repeats a request. */
 export function createStep({ operation, params, query, body, webhook }: Action, receiver: string): WrittenStep {
   if (webhook) {
     const answers = webhook.answers.length === 1 ? webhook.answers[0] : webhook.answers;
@@ -43,7 +42,6 @@ interface StoryOutcome {
   readonly goal: Goal;
   readonly actions: readonly Action[];
   readonly links: Links;
-  /** Number of requests before shortening. */
   readonly requests: number;
   readonly seed: string | undefined;
 }

@@ -1,0 +1,232 @@
+import type { CheckResult } from "../check.ts";
+import type { ScenarioResult } from "./run-scenario.ts";
+import { intervalSeconds, type OAuthRequest, slowDownSeconds } from "./scripted-server.ts";
+
+export interface Assessment {
+  readonly result: CheckResult;
+  /** The observation, as one sentence. */
+  readonly detail: string;
+  readonly fix?: string;
+}
+
+export type Assess = (result: ScenarioResult) => Assessment;
+
+const pass = (detail: string): Assessment => ({ result: "passed", detail });
+const fail = (detail: string, fix: string): Assessment => ({ result: "failed", detail, fix });
+const warn = (detail: string, fix: string): Assessment => ({ result: "warning", detail, fix });
+const skip = (detail: string): Assessment => ({ result: "not_checked", detail });
+
+const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+
+const neverRequested = skip("The client requested no device code.");
+
+const reportNeverPolled = (result: ScenarioResult): Assessment =>
+  result.challenge === undefined ? neverRequested : skip(`The client did not poll; ${describeState(result)}.`);
+
+const reportFewPolls = (result: ScenarioResult): Assessment =>
+  skip(`The client polled ${result.polls.length} times; ${describeState(result)}.`);
+
+const describeState = ({ exitCode }: ScenarioResult): string =>
+  exitCode === undefined ? "it was still running" : `it ended with exit code ${exitCode}`;
+
+export function assessEncoding({ deviceRequests, polls }: ScenarioResult): Assessment {
+  const requests = [...deviceRequests, ...polls];
+  if (requests.length === 0) return neverRequested;
+  const fix = "Send the fields in the body of a POST with content-type: application/x-www-form-urlencoded.";
+  const other = requests.find(({ method, encoding }) => method !== "POST" || encoding === "other");
+  if (other) {
+    const sent = other.contentType === "" ? "no content type" : other.contentType;
+    const inQuery = Object.keys(other.query).length > 0 ? ", with fields in the query" : "";
+    return fail(`The client sent ${other.method} with ${sent}${inQuery}.`, fix);
+  }
+  const sendsJson = requests.some(({ encoding }) => encoding === "json");
+  return sendsJson
+    ? warn("The client sends JSON, which other servers reject.", fix)
+    : pass("All requests are form-encoded.");
+}
+
+export function assessFields({ deviceRequests, polls }: ScenarioResult): Assessment {
+  const requests = [...deviceRequests, ...polls];
+  if (requests.length === 0) return neverRequested;
+  if (requests.some(({ fields }) => fields === undefined)) return skip("A body cannot be read.");
+  const problem = deviceRequests.map(findMissingClient).find(Boolean) ?? polls.map(findPollProblem).find(Boolean);
+  if (problem !== undefined) return fail(problem, `Poll with grant_type=${deviceGrant}, device_code and client_id.`);
+  return polls.length === 0 ? skip("The client did not poll.") : pass("All requests have their fields.");
+}
+
+const findMissingClient = ({ fields, isAuthenticated }: OAuthRequest): string | undefined =>
+  fields?.client_id === undefined && !isAuthenticated ? "A request has no client_id." : undefined;
+
+function findPollProblem(poll: OAuthRequest): string | undefined {
+  const { fields = {} } = poll;
+  if (fields.grant_type !== deviceGrant) return `A poll has grant_type ${JSON.stringify(fields.grant_type ?? "")}.`;
+  if (fields.device_code === undefined) return "A poll has no device_code.";
+  return findMissingClient(poll);
+}
+
+export function assessShownCode(result: ScenarioResult): Assessment {
+  const { challenge, output } = result;
+  if (!challenge) return neverRequested;
+  const stripSeparators = (text: string) => text.replaceAll(/[-\s]/g, "").toUpperCase();
+  if (stripSeparators(output).includes(stripSeparators(challenge.userCode))) return pass("The code was shown.");
+  return reportNotShown(result, "user code", "Print user_code on standard output or standard error.");
+}
+
+export function assessShownAddress(result: ScenarioResult): Assessment {
+  const { challenge, output } = result;
+  if (!challenge) return neverRequested;
+  // Windows wrap long lines, and terminals need no scheme.
+  const address = challenge.verificationUri.replace(/^https?:\/\//, "");
+  if (output.replaceAll(/\s/g, "").includes(address)) return pass("The address was shown.");
+  return reportNotShown(result, "verification address", "Print verification_uri on standard output or standard error.");
+}
+
+function reportNotShown({ exitCode, output }: ScenarioResult, what: string, fix: string): Assessment {
+  // A pipe buffers the output of a running program.
+  return exitCode === undefined && output === ""
+    ? skip("The client has printed nothing yet, and was still running.")
+    : fail(`The ${what} does not appear in what the client printed.`, fix);
+}
+
+export function assessDelivery(result: ScenarioResult): Assessment {
+  const { hasTokens, polls, exitCode } = result;
+  if (polls.length === 0) return reportNeverPolled(result);
+  if (!hasTokens) return skip(`No poll got the tokens; ${describeState(result)}.`);
+  if (polls.some(({ step }) => step === undefined)) {
+    const fix = "Stop polling at the first response with an access_token.";
+    return fail("The client polled again after it had got the tokens.", fix);
+  }
+  if (exitCode === undefined) return skip("The client got the tokens, and still runs.");
+  const detail = `The client got the tokens, and ended with exit code ${exitCode}.`;
+  if (exitCode === 0) return pass(detail);
+  return fail(detail, "Accept the token response: access_token, token_type, expires_in, scope.");
+}
+
+export function assessSecrets({ challenge, exposedIn }: ScenarioResult): Assessment {
+  if (!challenge) return neverRequested;
+  if (exposedIn === undefined) {
+    return skip("The arguments of processes were not seen: the client did not poll, or the system hides them.");
+  }
+  if (exposedIn === null) return pass("No process had a secret among its arguments.");
+  const detail = `The device code or a token was an argument of ${JSON.stringify(exposedIn)}.`;
+  return fail(detail, "Pass secrets to other programs by standard input or a private file.");
+}
+
+/** A client with a fixed timer is late once and early the next time. Over all polls, this cancels out. */
+const intervalSlackMs = 900;
+/** The tolerance for one wait of several seconds. */
+const waitSlackMs = 750;
+/** Above this delay, measured times are inconclusive. */
+const maxDelayMs = 1_500;
+
+const formatSeconds = (ms: number): string => (ms / 1_000).toFixed(1);
+
+/** The longest possible time between the arrivals of two requests. */
+const getMaxWait = (first: OAuthRequest, second: OAuthRequest): number => second.at - first.earliestAt;
+
+/** Assesses a poll that may have been observed too late to measure from. */
+function assessDelay({ at, earliestAt }: OAuthRequest): Assessment | undefined {
+  if (at - earliestAt <= maxDelayMs) return undefined;
+  return skip(`This machine was busy: times are off by up to ${formatSeconds(at - earliestAt)} s.`);
+}
+
+/** Milliseconds between consecutive polls, by the number of the first. */
+const getWaits = ({ polls }: ScenarioResult): readonly number[] =>
+  polls.slice(1).map((poll, i) => getMaxWait(polls[i]!, poll));
+
+export function assessInterval(result: ScenarioResult): Assessment {
+  if (result.polls.length === 0) return reportNeverPolled(result);
+  // A response with tokens ends the sign-in. Later requests are not polls.
+  const polls = result.polls.filter(({ step }) => step !== undefined);
+  if (polls.length < 3) return reportFewPolls({ ...result, polls });
+  const delay = assessDelay(polls[0]!);
+  if (delay) return delay;
+  const tookMs = getMaxWait(polls[0]!, polls.at(-1)!);
+  const detail = `${polls.length} polls in ${formatSeconds(tookMs)} s; the interval is ${intervalSeconds} s.`;
+  if (tookMs >= (polls.length - 1) * intervalSeconds * 1_000 - intervalSlackMs) return pass(detail);
+  return fail(detail, "Wait for `interval` seconds (5 if it is missing) before each poll.");
+}
+
+export const assessAddition: Assess = (result) =>
+  assessWait(result, 1, 1, "At slow_down add 5 s to the interval, and wait for that before the next poll.");
+
+export const assessLastingAddition: Assess = (result) =>
+  assessAddition(result).result === "passed"
+    ? assessWait(result, 2, 1, "Keep the longer interval until the end of the sign-in.")
+    : skip("Not assessed unless slow-down.added passes.");
+
+export const assessEachAddition: Assess = (result) =>
+  assessLastingAddition(result).result === "passed"
+    ? assessWait(result, 3, 2, "Add 5 s to the present interval at each slow_down, not to the first one.")
+    : skip("Not assessed unless slow-down.for-good passes.");
+
+/** Assesses the wait after the poll with this index, which follows this number of slow_down responses. */
+function assessWait(result: ScenarioResult, index: number, slowDownCount: number, fix: string): Assessment {
+  if (result.polls.length === 0) return reportNeverPolled(result);
+  const waits = getWaits(result);
+  const waitedMs = waits[index];
+  if (waitedMs === undefined) return reportFewPolls(result);
+  const delay = assessDelay(result.polls[index]!);
+  if (delay) return delay;
+  const leastMs = measurePaceMs(waits) + slowDownCount * slowDownSeconds * 1_000;
+  const detail = `${formatSeconds(waitedMs)} s between polls ${index + 1} and ${index + 2}; at least ${formatSeconds(leastMs)} s are due.`;
+  return waitedMs >= leastMs - waitSlackMs ? pass(detail) : fail(detail, fix);
+}
+
+/** The pace of the client before the first slow_down: slower than requested is allowed. */
+function measurePaceMs([first = 0]: readonly number[]): number {
+  // It may have been late, by a busy machine, and is then as fast as requested.
+  return Math.min(first, Math.max(intervalSeconds * 1_000, first - 2_000));
+}
+
+/** Reasons that prevent an assessment of the end of a sign-in. */
+function reportUnexpectedSuccess(result: ScenarioResult, error: string): Assessment | undefined {
+  if (result.polls.length === 0) return reportNeverPolled(result);
+  if (result.endedAt !== undefined) return undefined;
+  return skip(`The client did not poll often enough to get ${error}; ${describeState(result)}.`);
+}
+
+export const assessStop =
+  (error: string): Assess =>
+  (result) => {
+    const unexpectedSuccess = reportUnexpectedSuccess(result, error);
+    if (unexpectedSuccess) return unexpectedSuccess;
+    if (result.polls.some(({ step }) => step === undefined)) {
+      const fix = `Stop at ${error}; begin again with a new device code if the user asks for it.`;
+      return fail(`The client polled again with the same code after ${error}.`, fix);
+    }
+    return result.exitCode !== undefined || result.deviceRequests.length > 1
+      ? pass(`The client did not poll again after ${error}.`)
+      : skip(`The client has not polled again after ${error}, and still runs.`);
+  };
+
+export const assessExitCode =
+  (error: string): Assess =>
+  (result) => {
+    const unexpectedSuccess = reportUnexpectedSuccess(result, error);
+    if (unexpectedSuccess) return unexpectedSuccess;
+    const { exitCode } = result;
+    if (exitCode === undefined) return skip("The client still runs.");
+    if (exitCode !== 0) return pass(`The client ended with exit code ${exitCode}.`);
+    const detail = `The client ended with exit code 0 after ${error}, as if it had signed in.`;
+    return warn(detail, "Exit with another code, so that scripts notice.");
+  };
+
+export const assessContinuation =
+  (what: string): Assess =>
+  (result) => {
+    const { polls, exitCode } = result;
+    if (polls.length === 0) return reportNeverPolled(result);
+    const disturbed = polls.findIndex(({ step = "" }) => ["reset", "html-503", "lost"].includes(step));
+    if (disturbed === -1) return skip(`The client polled too few times; ${describeState(result)}.`);
+    const next = polls[disturbed + 1];
+    if (next) {
+      const waitedMs = getMaxWait(polls[disturbed]!, next);
+      const detail = `The client polled again ${formatSeconds(waitedMs)} s after ${what}.`;
+      if (waitedMs >= intervalSeconds * 750) return pass(detail);
+      return warn(detail, "Wait for at least the interval; double it at each failure.");
+    }
+    if (exitCode === undefined) return skip(`The client has not polled again after ${what}, and still runs.`);
+    const fix = "Wait for at least the interval, then poll again until the code expires.";
+    return warn(`The client gave up after ${what} (exit code ${exitCode}).`, fix);
+  };
