@@ -13,8 +13,9 @@ import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { createReportWriter, selectChecks } from "../certify/check.ts";
 import { type CertifyPlan, runCertification } from "../certify/receiver/certify.ts";
-import { allChecks } from "../certify/receiver/checks.ts";
-import { guessLanguage, type Language, languages } from "../certify/receiver/language.ts";
+
+import { guessLanguage, type Language, languages } from "../certify/receiver/mistakes.ts";
+import { allChecks } from "../certify/receiver/run.ts";
 import { buildChildEnvironment } from "../emulator/exec.ts";
 import { findKeyVariable, readKeyFile } from "./key.ts";
 import { parseReceiverUrl } from "./post.ts";

@@ -13,10 +13,10 @@ import { type Check, describeReply } from "./check.ts";
 import { type Diagnosis, diagnose, findAcceptedMistakes } from "./diagnosis.ts";
 import { type Emulation, startEmulation } from "./emulation.ts";
 import { genuineCheck } from "./genuine-checks.ts";
-import type { Language } from "./language.ts";
+import type { Language } from "./mistakes.ts";
 import { createProbe } from "./probe.ts";
 import { createReceiverProcess, isListening, type ReceiverProcess } from "./receiver-process.ts";
-import { type CertifyReport, checkColumns, checkLine, createReport, formatFindings, formatJunit } from "./report.ts";
+import { type CertifyReport, checkColumns, checkLine, createReport, formatFindings, formatReport } from "./report.ts";
 import { acceptsAny, type CheckedItem, runChecks } from "./run.ts";
 import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
 
@@ -48,12 +48,12 @@ export async function runCertification(plan: CertifyPlan, createEnvironment: Env
   const env = { ...createEnvironment(emulation.access), SVC_WEBHOOK_HMAC_KEY: key };
   const receiver = await openReceiver(plan, env, emulation, context);
   const probe = plan.probe === undefined ? undefined : createProbe(plan.probe, { host, env, signal });
-  const sent =
-    plan.keep === undefined ? undefined : await SentFiles.open(plan.keep, plan.key === undefined ? key : undefined);
+  const { url, language, keep } = plan;
+  if (keep !== undefined) await writeKey(keep, plan.key === undefined ? key : undefined);
+  const files = new Map<string, readonly string[]>();
 
   const startedAt = host.wall.monotonicNow();
   const isTable = output.format === "table";
-  const { url, language } = plan;
   const { deliveries, retryLate } = emulation;
   const items = await runChecks({
     url,
@@ -67,7 +67,7 @@ export async function runCertification(plan: CertifyPlan, createEnvironment: Env
     signal,
     onExchange: plan.console ? ({ id }, exchange) => emulation.record(id, exchange) : undefined,
     async onChecked(item) {
-      await sent?.add(item);
+      if (keep !== undefined) files.set(item.check.id, await writeDeliveries(keep, item));
       // If a receiver accepts nothing, a rejection proves nothing, which only the end of the run shows.
       if (isTable) await output.showStatus(`${item.check.summary} …`);
     },
@@ -81,7 +81,7 @@ export async function runCertification(plan: CertifyPlan, createEnvironment: Env
     items: shown,
     diagnoses: checked.diagnoses,
     seconds: Math.round((host.wall.monotonicNow() - startedAt) / 100) / 10,
-    getFiles: (id) => sent?.getFiles(id) ?? [],
+    files,
   });
   if (!plan.console) await receiver?.stop();
   await writeReports(report, shown, plan, context);
@@ -178,7 +178,7 @@ async function writeReports(
   context: Context,
 ): Promise<void> {
   const { output, host, globals, argv } = context;
-  await writeReport(formatJunit(report));
+  await writeReport(formatReport(report));
   if (output.format === "ndjson") {
     for (const check of report.checks) await output.printDocument({ type: "check", ...check });
     for (const finding of report.findings) await output.printDocument({ type: "finding", ...finding });
@@ -198,42 +198,26 @@ async function writeReports(
   }
 }
 
-/**
- * Writes the deliveries of the checks into a folder: each body as `<check>.json`, or `<check>-2.json` for the second
- * one, with its headers next to it. A generated key is in `emulator-hmac.key`; a given one may belong to a real
- * workspace and is not written. Files of another run are replaced.
- */
-class SentFiles {
-  readonly #folder: string;
-  readonly #files = new Map<string, string[]>();
-
-  private constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  static async open(folder: string, key: string | undefined): Promise<SentFiles> {
-    await makeFolder(folder);
-    const path = join(folder, "emulator-hmac.key");
-    if (key === undefined) await rm(path, { force: true });
-    else await writeFileAtomic(path, `${key}\n`, { ...writeOptions, mode: 0o600 });
-    return new SentFiles(folder);
-  }
-
-  async add({ check, exchanges }: CheckedItem): Promise<void> {
-    const files: string[] = [];
-    for (const [i, { delivery }] of exchanges.entries()) {
-      const path = join(this.#folder, i === 0 ? check.id : `${check.id}-${i + 1}`);
-      const headers = delivery.headers.map(([name, value]) => `${name}: ${value}\n`).join("");
-      await writeFileAtomic(`${path}.headers`, headers, writeOptions);
-      await writeFileAtomic(`${path}.json`, delivery.body, writeOptions);
-      files.push(`${path}.json`);
-    }
-    this.#files.set(check.id, files);
-  }
-
-  getFiles(id: string): readonly string[] {
-    return this.#files.get(id) ?? [];
-  }
+/** Writes the generated key for --keep. A given key may belong to a real workspace and is not written. */
+async function writeKey(folder: string, key: string | undefined): Promise<void> {
+  await makeFolder(folder);
+  const path = join(folder, "emulator-hmac.key");
+  if (key === undefined) await rm(path, { force: true });
+  else await writeFileAtomic(path, `${key}\n`, { durable: false, mode: 0o600 });
 }
 
-const writeOptions = { durable: false };
+/**
+ * Writes the deliveries of a check: each body as `<check>.json`, or `<check>-2.json` for the second one, with its
+ * headers next to it. Files of another run are replaced. Returns the paths of the bodies.
+ */
+async function writeDeliveries(folder: string, { check, exchanges }: CheckedItem): Promise<readonly string[]> {
+  const files: string[] = [];
+  for (const [i, { delivery }] of exchanges.entries()) {
+    const path = join(folder, i === 0 ? check.id : `${check.id}-${i + 1}`);
+    const headers = delivery.headers.map(([name, value]) => `${name}: ${value}\n`).join("");
+    await writeFileAtomic(`${path}.headers`, headers, { durable: false });
+    await writeFileAtomic(`${path}.json`, delivery.body, { durable: false });
+    files.push(`${path}.json`);
+  }
+  return files;
+}

@@ -1,16 +1,16 @@
-import type { Activity } from "../../../../api/activities.ts";
 import { createWebhook } from "../../../../api/contracts/webhooks.ts";
 import { fireActivity } from "../../../../api/emulator/activities.ts";
 import { makeSessionCode } from "../../../../api/emulator/console.ts";
 import { recordDelivery, showDelivery } from "../../../../api/emulator/deliveries.ts";
 import { addFault } from "../../../../api/emulator/faults.ts";
 import { failuresUntilDisabled, specifiedOutageMs } from "../../../../api/webhook-retries.ts";
-import { isObject } from "../../../../base/object.ts";
-import { type Client, createClient } from "../../../../client/client.ts";
+import { toFields } from "../../../../base/object.ts";
+import { createClient } from "../../../../client/client.ts";
 import { createTransport } from "../../../../client/transport.ts";
 import type { Context } from "../../../command.ts";
-import { type EmulatorAccess, withControlClient } from "../../../connection/emulator/emulator-access.ts";
+import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
 import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
+import type { CertifyPlan } from "./certify.ts";
 import type { CheckRun, Exchange } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
 import { type Reply, responseTimeoutMs } from "./sender.ts";
@@ -19,6 +19,7 @@ import { type Reply, responseTimeoutMs } from "./sender.ts";
 export interface Emulation {
   readonly access: EmulatorAccess;
   readonly deliveries: Deliveries;
+  /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all of them. */
   readonly retryLate: CheckRun["retryLate"];
   /** Adds a delivery of this process to those in the console. */
   readonly record: (label: string, exchange: Exchange) => void;
@@ -26,17 +27,14 @@ export interface Emulation {
   readonly openConsole: () => Promise<string>;
 }
 
-interface EmulationOptions {
-  readonly url: string;
-  readonly activity: Activity;
-  /** Base64. If it is undefined, the emulator uses its own key, the same in each run. */
-  readonly key: string | undefined;
-}
-
 /** The last attempt before the webhook is disabled is not dropped. */
 const droppedAttempts = failuresUntilDisabled - 1;
 
-export async function startEmulation({ url, activity, key }: EmulationOptions, context: Context): Promise<Emulation> {
+/** Starts a deterministic emulator in this process. It ends with the run. */
+export async function startEmulation(
+  { url, activity, key }: Pick<CertifyPlan, "url" | "activity" | "key">,
+  context: Context,
+): Promise<Emulation> {
   const { startEmulator } = await import("../../../../../emulator/index.ts");
   const emulator = await startEmulator({
     deterministic: true,
@@ -49,43 +47,36 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
   });
   context.onEnd(() => emulator.close({ signal: context.cut }));
   const { routerUrl, token, clusters } = emulator;
-  const { payload } = await withControlClient(routerUrl, token, (client) =>
-    client.call(fireActivity, { body: { activity, preview: true } }),
-  );
-  const hmacKey = key ?? clusters[0]!.hmacKey!;
-  const deliveries = new Deliveries(payload!, hmacKey, context.host.wall);
-
-  async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const { url: baseUrl, clientId, clientSecret } = clusters[0]!;
-    const client = createClient({
-      transport: createTransport(),
-      baseUrls: { contracts: baseUrl, emulator: routerUrl },
-      credentials: { clientId, clientSecret, controlToken: token },
-    });
-    try {
-      return await work(client);
-    } finally {
-      await client.close();
-    }
-  }
+  const { url: baseUrl, clientId, clientSecret, hmacKey } = clusters[0]!;
+  const client = createClient({
+    transport: createTransport(),
+    baseUrls: { contracts: baseUrl, emulator: routerUrl },
+    credentials: { clientId, clientSecret, controlToken: token },
+  });
+  context.onEnd(() => client.close());
+  const { payload } = await client.call(fireActivity, { body: { activity, preview: true } });
+  const deliveries = new Deliveries(payload!, key ?? hmacKey!, context.host.wall);
 
   let webhook: number | undefined;
   /** Subscribes the receiver once, and returns the ID of its webhook. It is never called concurrently. */
-  async function subscribe(client: Client): Promise<number> {
+  async function subscribe(): Promise<number> {
     const body = { title: "certify", url, only_for_activities: [activity] };
     webhook ??= (await client.call(createWebhook, { body })).id;
     return webhook;
   }
 
-  /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all of them. */
-  const retryLate: CheckRun["retryLate"] = (number) =>
-    withClient(async (client) => {
+  let recording: Promise<void> = Promise.resolve();
+
+  return {
+    access: emulator,
+    deliveries,
+
+    async retryLate(number) {
       // The deliveries are recorded at the virtual time of the attempts.
       await recording;
       await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: droppedAttempts } });
-      await subscribe(client);
-      const event: unknown = JSON.parse(deliveries.createEvent(number));
-      if (!isObject(event)) throw new Error("The event is not an object");
+      await subscribe();
+      const event = toFields(JSON.parse(deliveries.createEvent(number)));
       const fired = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
       await emulator.clock.advance({ by: specifiedOutageMs });
       const sent = await client.call(showDelivery, { params: { id: fired.deliveries[0]! } });
@@ -94,21 +85,18 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
         delivery: deliveries.signDelivery(sent.request_body),
         reply: {
           status: last?.status ?? undefined,
-          error: last?.error === null ? undefined : toReplyError(last?.error ?? undefined, sent.status_text),
+          error: last?.error === null ? undefined : toReplyError(last?.error, sent.status_text),
           durationMs: last?.duration_ms ?? 0,
           body: last?.response_body ?? "",
         },
       };
-    });
+    },
 
-  let recording: Promise<void> = Promise.resolve();
-
-  const record: Emulation["record"] = (label, { delivery, reply }) => {
-    recording = recording.then(() =>
-      withClient(async (client) => {
-        const { status = null, error, durationMs: duration_ms } = reply;
+    record(label, { delivery, reply }) {
+      const { status = null, error, durationMs: duration_ms } = reply;
+      recording = recording.then(async () => {
         const body = {
-          webhook: await subscribe(client),
+          webhook: await subscribe(),
           activity,
           label,
           headers: Object.fromEntries(delivery.headers),
@@ -119,19 +107,17 @@ export async function startEmulation({ url, activity, key }: EmulationOptions, c
           ...(status !== null && { response_body: reply.body }),
         };
         await client.call(recordDelivery, { body });
-      }),
-    );
-    // A run that ends before the console is opened does not need them.
-    void recording.catch(() => {});
-  };
+      });
+      // A run that ends before the console is opened does not need them.
+      void recording.catch(() => {});
+    },
 
-  const openConsole = () =>
-    withClient(async (client) => {
+    async openConsole() {
       await recording;
-      await subscribe(client);
+      await subscribe();
       return (await client.call(makeSessionCode)).url;
-    });
-  return { access: emulator, deliveries, retryLate, record, openConsole };
+    },
+  };
 }
 
 /** The error of an attempt of the emulator; `status_text` is why there was no attempt. */

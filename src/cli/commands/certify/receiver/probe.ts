@@ -14,6 +14,12 @@ export interface Probe {
   staysSame(before: string): Promise<boolean>;
 }
 
+interface ProbeOptions {
+  readonly host: Host;
+  readonly env: Record<string, string>;
+  readonly signal: AbortSignal;
+}
+
 const maxMs = 5_000;
 const maxBytes = 1024 * 1024;
 const intervalMs = 100;
@@ -24,12 +30,10 @@ const defaultWaitMs = 2_000;
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
 
-export function createProbe(
-  command: string,
-  { host, env, signal }: { readonly host: Host; readonly env: Record<string, string>; readonly signal: AbortSignal },
-): Probe {
-  const { wall } = host;
-  const read = () => runProbe(command, { host, env, signal });
+export function createProbe(command: string, options: ProbeOptions): Probe {
+  const { signal } = options;
+  const { wall } = options.host;
+  const read = () => runProbe(command, options);
   let slowestMs = 0;
   /** Output when no event was being processed. */
   let settledOutput: string | undefined;
@@ -73,10 +77,7 @@ export function createProbe(
   };
 }
 
-function runProbe(
-  command: string,
-  { host, env, signal }: { readonly host: Host; readonly env: Record<string, string>; readonly signal: AbortSignal },
-): Promise<string> {
+function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     const ended = new AbortController();
     const child = spawn(command, {

@@ -68,7 +68,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     await output.showStatus(undefined);
   }
 
-  const receiver = {
+  return {
     get end() {
       return getChildEnd();
     },
@@ -125,7 +125,6 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       ended.stderr?.destroy();
     },
   };
-  return receiver;
 }
 
 function createNotStartedError(failure: string, printed: string): CommandFailedError {

@@ -1,47 +1,9 @@
 import { formatJUnit } from "../../../output/junit.ts";
 import { bold, cyan, dim, green, red, type StyledLine, type StyledText, yellow } from "../../../output/styled.ts";
-import { type CheckCounts, type CheckResult, countResults, describeCounts } from "../check.ts";
+import { type CheckResult, countResults, describeCounts } from "../check.ts";
 import type { Diagnosis } from "./diagnosis.ts";
-import type { Language } from "./language.ts";
-import { mistakes } from "./mistakes.ts";
+import { type Language, mistakes } from "./mistakes.ts";
 import type { CheckedItem } from "./run.ts";
-
-/** The outcome of a run, as in JSON. */
-export interface CertifyReport {
-  readonly url: string;
-  readonly result: "passed" | "failed";
-  readonly language: Language | null;
-  readonly counts: CheckCounts;
-  readonly seconds: number;
-  readonly findings: readonly ReportedFinding[];
-  readonly checks: readonly ReportedCheck[];
-}
-
-interface ReportedFinding {
-  readonly mistake: string;
-  readonly result: "failed" | "warning";
-  readonly title: string;
-  readonly fix: string;
-  readonly code: string | null;
-  readonly checks: readonly string[];
-}
-
-interface ReportedCheck {
-  readonly id: string;
-  readonly result: CheckResult;
-  readonly summary: string;
-  readonly detail: string;
-  readonly basis: string;
-  readonly reason: string;
-  readonly mistake: string | null;
-  readonly deliveries: number;
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly receiver_end: string | null;
-  readonly duration_ms: number;
-  readonly response_body: string | null;
-  readonly files: readonly string[];
-}
 
 interface Outcome {
   readonly url: string;
@@ -49,63 +11,60 @@ interface Outcome {
   readonly items: readonly CheckedItem[];
   readonly diagnoses: readonly Diagnosis[];
   readonly seconds: number;
-  readonly getFiles: (id: string) => readonly string[];
+  /** Paths of the bodies that --keep has written, by the ID of their check. */
+  readonly files: ReadonlyMap<string, readonly string[]>;
 }
 
 export const checkColumns = ["id", "result", { name: "detail", cut: 1, least: 16 }, "basis", "mistake"] as const;
 
-export function createReport({ url, language, items, seconds, getFiles, ...given }: Outcome): CertifyReport {
+/** The outcome of a run, as in JSON. */
+export type CertifyReport = ReturnType<typeof createReport>;
+
+export function createReport({ url, language, items, seconds, files, ...given }: Outcome) {
   const counts = countResults(items);
   // Checks that only others depend on are not part of the report.
   const diagnoses = given.diagnoses.flatMap(({ mistake, checks }) => {
-    const own = checks.filter((id) => items.some(({ check }) => check.id === id));
-    return own.length === 0 ? [] : [{ mistake, checks: own }];
+    const own = items.filter(({ check }) => checks.includes(check.id));
+    return own.length === 0 ? [] : [{ mistake, own }];
   });
-  const mistakesByCheck = new Map(
-    diagnoses.flatMap(({ mistake, checks }) => checks.map((id) => [id, mistake] as const)),
-  );
-  const hasFailed = ({ checks }: Diagnosis) =>
-    items.some(({ check, result }) => result === "failed" && checks.includes(check.id));
+  const hasFailed = counts.failed > 0 || items.some(({ isCutOff }) => isCutOff);
   return {
     url,
     // A check that the time limit cut off may fail.
-    result: counts.failed > 0 || items.some(({ isCutOff }) => isCutOff) ? "failed" : "passed",
+    result: hasFailed ? ("failed" as const) : ("passed" as const),
     language: language ?? null,
     counts,
     seconds,
-    findings: diagnoses.map((diagnosis) => {
-      const { title, fix, code } = mistakes[diagnosis.mistake]!;
+    findings: diagnoses.map(({ mistake, own }) => {
+      const { title, fix, code } = mistakes[mistake]!;
       return {
-        mistake: diagnosis.mistake,
-        result: hasFailed(diagnosis) ? "failed" : "warning",
+        mistake,
+        result: own.some(({ result }) => result === "failed") ? ("failed" as const) : ("warning" as const),
         title,
         fix,
         code: (language && code?.[language]) ?? null,
-        checks: diagnosis.checks,
+        checks: own.map(({ check }) => check.id),
       };
     }),
-    checks: items.map((item) => toReportedCheck(item, mistakesByCheck.get(item.check.id), getFiles(item.check.id))),
-  };
-}
-
-function toReportedCheck(item: CheckedItem, mistake: string | undefined, files: readonly string[]): ReportedCheck {
-  const { check, result, detail, exchanges, durationMs } = item;
-  const reply = exchanges.at(-1)?.reply;
-  return {
-    id: check.id,
-    result,
-    summary: check.summary,
-    detail,
-    basis: check.basis,
-    reason: check.reason,
-    mistake: mistake ?? null,
-    deliveries: exchanges.length,
-    status: reply?.status ?? null,
-    error: reply?.error?.message ?? null,
-    receiver_end: item.receiverEnd ?? null,
-    duration_ms: durationMs,
-    response_body: reply && reply.body !== "" ? reply.body : null,
-    files,
+    checks: items.map(({ check, result, detail, exchanges, durationMs, receiverEnd }) => {
+      const reply = exchanges.at(-1)?.reply;
+      return {
+        id: check.id,
+        result,
+        summary: check.summary,
+        detail,
+        basis: check.basis,
+        reason: check.reason,
+        mistake: diagnoses.findLast(({ own }) => own.some((item) => item.check === check))?.mistake ?? null,
+        deliveries: exchanges.length,
+        status: reply?.status ?? null,
+        error: reply?.error?.message ?? null,
+        receiver_end: receiverEnd ?? null,
+        duration_ms: durationMs,
+        response_body: reply?.body || null,
+        files: files.get(check.id) ?? [],
+      };
+    }),
   };
 }
 
@@ -141,7 +100,7 @@ const formatShortList = (ids: readonly string[]): string =>
     ? ids.join(", ")
     : `${ids.slice(0, maxListed - 1).join(", ")} and ${ids.length - maxListed + 1} more`;
 
-export const formatJunit = ({ checks, findings }: CertifyReport): string =>
+export const formatReport = ({ checks, findings }: CertifyReport): string =>
   formatJUnit(
     "svc webhooks certify",
     checks.map(({ id, summary, result, detail, mistake, duration_ms }) => {

@@ -1,11 +1,10 @@
 import type { WallClock } from "../../../../base/clock.ts";
-import { responseTimeCheck } from "./behavior-checks.ts";
+import { behaviorChecks, responseTimeCheck } from "./behavior-checks.ts";
 import { type Check, type CheckFinding, type CheckRun, describeReply, type Exchange } from "./check.ts";
-import { allChecks } from "./checks.ts";
 import type { Deliveries } from "./deliveries.ts";
-import { genuineCheck } from "./genuine-checks.ts";
+import { genuineCheck, genuineChecks } from "./genuine-checks.ts";
 import type { Probe } from "./probe.ts";
-import { probeCheck } from "./probe-checks.ts";
+import { probeCheck, probeChecks } from "./probe-checks.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
 import {
   createSender,
@@ -16,6 +15,18 @@ import {
   type Reply,
   responseTimeoutMs,
 } from "./sender.ts";
+import { signatureChecks } from "./signature-checks.ts";
+
+/** All checks in execution order. Their positions number their events. */
+export const allChecks: readonly Check[] = [
+  genuineCheck,
+  responseTimeCheck,
+  probeCheck,
+  ...genuineChecks,
+  ...signatureChecks,
+  ...behaviorChecks,
+  ...probeChecks,
+];
 
 export interface CheckedItem extends CheckFinding {
   readonly check: Check;
@@ -97,7 +108,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
     if (leftMs <= (check.requires === "probe" ? probeMs : 0)) {
       return { ...toUnmadeItem(check), detail: cutOff, isCutOff: true };
     }
-    const item = await runCheck(check, options, { pace, timeoutMs: Math.min(responseTimeoutMs, leftMs), further });
+    const item = await runCheck(check, options, pace, Math.min(responseTimeoutMs, leftMs), further);
     if (isRefused(item)) return undefined;
     const receiverEnd = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.end;
     if (receiverEnd !== undefined) return addReceiverEnd(item, receiverEnd);
@@ -182,28 +193,24 @@ const toEndedAgain = (item: CheckedItem): CheckedItem => ({
 
 /** The first deliveries, whose duration determines how the others are sent. */
 async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: boolean }): Promise<CheckedItem> {
-  const made = await runCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs });
+  const made = await runCheck(genuineCheck, options, pace, responseTimeoutMs);
   const [first] = made.exchanges;
   pace.bestMs = first?.reply.durationMs ?? 0;
   // The first request of a new process is not representative.
   if (pace.bestMs >= slowerMs && first?.reply.error === undefined) {
-    const again = await runCheck(genuineCheck, options, { pace, timeoutMs: responseTimeoutMs, further: 1 });
+    const again = await runCheck(genuineCheck, options, pace, responseTimeoutMs, 1);
     pace.bestMs = Math.min(pace.bestMs, again.exchanges[0]?.reply.durationMs ?? pace.bestMs);
   }
   pace.isSlow = pace.bestMs >= 2 * slowerMs;
   return made;
 }
 
-interface CheckOptions {
-  readonly pace: CheckRun["pace"];
-  readonly timeoutMs: number;
-  readonly further?: number;
-}
-
 async function runCheck(
   check: Check,
   options: RunOptions,
-  { pace, timeoutMs, further: skipped = 0 }: CheckOptions,
+  pace: CheckRun["pace"],
+  timeoutMs: number,
+  skipped = 0,
 ): Promise<CheckedItem> {
   const { url, deliveries, retryLate, probe, wall, signal } = options;
   const onReply = (delivery: Delivery, reply: Reply) => options.onExchange?.(check, { delivery, reply });
