@@ -74,7 +74,7 @@ async function runTour(context: Context, onStep: (step: Step) => Promise<void>):
   await writeFiles(folder, parsed.scenario.files ?? {});
   const emulator = await startEmulator({ clock: { mode: "manual" } });
   onEnd(() => emulator.close());
-  const stage = await Stage.open(emulator, folder, context);
+  const stage = new Stage(emulator, folder, context);
   onEnd(() => stage.close());
   const steps: Step[] = [];
   const { steps: all } = await runScenario(parsed, stage, {

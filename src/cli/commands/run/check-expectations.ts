@@ -11,7 +11,7 @@ export async function checkExpectations(
   done: Observation,
   stage: Stage,
 ): Promise<readonly Difference[]> {
-  const expected = resolveReferences(given, stage.known);
+  const expected = resolveReferences(given, stage.values);
   const expectsState = ["activities", "deliveries", "webhooks"].some((name) => name in expected);
   if (expectsState) await stage.settle();
   const differences: Difference[] = [];

@@ -27,7 +27,7 @@ export class ScenarioEmulators {
     const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
     try {
       await writeFiles(folder, parsed.scenario.files ?? {});
-      const stage = await Stage.open(emulator, folder, this.#context);
+      const stage = new Stage(emulator, folder, this.#context);
       try {
         return await work(stage);
       } finally {

@@ -46,8 +46,7 @@ export function parseScenario(file: string, content: string, operations: readonl
     return fail(findUnresolvedAlias(document, lines), `The file is not YAML: ${toSentence((error as Error).message)}`);
   }
   if (!isObject(value)) return fail(positions.locate([]), "A scenario must be a map with steps.");
-  const checker = new Checker(file, positions, operations);
-  checker.checkScenario(value);
+  new Checker(file, positions, operations).checkScenario(value);
   return { file, scenario: value as unknown as Scenario, text, mark: byteOrderMark, document, positions };
 }
 
@@ -90,20 +89,19 @@ class Checker {
   checkScenario(value: Record<string, unknown>): void {
     const { steps, ...rest } = value;
     this.#check(Scenario.omit({ steps: true }), rest, [], Object.keys(Scenario.shape));
-    if (steps === undefined) this.#fail(this.#positions.locate([]), "steps is required.");
+    if (steps === undefined) this.#fail([], "steps is required.");
     this.#checkSteps(steps, ["steps"]);
   }
 
   #checkSteps(steps: unknown, path: Path): void {
     if (!Array.isArray(steps) || steps.length === 0) {
-      this.#fail(this.#positions.locate(path), "steps must be a list with at least one step.");
+      this.#fail(path, "steps must be a list with at least one step.");
     }
     for (const [i, step] of (steps as unknown[]).entries()) this.#checkStep(step, [...path, i]);
   }
 
   #checkStep(step: unknown, path: Path): void {
-    const at = this.#positions.locate(path);
-    if (!isObject(step)) this.#fail(at, `A step must be a map with one of ${Object.keys(stepKinds).join(", ")}.`);
+    if (!isObject(step)) this.#fail(path, `A step must be a map with one of ${Object.keys(stepKinds).join(", ")}.`);
     const fields = step as Record<string, unknown>;
     const kind = this.#getKind(fields, path);
     if (kind === "for each") {
@@ -115,7 +113,7 @@ class Checker {
     this.#check(stepKinds[kind], fields, path, Object.keys(stepKinds[kind].shape));
     if (kind === "call") this.#checkCall(fields, path);
     if (kind === "svc" && typeof fields.svc === "string" && splitWords(fields.svc) === undefined) {
-      this.#fail(this.#positions.locate([...path, "svc"]), "svc has a quote that is not closed.");
+      this.#fail([...path, "svc"], "svc has a quote that is not closed.");
     }
     this.#checkReferences(fields, path, kind);
     this.#checkReceivers(fields.expect, [...path, "expect"]);
@@ -131,13 +129,13 @@ class Checker {
       const suggestion = keys
         .map((key) => [key, findNearest(key, kinds)] as const)
         .find(([, nearest]) => nearest !== undefined);
-      const key = suggestion?.[0] ?? keys[0];
-      if (key === undefined) this.#fail(this.#positions.locate(path), `A step must have one of ${kinds.join(", ")}.`);
+      const [key] = suggestion ?? keys;
+      if (key === undefined) this.#fail(path, `A step must have one of ${kinds.join(", ")}.`);
       const hint = suggestion ? `Did you mean ${suggestion[1]}?` : `A step has one of ${kinds.join(", ")}.`;
-      this.#fail(this.#positions.locateKey(path, key!), `Unknown key "${key}" of a step. ${hint}`);
+      this.#failAtKey(path, key!, `Unknown key "${key}" of a step. ${hint}`);
     }
     if (other !== undefined) {
-      this.#fail(this.#positions.locateKey(path, other), `${kind} cannot be used with ${other} in one step.`);
+      this.#failAtKey(path, other, `${kind} cannot be used with ${other} in one step.`);
     }
     return kind!;
   }
@@ -145,7 +143,7 @@ class Checker {
   #checkLoop(step: Record<string, unknown>, steps: unknown, path: Path): void {
     const loop = step["for each"] as Record<string, unknown>;
     this.#checkReferences(loop, [...path, "for each"], "for each");
-    if (steps === undefined) this.#fail(this.#positions.locate(path), "steps is required in a step with for each.");
+    if (steps === undefined) this.#fail(path, "steps is required in a step with for each.");
     const outer = new Set(this.#names);
     for (const name of Object.keys(loop)) this.#names.add(name);
     this.#checkSteps(steps, [...path, "steps"]);
@@ -160,7 +158,7 @@ class Checker {
         this.#operations.map(({ id }) => id),
       );
       const hint = nearest === undefined ? "svc openapi lists the operations." : `Did you mean ${nearest}?`;
-      this.#fail(this.#positions.locate([...path, "call"]), `Unknown operation "${call}". ${hint}`);
+      this.#fail([...path, "call"], `Unknown operation "${call}". ${hint}`);
     }
     const { request } = operation!;
     for (const [part, given] of Object.entries({ params, query })) {
@@ -170,20 +168,20 @@ class Checker {
       for (const key of Object.keys((given ?? {}) as object)) {
         const isOperator = part === "query" && key.includes("[");
         if (!declared.includes(key) && !isOperator) {
-          this.#fail(
-            this.#positions.locateKey([...path, part], key),
+          this.#failAtKey(
+            [...path, part],
+            key,
             `Unknown key "${key}" in ${part} of ${call}. ${suggestSimilar(key, declared)}`,
           );
         }
       }
       if (part === "params") {
         const missing = declared.find((key) => (params as Record<string, unknown> | undefined)?.[key] === undefined);
-        if (missing !== undefined)
-          this.#fail(this.#positions.locate(path), `params.${missing} is required by ${call}.`);
+        if (missing !== undefined) this.#fail(path, `params.${missing} is required by ${call}.`);
       }
     }
     if (body !== undefined && request.body === undefined) {
-      this.#fail(this.#positions.locateKey(path, "body"), `body cannot be used with ${call}.`);
+      this.#failAtKey(path, "body", `body cannot be used with ${call}.`);
     }
   }
 
@@ -192,23 +190,21 @@ class Checker {
       // Result paths contain no values, and saved values are available for checks.
       if (below[0] === "save" || this.#names.has(name)) continue;
       if (kind === "receiver" && below[0] === "expect") continue;
-      const position = this.#positions.locate([...path, ...below]);
-      this.#fail(position, `$${name} is saved by no step before. ${suggestSimilar(name, [...this.#names])}`);
+      this.#fail([...path, ...below], `$${name} is saved by no step before. ${suggestSimilar(name, [...this.#names])}`);
     }
   }
 
   #checkReceivers(expect: unknown, path: Path): void {
     if (!isObject(expect)) return;
     const receivers = [...this.#receivers];
-    const check = (name: string, position: Position) => {
-      if (receivers.includes(name)) return;
-      this.#fail(position, `No step before opens the receiver "${name}". ${suggestSimilar(name, receivers)}`);
-    };
-    for (const [i, one] of (Array.isArray(expect.deliveries) ? expect.deliveries : []).entries()) {
-      if (one.to !== undefined) check(one.to, this.#positions.locate([...path, "deliveries", i, "to"]));
+    const describeUnknown = (name: string) =>
+      `No step before opens the receiver "${name}". ${suggestSimilar(name, receivers)}`;
+    for (const [i, { to }] of (Array.isArray(expect.deliveries) ? expect.deliveries : []).entries()) {
+      if (to !== undefined && !receivers.includes(to))
+        this.#fail([...path, "deliveries", i, "to"], describeUnknown(to));
     }
     for (const name of Object.keys(expect.webhooks ?? {})) {
-      check(name, this.#positions.locateKey([...path, "webhooks"], name));
+      if (!receivers.includes(name)) this.#failAtKey([...path, "webhooks"], name, describeUnknown(name));
     }
   }
 
@@ -224,15 +220,16 @@ class Checker {
     const problem = findProblem(schema, value, keys);
     if (!problem) return;
     const { at, key, sentence } = problem;
-    const position = [...path, ...at];
-    this.#fail(
-      key === undefined ? this.#positions.locate(position) : this.#positions.locateKey(position, key),
-      sentence,
-    );
+    if (key === undefined) this.#fail([...path, ...at], sentence);
+    this.#failAtKey([...path, ...at], key, sentence);
   }
 
-  #fail(position: Position, sentence: string): never {
-    throw new ScenarioError(this.#file, position, sentence);
+  #fail(path: Path, sentence: string): never {
+    throw new ScenarioError(this.#file, this.#positions.locate(path), sentence);
+  }
+
+  #failAtKey(path: Path, key: string, sentence: string): never {
+    throw new ScenarioError(this.#file, this.#positions.locateKey(path, key), sentence);
   }
 }
 

@@ -33,23 +33,15 @@ export function* findReferences(
 /** Replaces the references in a value. A string that consists of one reference becomes the value with its type. */
 export function resolveReferences<T>(value: T, values: SavedValues): T;
 export function resolveReferences(value: unknown, values: SavedValues): unknown {
-  if (typeof value === "string") return resolveText(value, values);
-  if (Array.isArray(value)) return value.map((one) => resolveReferences(one, values));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, resolveReferences(one, values)]));
+  return replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? resolveText(leaf, values) : leaf));
 }
 
 /** A text before its values are known: each is replaced by a word. */
 export const fillReferences = (text: string): string => text.replace(pattern, (match) => (match === "$$" ? "$" : "x"));
 
 /** The same value with every dollar escaped. */
-export function escapeReferences<T>(value: T): T;
-export function escapeReferences(value: unknown): unknown {
-  if (typeof value === "string") return value.replaceAll("$", "$$$$");
-  if (Array.isArray(value)) return value.map((one) => escapeReferences(one));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, escapeReferences(one)]));
-}
+export const escapeReferences = (value: unknown): unknown =>
+  replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? leaf.replaceAll("$", "$$$$") : leaf));
 
 /** Maps the leaves of a value. */
 export function replaceLeaves(

@@ -24,9 +24,8 @@ interface Options {
 }
 
 /** Runs the steps of a scenario until one fails. */
-export async function runScenario(parsed: ParsedScenario, stage: Stage, options: Options): Promise<ScenarioResult> {
-  const run = new ScenarioRun(parsed, stage, options);
-  return run.run();
+export function runScenario(parsed: ParsedScenario, stage: Stage, options: Options): Promise<ScenarioResult> {
+  return new ScenarioRun(parsed, stage, options).run();
 }
 
 class ScenarioRun {
@@ -122,32 +121,27 @@ class ScenarioRun {
     const isFailureExpected =
       expect === null || (expect !== undefined && ("status" in expect || "failure" in expect || "exit" in expect));
     if (done.error !== undefined && !(isFailureExpected && (done.status ?? done.exit) !== undefined)) {
-      const key = kind === "as" ? "as" : kind;
-      return [{ message: done.error, ...positions.locateKey(path, key) }];
+      return [{ message: done.error, ...positions.locateKey(path, kind) }];
     }
-    if (this.#options.update && expect === null && !isInLoop) this.#compareAll(path, done);
+    const getPath = (below: Path) => [...path, "expect", ...below] as (string | number)[];
+    if (this.#options.update && expect === null && !isInLoop) {
+      const { status, failures: [failure] = [], exit } = done;
+      const value = Object.fromEntries(
+        Object.entries({ status, failure, exit }).filter(([, seen]) => seen !== undefined),
+      );
+      if (Object.keys(value).length > 0) this.#seen.push({ path: getPath([]), value });
+    }
     if (!expect) return [];
     const differences = await checkExpectations(expect, done, this.#stage);
-    const getPath = (below: Path) => [...path, "expect", ...below] as (string | number)[];
     if (this.#options.update && !isInLoop) {
       for (const { path: below, seen } of differences) {
         const written = getValueAt(expect, below.join("."));
-        const value = restoreReferences(seen ?? null, written, this.#stage.known);
+        const value = restoreReferences(seen ?? null, written, this.#stage.values);
         this.#seen.push({ path: getPath(below), value });
       }
       return [];
     }
     return differences.map(({ path: below, message }) => ({ message, ...positions.locate(getPath(below)) }));
-  }
-
-  /** For an empty expectation, records how the step ended. */
-  #compareAll(path: Path, { status, failures, exit }: Observation): void {
-    const value = {
-      ...(status === undefined ? {} : { status }),
-      ...(failures?.[0] === undefined ? {} : { failure: failures[0] }),
-      ...(exit === undefined ? {} : { exit }),
-    };
-    if (Object.keys(value).length > 0) this.#seen.push({ path: [...path, "expect"] as (string | number)[], value });
   }
 
   #save(step: Exclude<Step, ForEach>, done: Observation, path: Path): Mismatch[] {
@@ -170,12 +164,7 @@ class ScenarioRun {
   #follow(step: object, { value, title }: Observation): void {
     const made = (value ?? {}) as { readonly composite_id?: unknown; readonly id?: unknown };
     const texts = [made.composite_id, made.id, title, JSON.stringify(resolveLoosely(step, this.#stage))];
-    for (const text of texts) {
-      const found = /(?<![\w-])[TH]-\d+(?![\w-])/.exec(String(text))?.[0];
-      if (found === undefined) continue;
-      this.#contract = found;
-      return;
-    }
+    this.#contract = /(?<![\w-])[TH]-\d+(?![\w-])/.exec(texts.join("\n"))?.[0] ?? this.#contract;
   }
 
   async #add(
@@ -243,9 +232,9 @@ class ScenarioRun {
 }
 
 /** Returns a step with its saved values, or unchanged if one is missing. */
-function resolveLoosely(step: object, { known }: Stage): unknown {
+function resolveLoosely(step: object, { values }: Stage): unknown {
   try {
-    return resolveReferences(step, known);
+    return resolveReferences(step, values);
   } catch {
     return step;
   }

@@ -1,18 +1,24 @@
 import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import { Document, isCollection, isNode } from "yaml";
 import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { writeOutput } from "../../output/file.ts";
 import { annotateAt, shouldAnnotate } from "../../output/github-actions.ts";
-import { formatJUnit } from "../../output/junit.ts";
-import { bold, cyan, dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { ScenarioEmulators } from "./emulators.ts";
-import { formatHtmlReport } from "./html.ts";
 import { loadScenarios, WrongScenarios } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
 import { runInProcesses } from "./processes.ts";
-import type { ScenarioResult, StepResult } from "./result.ts";
+import {
+  formatEndLines,
+  formatHeading,
+  formatHtmlReport,
+  formatJUnitReport,
+  formatStepLines,
+  formatSummary,
+} from "./reports.ts";
+import type { ScenarioResult, SeenValue } from "./result.ts";
 import { runScenario } from "./run-scenario.ts";
-import { updateFiles } from "./update.ts";
 
 export interface RunSettings {
   /** Number of processes (default: by cores and files). */
@@ -45,37 +51,69 @@ export async function runFiles(files: readonly string[], settings: RunSettings, 
   const done: ScenarioResult[] = [];
   for await (const result of results) {
     done.push(result);
-    if (isText && (jobs > 1 || globals.quiet) && !(globals.quiet && result.ok)) await printSteps(result, context);
+    if (isText && (globals.quiet ? !result.ok : jobs > 1)) {
+      const steps = result.steps.flatMap((step) => formatStepLines(result.file, step));
+      await output.print(formatHeading(result.file, result.name), ...steps, ...formatEndLines(result));
+    }
     if (output.format === "ndjson") await output.printDocument(result);
     await annotateFailures(result, context);
   }
   if (settings.update) await updateExpectations(scenarios, done, jobs, context);
   const seconds = (host.wall.monotonicNow() - startedAt) / 1_000;
   const ok = done.every((result) => result.ok);
-  if (settings.report !== undefined) await writeText(settings.report, formatJunit(done), context);
-  if (settings.html !== undefined) {
-    await writeText(settings.html, formatHtmlReport(done, seconds), context);
-  }
-  if (isText) await output.print(formatSummary(done, seconds.toFixed(1)));
+  const { report, html } = settings;
+  if (report !== undefined) await writeOutput(host, report, [Buffer.from(formatJUnitReport(done))]);
+  if (html !== undefined) await writeOutput(host, html, [Buffer.from(formatHtmlReport(done, seconds))]);
+  if (isText) await output.print(formatSummary(done, seconds));
   else if (output.format !== "ndjson")
-    await output.show({ ok, seconds, scenarios: done }, { rows: "scenarios", columns });
+    await output.show(
+      { ok, seconds, scenarios: done },
+      { rows: "scenarios", columns: ["file", "name", "ok", "seconds"] },
+    );
   return ok;
 }
 
-/** Writes observations. Child processes have already written theirs. */
+/** Writes observations into the expectations of the files. Comments and everything else stay unchanged. */
 async function updateExpectations(
   scenarios: readonly ParsedScenario[],
   done: readonly ScenarioResult[],
   jobs: number,
-  context: Context,
+  { host, output }: Context,
 ): Promise<void> {
-  if (jobs === 1) await updateFiles(scenarios, done, context);
   for (const { file, seen } of done) {
-    if (seen.length > 0) await context.output.note(`Wrote ${pluralize(seen.length, "expectation")} into ${file}`);
+    const parsed = scenarios.find((one) => one.file === file);
+    if (!parsed || seen.length === 0) continue;
+    // Child processes have already written theirs.
+    if (jobs === 1)
+      await writeOutput(host, resolve(host.cwd, file), [Buffer.from(parsed.mark + insertObservations(parsed, seen))]);
+    await output.note(`Wrote ${pluralize(seen.length, "expectation")} into ${file}`);
   }
 }
 
-const columns = ["file", "name", "ok", "seconds"];
+/** Replaces values at positions in the text of a file. */
+function insertObservations({ text, document }: ParsedScenario, seen: readonly SeenValue[]): string {
+  const edits = seen.flatMap(({ path, value }) => {
+    const node = document.getIn(path, true);
+    return isNode(node) && node.range ? [{ start: node.range[0], end: node.range[1], value }] : [];
+  });
+  return edits
+    .sort((one, other) => other.start - one.start)
+    .reduce((now, { start, end, value }) => {
+      const before = now.slice(start, end);
+      const blanks = before.slice(before.trimEnd().length);
+      // An omitted value leaves no blank behind the colon.
+      const space = now[start - 1] === ":" ? " " : "";
+      return now.slice(0, start) + space + formatYaml(value) + blanks + now.slice(end);
+    }, text);
+}
+
+/** Formats a value on one line, for any position. */
+function formatYaml(value: unknown): string {
+  const document = new Document([value]);
+  if (isCollection(document.contents)) document.contents.flow = true;
+  const list = document.toString({ lineWidth: 0, flowCollectionPadding: true }).trim();
+  return list.slice(1, -1).trim();
+}
 
 /** Runs scenarios sequentially in this process, each on a fork. Prints steps as they complete. */
 async function* runHere(
@@ -102,14 +140,9 @@ async function* runHere(
         },
       }),
     );
-    if (printsSteps) await output.print(...endLines(result));
+    if (printsSteps) await output.print(...formatEndLines(result));
     yield result;
   }
-}
-
-async function printSteps(result: ScenarioResult, { output }: Context): Promise<void> {
-  const steps = result.steps.flatMap((step) => formatStepLines(result.file, step));
-  await output.print(formatHeading(result.file, result.name), ...steps, ...endLines(result));
 }
 
 async function annotateFailures({ file, steps }: ScenarioResult, { host, argv }: Context): Promise<void> {
@@ -118,66 +151,4 @@ async function annotateFailures({ file, steps }: ScenarioResult, { host, argv }:
     for (const { message, line, column } of problems)
       await annotateAt(host, { file, line, column }, `${title}: ${message}`);
   }
-}
-
-const formatJunit = (results: readonly ScenarioResult[]): string =>
-  formatJUnit(
-    "svc run",
-    results.map((result) => {
-      const problems = result.steps.flatMap(({ number, title, problems }) =>
-        problems.map(({ message, line }) => `${result.file}:${line} step ${number} (${title}): ${message}`),
-      );
-      const hint = result.hint === undefined ? [] : [result.hint];
-      return {
-        name: result.name || result.file,
-        className: result.file,
-        seconds: result.seconds,
-        ...(result.ok
-          ? {}
-          : {
-              failure: {
-                message: problems[0] ?? "failed",
-                text: [
-                  ...problems,
-                  ...hint,
-                  ...(result.traced ? ["", `trace of ${result.traced}`] : []),
-                  ...result.trace,
-                ].join("\n"),
-              },
-            }),
-      };
-    }),
-  );
-
-const writeText = (path: string, text: string, { host }: Context): Promise<void> =>
-  writeOutput(host, path, [Buffer.from(text)]);
-
-const formatHeading = (file: string, name: string): StyledLine =>
-  name === "" ? [bold(file)] : [bold(file), `  ${name}`];
-
-function formatStepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
-  const label = ok ? green("ok    ") : red("failed");
-  return [
-    ["  ", label, ` ${number.padStart(3)}  `, title, ...(outcome === "" ? [] : [dim(`  ${outcome}`)])],
-    ...problems.map(
-      ({ message, line, column }): StyledLine => ["              ", red(message), dim(`  (${file}:${line}:${column})`)],
-    ),
-  ];
-}
-
-/** Appended to a failed scenario: the causes of the current state. */
-function endLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledLine[] {
-  if (ok) return [""];
-  return [
-    ...(hint === undefined ? [] : [`  ${hint}`]),
-    ...(skipped > 0 ? [[dim(`  ${pluralize(skipped, "step was", "steps were")} not run`)]] : []),
-    ...(traced === undefined ? [] : [["  ", cyan(`trace of ${traced}`)], ...trace.map((line) => `    ${line}`)]),
-    "",
-  ];
-}
-
-function formatSummary(results: readonly ScenarioResult[], seconds: string): StyledLine {
-  const failed = results.filter(({ ok }) => !ok).length;
-  const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
-  return [failed === 0 ? green(counts) : red(counts), dim(`, ${seconds} s`)];
 }

@@ -13,41 +13,27 @@ import {
 import { openReceiver, type ReceivedPost, type Receiver } from "../../connection/webhook-receiver.ts";
 import { UsageError } from "../../process/failure.ts";
 import { mask } from "../../process/redact.ts";
-import type { SavedValues } from "./references.ts";
+import { replaceLeaves } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 
 type StageContext = Pick<Context, "svc" | "read" | "signal" | "host">;
 
-type Answers = Parameters<typeof openStoryReceiver>[0];
-
 /** The stage of a story: an emulator, receivers, a folder for command lines, and saved values. */
 export class Stage {
   readonly emulator: Emulator;
+  readonly client: Client;
   readonly secrets: Secrets;
   readonly values = new Map<string, unknown>();
   readonly receivers = new Map<string, StoryReceiver>();
   readonly #context: StageContext;
   readonly #cwd: string;
-  readonly #client: Client;
-  readonly #closers: (() => Promise<void>)[] = [];
-
-  private constructor(emulator: Emulator, client: Client, cwd: string, context: StageContext) {
-    this.emulator = emulator;
-    this.#client = client;
-    this.#cwd = cwd;
-    this.#context = context;
-    this.secrets = new Secrets(collectSecrets(emulator));
-    const first = getMainCluster(emulator);
-    this.values.set("cluster_id", first?.id);
-    this.values.set("client_id", first?.clientId);
-    this.values.set("router_url", emulator.routerUrl);
-    this.values.set("contracts_url", first?.url);
-  }
+  readonly #opened: Receiver[] = [];
 
   /** The caller closes the emulator. */
-  static async open(emulator: Emulator, cwd: string, context: StageContext): Promise<Stage> {
+  constructor(emulator: Emulator, cwd: string, context: StageContext) {
     const first = getMainCluster(emulator);
-    const client = createClient({
+    this.emulator = emulator;
+    this.client = createClient({
       baseUrls: { router: emulator.routerUrl, emulator: emulator.routerUrl, contracts: first?.url },
       credentials: {
         clientId: first?.clientId,
@@ -58,19 +44,17 @@ export class Stage {
       transport: createTransport(),
       retries: 0,
     });
-    return new Stage(emulator, client, cwd, context);
-  }
-
-  get client(): Client {
-    return this.#client;
+    this.#cwd = cwd;
+    this.#context = context;
+    this.secrets = new Secrets(collectSecrets(emulator));
+    this.values.set("cluster_id", first?.id);
+    this.values.set("client_id", first?.clientId);
+    this.values.set("router_url", emulator.routerUrl);
+    this.values.set("contracts_url", first?.url);
   }
 
   get signal(): AbortSignal {
     return this.#context.signal;
-  }
-
-  get known(): SavedValues {
-    return this.values;
   }
 
   /** Runs a command line against the emulator, without the settings of the user. */
@@ -89,16 +73,29 @@ export class Stage {
     });
   }
 
-  async openReceiver(name: string, url: string | undefined, answers: Answers): Promise<StoryReceiver> {
-    let receiver = url === undefined ? undefined : createReceiver(url, { isProgram: true });
-    if (!receiver) {
-      const opened = await openStoryReceiver(answers);
-      this.#closers.push(opened.close);
-      receiver = opened.receiver;
-    }
+  /** Opens a built-in receiver with these response statuses, or uses the address of a program. */
+  async openReceiver(name: string, url: string | undefined, answers: readonly Answer[]): Promise<StoryReceiver> {
+    const receiver = url === undefined ? await this.#openBuiltIn(answers) : createReceiver(url, [], true);
     this.receivers.set(name, receiver);
     this.values.set(name, receiver);
     return receiver;
+  }
+
+  /** The last response status repeats. */
+  async #openBuiltIn(answers: readonly Answer[]): Promise<StoryReceiver> {
+    if (answers[0] === "down") return createReceiver(closedAddress, []);
+    const received: ReceivedPost[] = [];
+    const opened = await openReceiver({
+      async respond(post) {
+        received.push(post);
+        const answer = answers[Math.min(received.length, answers.length) - 1] ?? 200;
+        // A listener cannot pause, so it rejects the delivery instead.
+        const status = answer === "down" ? 503 : answer;
+        return { status, body: status < 300 ? "ok" : "no" };
+      },
+    });
+    this.#opened.push(opened);
+    return createReceiver(`${opened.url}/hooks`, received);
   }
 
   /** Completes everything that is due: advances one millisecond, since time only moves forward. */
@@ -107,8 +104,8 @@ export class Stage {
   }
 
   async close(): Promise<void> {
-    for (const close of this.#closers.splice(0).reverse()) await close();
-    await this.#client.close();
+    for (const receiver of this.#opened.splice(0).reverse()) await receiver.close();
+    await this.client.close();
   }
 }
 
@@ -141,32 +138,8 @@ type Answer = number | "down";
 /** Nothing listens at this address: it has the port of the discard service, which only the system may use. */
 const closedAddress = "http://127.0.0.1:9/hooks";
 
-/** Opens a built-in receiver with these response statuses, the last of which repeats. `close` ends it. */
-async function openStoryReceiver(
-  answers: readonly Answer[],
-): Promise<{ readonly receiver: StoryReceiver; close(): Promise<void> }> {
-  if (answers[0] === "down") return { receiver: createReceiver(closedAddress), close: async () => {} };
-  const received: ReceivedPost[] = [];
-  const opened: Receiver = await openReceiver({
-    async respond(post) {
-      received.push(post);
-      const status = answers[Math.min(received.length, answers.length) - 1] ?? 200;
-      // A listener cannot pause, so it does not respond instead.
-      const code = status === "down" ? 503 : status;
-      return { status: code, body: code < 300 ? "ok" : "no" };
-    },
-  });
-  return { receiver: createReceiver(`${opened.url}/hooks`, { received }), close: () => opened.close() };
-}
-
 /** Creates a receiver at an address. What a user's program received is unknown. */
-const createReceiver = (
-  url: string,
-  {
-    received = [],
-    isProgram = false,
-  }: { readonly received?: readonly ReceivedPost[]; readonly isProgram?: boolean } = {},
-): StoryReceiver => ({
+const createReceiver = (url: string, received: readonly ReceivedPost[], isProgram = false): StoryReceiver => ({
   url,
   isProgram,
   webhook: undefined,
@@ -208,7 +181,7 @@ class Secrets {
   }
 
   /** Masks all secrets in a string, and values that look like one. */
-  maskSecrets(text: string): string {
+  #maskText(text: string): string {
     const shown = [...this.#values]
       .sort((one, other) => other.length - one.length)
       .reduce((now, secret) => now.replaceAll(secret, mask), text);
@@ -218,10 +191,7 @@ class Secrets {
   /** Masks all secrets in a JSON value. */
   maskValue<T>(value: T): T;
   maskValue(value: unknown): unknown {
-    if (typeof value === "string") return this.maskSecrets(value);
-    if (Array.isArray(value)) return value.map((one) => this.maskValue(one));
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, this.maskValue(one)]));
+    return replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? this.#maskText(leaf) : leaf));
   }
 }
 

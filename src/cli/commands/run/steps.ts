@@ -135,7 +135,7 @@ export async function runStep(
   const plain = Object.entries(rest).find(([key]) => key === kind)?.[1];
   try {
     await settleFor(rest, stage);
-    const resolved = { ...resolveReferences(rest, stage.known), ...resolveLine(rest, stage), expect };
+    const resolved = { ...resolveReferences(rest, stage.values), ...resolveLine(rest, stage), expect };
     return await (runners[kind] as Runner<StepKind>)(resolved as never, stage, operations);
   } catch (error) {
     stage.signal.throwIfAborted();
@@ -149,10 +149,10 @@ export const getWords = (svc: StepOf<"svc">["svc"]): readonly string[] =>
   typeof svc === "string" ? splitWords(svc)! : svc.map(String);
 
 /** Replaces the references in the words. A response value is never parsed as an option. */
-function resolveLine({ svc }: Partial<StepOf<"svc">>, { known }: Stage): Partial<StepOf<"svc">> {
+function resolveLine({ svc }: Partial<StepOf<"svc">>, { values }: Stage): Partial<StepOf<"svc">> {
   if (svc === undefined) return {};
   const words = getWords(svc).map((word) => {
-    const resolved = formatValue(resolveReferences<unknown>(word, known));
+    const resolved = formatValue(resolveReferences<unknown>(word, values));
     if (!word.startsWith("-") && resolved.startsWith("-"))
       throw new UsageError(`${word} must not begin with a hyphen, got "${resolved}". Use --flag=${word} for a value.`);
     return resolved;

@@ -1,6 +1,6 @@
 import { replaceLeaves } from "../references.ts";
 import type { Observation } from "../steps.ts";
-import type { Action } from "./actions.ts";
+import type { Action } from "./history.ts";
 
 /** A value of an earlier result that a request contains. */
 export interface Link {

@@ -5,8 +5,7 @@ import { listSeenDeliveries } from "../observations.ts";
 import { escapeReferences, getValueAt, replaceLeaves } from "../references.ts";
 import { Stage } from "../stage.ts";
 import { type Observation, runStep } from "../steps.ts";
-import type { Action } from "./actions.ts";
-import { type Goal, isReached } from "./goal.ts";
+import { type Action, type Goal, isReached } from "./history.ts";
 import type { Link, Links } from "./links.ts";
 import { createStep, minPauseMs, roundPause } from "./story.ts";
 
@@ -54,7 +53,7 @@ export class Replayer {
     inspect: (stage: Stage, results: ReadonlyMap<number, Observation>) => Promise<T>,
   ): Promise<T> {
     const emulator = await this.#base.fork();
-    const stage = await Stage.open(emulator, this.#context.host.cwd, this.#context);
+    const stage = new Stage(emulator, this.#context.host.cwd, this.#context);
     try {
       const results = new Map<number, Observation>();
       let at: number | undefined;

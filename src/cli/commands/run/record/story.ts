@@ -4,8 +4,7 @@ import { toFields } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { escapeReferences, replaceLeaves } from "../references.ts";
 import { contractActions, type StepKind } from "../schema.ts";
-import type { Action } from "./actions.ts";
-import { type Goal, toExpectedDelivery } from "./goal.ts";
+import { type Action, type Goal, toExpectedDelivery } from "./history.ts";
 import type { Link, Links } from "./links.ts";
 
 /** Shorter pauses are not significant. */

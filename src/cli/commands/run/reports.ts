@@ -1,7 +1,63 @@
 import { lookupTable } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { escapeMultilineText } from "../../output/control-characters.ts";
+import { formatJUnit } from "../../output/junit.ts";
+import { bold, cyan, dim, green, red, type StyledLine } from "../../output/styled.ts";
 import type { ScenarioResult, StepResult } from "./result.ts";
+
+export const formatHeading = (file: string, name: string): StyledLine =>
+  name === "" ? [bold(file)] : [bold(file), `  ${name}`];
+
+export function formatStepLines(file: string, { number, title, outcome, ok, problems }: StepResult): StyledLine[] {
+  const label = ok ? green("ok    ") : red("failed");
+  return [
+    ["  ", label, ` ${number.padStart(3)}  `, title, ...(outcome === "" ? [] : [dim(`  ${outcome}`)])],
+    ...problems.map(
+      ({ message, line, column }): StyledLine => ["              ", red(message), dim(`  (${file}:${line}:${column})`)],
+    ),
+  ];
+}
+
+/** Appended to a failed scenario: the causes of the current state. */
+export function formatEndLines({ ok, skipped, hint, traced, trace }: ScenarioResult): StyledLine[] {
+  if (ok) return [""];
+  return [
+    ...(hint === undefined ? [] : [`  ${hint}`]),
+    ...(skipped > 0 ? [[dim(`  ${pluralize(skipped, "step was", "steps were")} not run`)]] : []),
+    ...(traced === undefined ? [] : [["  ", cyan(`trace of ${traced}`)], ...trace.map((line) => `    ${line}`)]),
+    "",
+  ];
+}
+
+export function formatSummary(results: readonly ScenarioResult[], seconds: number): StyledLine {
+  const { ok, counts } = countResults(results);
+  return [(ok ? green : red)(counts), dim(`, ${seconds.toFixed(1)} s`)];
+}
+
+function countResults(results: readonly ScenarioResult[]) {
+  const failed = results.filter(({ ok }) => !ok).length;
+  const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
+  return { ok: failed === 0, counts };
+}
+
+/** Formats one case per scenario for CI servers. */
+export const formatJUnitReport = (results: readonly ScenarioResult[]): string =>
+  formatJUnit(
+    "svc run",
+    results.map(({ file, name, ok, seconds, steps, hint, traced, trace }) => {
+      const problems = steps.flatMap(({ number, title, problems: found }) =>
+        found.map(({ message, line }) => `${file}:${line} step ${number} (${title}): ${message}`),
+      );
+      const text = [
+        ...problems,
+        ...(hint === undefined ? [] : [hint]),
+        ...(traced ? ["", `trace of ${traced}`] : []),
+        ...trace,
+      ].join("\n");
+      const failure = { message: problems[0] ?? "failed", text };
+      return { name: name || file, className: file, seconds, ...(ok ? {} : { failure }) };
+    }),
+  );
 
 const style = `
 :root { color-scheme: light dark; --line: #8884; --ok: #1a7f37; --failed: #c62828; }
@@ -17,8 +73,7 @@ p.failed { margin: .2rem 0; }
 
 /** Formats a page with the results of scenarios, their output and their traces. It loads no resources. */
 export function formatHtmlReport(results: readonly ScenarioResult[], seconds: number): string {
-  const failed = results.filter(({ ok }) => !ok).length;
-  const counts = `${pluralize(results.length, "scenario")}, ${results.length - failed} passed, ${failed} failed`;
+  const { ok, counts } = countResults(results);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -30,7 +85,7 @@ export function formatHtmlReport(results: readonly ScenarioResult[], seconds: nu
 </head>
 <body>
 <h1>svc run</h1>
-<p class="${failed === 0 ? "ok" : "failed"}">${escapeHtml(counts)}, ${seconds.toFixed(1)} s</p>
+<p class="${formatVerdict(ok)}">${escapeHtml(counts)}, ${seconds.toFixed(1)} s</p>
 ${results.map(formatSection).join("\n")}
 </body>
 </html>
