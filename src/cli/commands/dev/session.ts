@@ -8,14 +8,15 @@ import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
 import { type ActionState, actions, createTools, formatKeyLines } from "./actions.ts";
 import {
-  createDeliveryEvent,
+  followEmulator,
   formatAttemptLine,
   formatDeliveryLine,
   formatRequestLine,
+  type SessionEvent,
   toAttemptEvent,
+  toDeliveryEvent,
   toRequestEvent,
-} from "./event-lines.ts";
-import { followEmulator, type SessionEvent } from "./follow-emulator.ts";
+} from "./events.ts";
 import { formatStatusParts, readKeys, type Screen, type SeenClock, type Webhooks } from "./screen.ts";
 
 export interface SessionOptions {
@@ -27,25 +28,24 @@ export interface SessionOptions {
 
 const resubscribeMs = 500;
 const tickMs = 1_000;
+const probeMs = 300;
 
 export class Session {
   readonly #options: SessionOptions;
   /** State of this folder's emulator. */
   readonly #context: Context;
   readonly #screen: Screen;
-  readonly #app: AppWatch | undefined;
   readonly #state: ActionState = {};
   #clock: SeenClock | undefined;
   #webhooks: Webhooks = [];
   #hasEnded = false;
+  #isAppDown = false;
   #acting: Promise<void> = Promise.resolve();
 
   constructor(options: SessionOptions, context: Context, screen: Screen) {
     this.#options = options;
     this.#context = context;
     this.#screen = screen;
-    const { forwardTo } = options;
-    this.#app = forwardTo === undefined ? undefined : new AppWatch(forwardTo, context, this.#reportApp);
     context.onEnd(async () => {
       this.#hasEnded = true;
     });
@@ -60,20 +60,16 @@ export class Session {
     return this.#options.isInteractive ? this.#context.host.stdout.columns : undefined;
   }
 
-  readonly #reportApp = (type: string, line: string): void => {
-    void this.#screen.showNotice(line);
-    void this.#printDocument({ type, forward_to: this.#options.forwardTo });
-    void this.#drawStatus();
-  };
-
-  readonly #isJson = (): boolean => this.#context.output.format !== "table";
+  get #isJson(): boolean {
+    return this.#context.output.format !== "table";
+  }
 
   async #printDocument(value: object): Promise<void> {
-    if (this.#isJson()) await this.#context.output.printDocument(value);
+    if (this.#isJson) await this.#context.output.printDocument(value);
   }
 
   async #showEvent(value: object, line: StyledLine): Promise<void> {
-    if (this.#isJson()) await this.#context.output.printDocument(value);
+    if (this.#isJson) await this.#context.output.printDocument(value);
     else await this.#screen.print(line);
   }
 
@@ -101,18 +97,44 @@ export class Session {
   }
 
   async onDelivery(delivery: ListenedDelivery): Promise<void> {
-    await this.#showEvent(createDeliveryEvent(delivery), formatDeliveryLine(delivery, this.#columns));
-    if (delivery.forwarded && "error" in delivery.forwarded) await this.#app?.check();
+    await this.#showEvent(toDeliveryEvent(delivery), formatDeliveryLine(delivery, this.#columns));
+    if (delivery.forwarded && "error" in delivery.forwarded) await this.#checkApp();
+  }
+
+  /** Checks the forwarding target now. While it refuses connections, checks until it accepts them again. */
+  async #checkApp(): Promise<void> {
+    const { forwardTo } = this.#options;
+    if (forwardTo === undefined || this.#isAppDown || !(await isRefused(forwardTo))) return;
+    // Another check may have been faster.
+    if (this.#isAppDown) return;
+    this.#isAppDown = true;
+    this.#reportApp("app_down", `${forwardTo} refuses connections: webhooks fail until your app runs there.`);
+    void this.#waitForApp(forwardTo);
+  }
+
+  async #waitForApp(forwardTo: string): Promise<void> {
+    const { host, signal } = this.#context;
+    do await host.wall.sleep(probeMs, signal);
+    while (!signal.aborted && (await isRefused(forwardTo)));
+    if (signal.aborted) return;
+    this.#isAppDown = false;
+    this.#reportApp("app_up", `${forwardTo} accepts connections again.`);
+  }
+
+  #reportApp(type: "app_down" | "app_up", line: string): void {
+    void this.#screen.showNotice(line);
+    void this.#printDocument({ type, forward_to: this.#options.forwardTo });
+    void this.#drawStatus();
   }
 
   /** Resolves when the user quits or, without a keyboard, when the run ends. */
   async run(): Promise<void> {
     const { signal } = this.#context;
-    await this.#app?.check();
+    await this.#checkApp();
     const ended = new AbortController();
     const context = { ...this.#context, signal: AbortSignal.any([signal, ended.signal]) };
     const following = followEmulator(context, (event) => this.#onEvent(event));
-    const statusLoop = this.#options.isInteractive ? this.#runStatusLoop(context.signal) : Promise.resolve();
+    const statusLoop = this.#options.isInteractive ? this.#runStatusLoop(context.signal) : undefined;
     try {
       await this.#refresh().catch(() => {});
       if (this.#options.isInteractive) await readKeys(context, (key) => this.#onKey(key));
@@ -158,7 +180,7 @@ export class Session {
     if (isOwn) this.#state.deliveryId = delivery.id;
     const hasArrived = delivery.outcome === "delivered";
     const isNew = delivery.attempt === null && delivery.outcome === "waiting";
-    if (isNew || (isOwn && hasArrived && !this.#isJson())) return;
+    if (isNew || (isOwn && hasArrived && !this.#isJson)) return;
     void this.#showEvent(toAttemptEvent(at, delivery), formatAttemptLine(at, delivery, columns));
   }
 
@@ -183,7 +205,7 @@ export class Session {
   async #drawStatus(): Promise<void> {
     if (!this.#options.isInteractive || this.#hasEnded) return;
     const now = this.#context.host.wall.monotonicNow();
-    await this.#screen.setStatus(formatStatusParts(this.#clock, this.#webhooks, this.#app?.isDown === true, now));
+    await this.#screen.setStatus(formatStatusParts(this.#clock, this.#webhooks, this.#isAppDown, now));
   }
 }
 
@@ -192,43 +214,3 @@ const waitUntilAborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) return resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
-
-const probeMs = 300;
-
-/** Reports when the forwarding target refuses connections, and when it accepts them again. */
-class AppWatch {
-  readonly #url: string;
-  readonly #context: Context;
-  readonly #report: (event: "app_down" | "app_up", line: string) => void;
-  #isDown = false;
-
-  constructor(url: string, context: Context, report: (event: "app_down" | "app_up", line: string) => void) {
-    this.#url = url;
-    this.#context = context;
-    this.#report = report;
-  }
-
-  get isDown(): boolean {
-    return this.#isDown;
-  }
-
-  /** Checks the app now. While it is down, checks until it is back. */
-  async check(): Promise<void> {
-    if (this.#isDown || !(await isRefused(this.#url))) return;
-    if (this.#isDown) return;
-    this.#isDown = true;
-    this.#report("app_down", `${this.#url} refuses connections: webhooks fail until your app runs there.`);
-    void this.#waitUntilBack();
-  }
-
-  async #waitUntilBack(): Promise<void> {
-    const { host, signal } = this.#context;
-    while (!signal.aborted) {
-      await host.wall.sleep(probeMs, signal);
-      if (signal.aborted || (await isRefused(this.#url))) continue;
-      this.#isDown = false;
-      this.#report("app_up", `${this.#url} accepts connections again.`);
-      return;
-    }
-  }
-}

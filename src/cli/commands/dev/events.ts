@@ -1,0 +1,96 @@
+import { followEvents } from "../../../api/emulator/console.ts";
+import { CheckedCall } from "../../../client/checked-call.ts";
+import type { Context } from "../../command.ts";
+import type { EventOf } from "../../connection/follow.ts";
+import { dim, green, red, type StyledLine } from "../../output/styled.ts";
+import { formatActivityLine, formatLineTime } from "../emulator/start/activity-lines.ts";
+import { describeRejection, type ListenedDelivery } from "../webhooks/listened-delivery.ts";
+import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
+
+export type SessionEvent = EventOf<typeof followEvents>;
+
+/** Interval of checks for a restarted emulator. */
+const retryMs = 500;
+
+/** Emits the events of this folder's emulator until the run ends, across restarts. */
+export async function followEmulator(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
+  const { signal, host } = context;
+  while (!signal.aborted) {
+    // The webhook watch reports that the emulator has ended.
+    await followOnce(context, onEvent).catch(() => {});
+    await host.wall.sleep(retryMs, signal);
+  }
+}
+
+async function followOnce(context: Context, onEvent: (event: SessionEvent) => void): Promise<void> {
+  const client = await context.client("emulator", { connections: 1 });
+  const call = CheckedCall.check(followEvents);
+  const { value } = await client.send(call, { signal: context.signal, silenceMs: 0, retries: 0 });
+  for await (const event of value as AsyncIterable<SessionEvent>) onEvent(event);
+}
+
+type RequestEvent = Extract<SessionEvent, { event: "request" }>["request"];
+type DeliveryEvent = Extract<SessionEvent, { event: "delivery" }>["delivery"];
+
+/** Formats one request as svc emulator start does. */
+export const formatRequestLine = ({ findings, ...request }: RequestEvent, columns: number | undefined): StyledLine =>
+  formatActivityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
+
+export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: number | undefined): StyledLine {
+  const { type: _, ...shown } = toAttemptEvent(at, delivery);
+  const { contract_id, attempt, webhook_status } = delivery;
+  return formatActivityLine(
+    {
+      event: "delivery",
+      ...shown,
+      contract_id,
+      duration_ms: attempt?.duration_ms ?? null,
+      webhook_disabled: webhook_status !== "ACTIVE",
+    },
+    columns,
+  );
+}
+
+/** Formats `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
+export function formatDeliveryLine(
+  { at, activity, composite_id, verified, reason, forwarded }: ListenedDelivery,
+  columns: number | undefined,
+): StyledLine {
+  const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
+  const verdict = verified ? green("verified") : red(describeRejection(reason));
+  // The address was printed at the start.
+  const text = forwarded && formatPostResult(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
+  const response = forwarded && (isSuccessfulPost(forwarded) ? green : red)(text ?? "");
+  return [dim(formatLineTime(at, columns)), `  webhook  ${about}  `, verdict, ...(response ? ["  ", response] : [])];
+}
+
+export function toRequestEvent(request: RequestEvent) {
+  const { id, at, method, target, status, operation, failure, findings, duration_ms } = request;
+  const codes = findings.map(({ code }) => code);
+  return { type: "request", id, at, method, target, status, operation, failure, findings: codes, duration_ms };
+}
+
+export const toAttemptEvent = (at: string, delivery: DeliveryEvent) => ({
+  type: "attempt",
+  at,
+  delivery_id: delivery.id,
+  webhook_id: delivery.webhook_id,
+  activity: delivery.activity,
+  composite_id: delivery.composite_id,
+  attempt: delivery.attempt?.number ?? null,
+  status: delivery.attempt?.status ?? null,
+  error: delivery.attempt?.error?.code ?? null,
+  outcome: delivery.outcome,
+  next_attempt_at: delivery.next_attempt_at,
+});
+
+export function toDeliveryEvent(delivery: ListenedDelivery) {
+  const { at, activity = null, composite_id = null, verified, reason = null, bytes, forwarded } = delivery;
+  return { type: "delivery", at, activity, composite_id, verified, reason, bytes, forwarded: toForwarded(forwarded) };
+}
+
+function toForwarded(forwarded: ListenedDelivery["forwarded"]) {
+  if (forwarded === undefined) return null;
+  const { duration_ms } = forwarded;
+  return "status" in forwarded ? { status: forwarded.status, duration_ms } : { error: forwarded.error, duration_ms };
+}
