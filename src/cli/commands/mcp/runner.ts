@@ -7,7 +7,7 @@ import { isSecretField } from "../../process/redact.ts";
 import type { ListedCommand } from "./operations.ts";
 
 /** The result of a tool: the output of the command line, without secrets. */
-export interface Answer {
+export interface ToolResult {
   readonly text: string;
   readonly isError: boolean;
 }
@@ -28,7 +28,7 @@ export class Runner {
   }
 
   /** The standard output of the command line, or its error if that is empty. */
-  async run(argv: readonly string[], stdin?: string): Promise<Answer> {
+  async run(argv: readonly string[], stdin?: string): Promise<ToolResult> {
     const { host, globals, svc } = this.#context;
     const { profile, baseUrl, emulator } = globals;
     const service = [
@@ -40,7 +40,7 @@ export class Runner {
     // Command lines run in order, because the second of two changes may depend on the first.
     const run = this.#last.then(() => svc(line, stdin === undefined ? {} : { stdin }));
     this.#last = run.catch(() => {});
-    return toAnswer(await run, collectSecrets(host.env));
+    return toResult(await run, collectSecrets(host.env));
   }
 
   /** Resolves once no command line runs. */
@@ -49,19 +49,19 @@ export class Runner {
   }
 }
 
-function toAnswer({ exit, out, err }: CapturedRun, secrets: readonly string[]): Answer {
+function toResult({ exit, out, err }: CapturedRun, secrets: readonly string[]): ToolResult {
   if (out.trim() !== "" || exit === 0) return { text: hideSecrets(out, secrets), isError: false };
   // Warnings may precede it.
   const error = err.slice(Math.max(0, err.lastIndexOf('{"error":')));
   return { text: hideSecrets(error, secrets), isError: true };
 }
 
-export const toErrorAnswer = (error: unknown): Answer => ({
+export const toErrorResult = (error: unknown): ToolResult => ({
   text: `${JSON.stringify(toExplanationJson(redactExplanation(explainError(error))))}\n`,
   isError: true,
 });
 
-export const toDataAnswer = (value: unknown): Answer => ({
+export const toDataResult = (value: unknown): ToolResult => ({
   text: `${JSON.stringify(value, null, 2)}\n`,
   isError: false,
 });
@@ -94,37 +94,30 @@ function collectSecrets(env: Readonly<Record<string, string | undefined>>): stri
 
 /** Removes secrets from a command's output: by field name, in URLs, and these values. */
 function hideSecrets(text: string, secrets: readonly string[]): string {
-  const shown = hidden(text);
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), shown);
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), redactOutput(text));
 }
 
-function hidden(text: string): string {
+/** Hidden by field name and in URLs. Output without secrets keeps its form. */
+function redactOutput(text: string): string {
   let value: unknown;
   try {
     value = restoreExactNumbers(text, parseJson(text));
   } catch {
     return redactText(text);
   }
-  const found = { secrets: 0 };
-  const without = maskFields(value, "", found);
-  return found.secrets === 0 ? text : `${stringifyExact(without, text.includes("\n ") ? 2 : undefined)}\n`;
+  const redacted = stringifyExact(maskFields(value, ""), text.includes("\n ") ? 2 : undefined);
+  const isUnchanged = stringifyExact(value, text.includes("\n ") ? 2 : undefined) === redacted;
+  return isUnchanged ? text : `${redacted}\n`;
 }
 
-function maskFields(value: unknown, name: string, found: { secrets: number }): unknown {
-  if (typeof value === "string") {
-    const shown = isSecret(name) ? mask : redactText(redactUrl(value));
-    if (shown !== value) found.secrets += 1;
-    return shown;
-  }
-  if (Array.isArray(value)) return value.map((one) => maskFields(one, name, found));
+function maskFields(value: unknown, name: string): unknown {
+  if (typeof value === "string") return isSecret(name) ? mask : redactText(redactUrl(value));
+  if (Array.isArray(value)) return value.map((one) => maskFields(one, name));
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
   // In a difference of two states, the name of a field is next to its values.
   const { field } = value as { readonly field?: unknown };
   const inherited = isSecret(name) ? name : typeof field === "string" && isSecret(field) ? field : undefined;
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      key === "field" ? inner : maskFields(inner, inherited ?? key, found),
-    ]),
+    Object.entries(value).map(([key, inner]) => [key, key === "field" ? inner : maskFields(inner, inherited ?? key)]),
   );
 }

@@ -1,11 +1,27 @@
+import type { Readable, Writable } from "node:stream";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import {
+  CallToolRequestSchema,
+  CancelledNotificationSchema,
+  ErrorCode,
+  InitializeRequestSchema,
+  isJSONRPCErrorResponse,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  JSONRPCMessageSchema,
+  ListToolsRequestSchema,
+  type RequestId,
+  RequestIdSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
+import { tryParseJson } from "../../../base/object.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
-import { type Answer, Runner, toErrorAnswer } from "./runner.ts";
+import { Runner, type ToolResult, toErrorResult } from "./runner.ts";
 import { listTools, type Tool } from "./tools.ts";
-import { formatIssues, LineTransport } from "./transport.ts";
 
 /** Serves the tools on the streams of the host, until standard input ends or the run is stopped. */
 export async function serve(context: Context, { allowWrites }: { readonly allowWrites: boolean }): Promise<void> {
@@ -18,7 +34,7 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
     const tool = tools.find((one) => one.name === name);
     const { text, isError } = tool
       ? await callTool(tool, given, runner)
-      : toErrorAnswer(new UsageError(`Unknown tool "${name}".`));
+      : toErrorResult(new UsageError(`Unknown tool "${name}".`));
     return { content: [{ type: "text", text }], isError };
   });
   const ended = new Promise<void>((resolve) => {
@@ -30,7 +46,7 @@ export async function serve(context: Context, { allowWrites }: { readonly allowW
   const transport = new LineTransport(host.stdin, host.stdout);
   await server.connect(transport);
   await ended;
-  await transport.waitForAnswers();
+  await transport.waitForResponses();
   await runner.waitUntilIdle();
   await server.close();
   signal.throwIfAborted();
@@ -47,12 +63,135 @@ function listTool({ name, description, input, readOnly }: Tool) {
   };
 }
 
-async function callTool(tool: Tool, given: unknown, runner: Runner): Promise<Answer> {
+async function callTool(tool: Tool, given: unknown, runner: Runner): Promise<ToolResult> {
   const read = tool.input.safeParse(given ?? {});
-  if (!read.success) return toErrorAnswer(new UsageError(formatIssues(read.error)));
+  if (!read.success) return toErrorResult(new UsageError(formatIssues(read.error)));
   try {
     return await tool.run(read.data, runner);
   } catch (error) {
-    return toErrorAnswer(error);
+    return toErrorResult(error);
   }
 }
+
+const maxBytes = 10 * 1024 * 1024;
+const newline = 0x0a;
+
+/** Requests that the server handles. The SDK answers invalid parameters with an internal error. */
+const requestSchemas = [InitializeRequestSchema, ListToolsRequestSchema, CallToolRequestSchema];
+
+/**
+ * Reads one message per line. The SDK's stdio transport does not answer an unreadable line, and ends at one that is too
+ * long.
+ */
+class LineTransport implements Transport {
+  readonly #input: Readable;
+  readonly #output: Writable;
+  #pieces: Buffer[] = [];
+  #size = 0;
+  readonly #open = new Set<RequestId>();
+  #onSettled: (() => void) | undefined;
+  onmessage?: (message: JSONRPCMessage) => void;
+  onerror?: (error: Error) => void;
+  onclose?: () => void;
+
+  constructor(input: Readable, output: Writable) {
+    this.#input = input;
+    this.#output = output;
+  }
+
+  async start(): Promise<void> {
+    this.#input.on("data", this.#read).on("end", this.#endLine).on("error", this.#fail);
+  }
+
+  /** Resolves once every request that was not cancelled has its response. */
+  async waitForResponses(): Promise<void> {
+    if (this.#open.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onSettled = resolve;
+    });
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) this.#settleRequest(message.id);
+    await this.#write(serializeMessage(message));
+  }
+
+  async close(): Promise<void> {
+    this.#input.off("data", this.#read).off("end", this.#endLine).off("error", this.#fail);
+    this.#input.pause();
+    this.onclose?.();
+  }
+
+  readonly #fail = (error: Error): void => this.onerror?.(error);
+
+  readonly #read = (chunk: Buffer): void => {
+    let rest = chunk;
+    for (let at = rest.indexOf(newline); at !== -1; at = rest.indexOf(newline)) {
+      this.#add(rest.subarray(0, at));
+      this.#endLine();
+      rest = rest.subarray(at + 1);
+    }
+    this.#add(rest);
+  };
+
+  /** Nothing of a line that is too long is stored. */
+  #add(piece: Buffer): void {
+    this.#size += piece.length;
+    if (this.#size > maxBytes) this.#pieces = [];
+    else if (piece.length > 0) this.#pieces.push(piece);
+  }
+
+  readonly #endLine = (): void => {
+    const line = Buffer.concat(this.#pieces).toString("utf8");
+    const isTooLong = this.#size > maxBytes;
+    this.#pieces = [];
+    this.#size = 0;
+    if (!isTooLong && line.trim() === "") return;
+    const read = isTooLong
+      ? rejectMessage(ErrorCode.InvalidRequest, "The message has more than 10 MiB.")
+      : readMessage(line);
+    if ("rejection" in read) return void this.#write(`${JSON.stringify(read.rejection)}\n`);
+    const { message } = read;
+    if (isJSONRPCRequest(message)) this.#open.add(message.id);
+    const cancelled = CancelledNotificationSchema.safeParse(message);
+    if (cancelled.success) this.#settleRequest(cancelled.data.params.requestId);
+    this.onmessage?.(message);
+  };
+
+  #settleRequest(id: RequestId | undefined): void {
+    if (id !== undefined) this.#open.delete(id);
+    if (this.#open.size === 0) this.#onSettled?.();
+  }
+
+  async #write(text: string): Promise<void> {
+    if (!this.#output.write(text)) await new Promise((resolve) => this.#output.once("drain", resolve));
+  }
+}
+
+/** A message for the server, or the error that responds to a line. */
+type ReadMessage = { readonly message: JSONRPCMessage } | { readonly rejection: object };
+
+/** Rejects a message that does not reach the server, with its ID if it has one. */
+function rejectMessage(code: ErrorCode, message: string, given?: unknown): ReadMessage {
+  const id = RequestIdSchema.safeParse((given as { id?: unknown } | null | undefined)?.id).data ?? null;
+  return { rejection: { jsonrpc: "2.0", id, error: { code, message } } };
+}
+
+function readMessage(line: string): ReadMessage {
+  const given = tryParseJson(line);
+  if (given === undefined) return rejectMessage(ErrorCode.ParseError, "The message is not JSON.");
+  if (Array.isArray(given)) {
+    return rejectMessage(ErrorCode.InvalidRequest, "The message is a batch, which is not supported.");
+  }
+  const { data: message, success } = JSONRPCMessageSchema.safeParse(given);
+  if (!success) {
+    const problem = "The message is not a request, a notification or a response of JSON-RPC 2.0.";
+    return rejectMessage(ErrorCode.InvalidRequest, problem, given);
+  }
+  if (!isJSONRPCRequest(message)) return { message };
+  const error = requestSchemas.find(({ shape }) => shape.method.value === message.method)?.safeParse(message).error;
+  return error ? rejectMessage(ErrorCode.InvalidParams, formatIssues(error), message) : { message };
+}
+
+const formatIssues = ({ issues }: z.ZodError): string =>
+  issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`)).join("; ");

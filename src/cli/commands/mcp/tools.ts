@@ -3,7 +3,7 @@ import { dictionary } from "../../../api/shapes.ts";
 import { UsageError } from "../../process/failure.ts";
 import { contractDocument } from "../example-contract.ts";
 import { createCallLine, findCommand, findCommands } from "./operations.ts";
-import { type Answer, type Runner, toDataAnswer } from "./runner.ts";
+import { type Runner, type ToolResult, toDataResult } from "./runner.ts";
 
 /** One tool of the server. Its input is validated before it runs. */
 export interface Tool {
@@ -11,7 +11,7 @@ export interface Tool {
   readonly description: string;
   readonly input: z.ZodObject;
   readonly readOnly: boolean;
-  run(input: Readonly<Record<string, unknown>>, runner: Runner): Promise<Answer>;
+  run(input: Readonly<Record<string, unknown>>, runner: Runner): Promise<ToolResult>;
 }
 
 const defineTool = <Shape extends z.ZodRawShape>(
@@ -19,14 +19,14 @@ const defineTool = <Shape extends z.ZodRawShape>(
   description: string,
   shape: Shape,
   readOnly: boolean,
-  run: (input: z.infer<z.ZodObject<Shape>>, runner: Runner) => Promise<Answer>,
+  run: (input: z.infer<z.ZodObject<Shape>>, runner: Runner) => Promise<ToolResult>,
 ): Tool => ({ name, description, input: z.object(shape).strict(), readOnly, run: run as unknown as Tool["run"] });
 
 const stringSchema = z.string();
 const optionalString = z.string().optional();
 
 const find = defineTool("find", "Find operations by words", { query: stringSchema }, true, async ({ query }, runner) =>
-  toDataAnswer(findCommands(await runner.listCommands(), query)),
+  toDataResult(findCommands(await runner.listCommands(), query)),
 );
 
 const describe = defineTool(
@@ -34,7 +34,7 @@ const describe = defineTool(
   "Show fields, examples and path of an operation (id or command)",
   { operation: stringSchema },
   true,
-  async ({ operation }, runner) => toDataAnswer(findCommand(await runner.listCommands(), operation)),
+  async ({ operation }, runner) => toDataResult(findCommand(await runner.listCommands(), operation)),
 );
 
 const call = (allowWrites: boolean) =>
@@ -72,10 +72,10 @@ const contractJourney = defineTool(
     const id = given === undefined ? await createSample(runner) : requireWord(given, "id");
     if (typeof id !== "string") return id;
     for (let steps = 0; to !== undefined && steps < maxSteps; steps += 1) {
-      const answer = await runner.run(["contracts", "status", id]);
-      if (answer.isError) return answer;
-      const next = findNextStep(JSON.parse(answer.text).contract_status, to, id);
-      if (next === undefined) return answer;
+      const result = await runner.run(["contracts", "status", id]);
+      if (result.isError) return result;
+      const next = findNextStep(JSON.parse(result.text).contract_status, to, id);
+      if (next === undefined) return result;
       const moved = await runner.run(next);
       if (moved.isError) return moved;
     }
@@ -93,7 +93,7 @@ function findNextStep(status: string, to: string, id: string): string[] | undefi
   return status === "SIGN" ? ["emulator", "sign", id] : undefined;
 }
 
-async function createSample(runner: Runner): Promise<string | Answer> {
+async function createSample(runner: Runner): Promise<string | ToolResult> {
   const created = await runner.run(["contracts", "create", "--data", "-"], JSON.stringify(contractDocument));
   return created.isError ? created : String(JSON.parse(created.text).id);
 }
