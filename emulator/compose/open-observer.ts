@@ -1,6 +1,6 @@
 import { CorpusError } from "../../src/verify/corpus.ts";
 import { Observer } from "../../src/verify/observed/apply.ts";
-import { loadObservations } from "../../src/verify/observed/load.ts";
+import { loadObservations } from "../../src/verify/observed/observations.ts";
 import type { StartReplayEmulator } from "../../src/verify/replay/replay.ts";
 import { InvalidOptionsError } from "./options.ts";
 

@@ -1,13 +1,17 @@
-/** A string in a JSON text: whether it is a key, the keys that lead to it, and its value. */
-export interface JsonString {
-  readonly isKey: boolean;
+interface JsonPosition {
+  /** The keys that lead to it, with an empty one for each list. */
   readonly path: readonly string[];
+  /** The last key of the path. */
+  readonly name: string;
+}
+
+export interface JsonString extends JsonPosition {
+  readonly isKey: boolean;
   readonly value: string;
 }
 
-/** A number in a JSON text, as it is spelled. */
-export interface JsonNumber {
-  readonly path: readonly string[];
+export interface JsonNumber extends JsonPosition {
+  /** Its original spelling. */
   readonly text: string;
 }
 
@@ -41,14 +45,14 @@ export function editJson(text: string, edits: JsonEdits): string {
     } else if (piece[0] === '"') {
       const value = JSON.parse(piece) as string;
       const isKey = level?.isObject === true && level.awaitsKey;
-      const edited = edits.editString({ isKey, path, value });
+      const edited = edits.editString({ isKey, path, name: getName(), value });
       if (isKey) {
         level.awaitsKey = false;
         path.push(value);
       } else endValue();
       out += edited === value ? piece : spell(edited, piece);
     } else if (/^[-\d]/.test(piece)) {
-      out += edits.editNumber({ path, text: piece });
+      out += edits.editNumber({ path, name: getName(), text: piece });
       endValue();
     } else {
       if (/^[tfn]/.test(piece)) endValue();
@@ -56,6 +60,10 @@ export function editJson(text: string, edits: JsonEdits): string {
     }
   }
   return out;
+
+  function getName(): string {
+    return path.findLast((key) => key !== "") ?? "";
+  }
 
   function endValue(): void {
     const level = levels.at(-1);

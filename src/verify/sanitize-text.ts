@@ -237,16 +237,13 @@ export class TextSanitizer {
   /** Sanitizes a JSON text and preserves its spelling. */
   sanitizeJson(text: string, kind: TextKind): string {
     return editJson(text, {
-      editString: ({ isKey, path, value }) => {
-        if (isKey)
-          return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value)
-            ? this.#sanitizeKey(value)
-            : this.sanitizeText(value, "value");
-        const names = path.filter((item) => item !== "");
-        return this.sanitizeNamed(names.at(-1) ?? "", value, kind);
+      editString: ({ isKey, name, value }) => {
+        if (!isKey) return this.sanitizeNamed(name, value, kind);
+        return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value)
+          ? this.#sanitizeKey(value)
+          : this.sanitizeText(value, "value");
       },
-      editNumber: ({ path, text: number }) => {
-        const name = path.filter((item) => item !== "").at(-1) ?? "";
+      editNumber: ({ name, text: number }) => {
         const kind = findPersonalKind(name, number);
         const isHidden = kind !== undefined || isOwnSecret(name) || numericSecret.test(name);
         return isHidden ? this.#standIns.createNumber(number, kind === "coordinate") : number;

@@ -147,15 +147,14 @@ class ExchangeScan {
       return;
     }
     editJson(text, {
-      editString: ({ isKey, path, value }) => {
+      editString: ({ isKey, path, name, value }) => {
         // Only the end of a path is shown, because hostile JSON may be nested a hundred thousand times.
         const keys = path.slice(-20).filter((item) => item !== "");
         if (isKey) this.#scanText(`${position} key`, value);
-        else this.#scanNamed(`${position} ${keys.join(".")}`, keys.at(-1) ?? "", value, errorOrField);
+        else this.#scanNamed(`${position} ${keys.join(".")}`, name, value, errorOrField);
         return value;
       },
-      editNumber: ({ path, text: number }) => {
-        const name = path.filter((item) => item !== "").at(-1) ?? "";
+      editNumber: ({ name, text: number }) => {
         const kind = findPersonalKind(name, number);
         if ((kind !== undefined || isOwnSecret(name)) && !isStandInNumber(number, kind === "coordinate"))
           this.#add(`${position} ${name}`, isOwnSecret(name) ? "secret" : kindOf[kind!], number);

@@ -58,8 +58,7 @@ export const writtenModules: readonly (readonly [load: CommandLoader, ...command
   [() => import("../commands/webhooks/certify.ts"), "webhooks certify"],
   [() => import("../commands/verify/record.ts"), "verify record"],
   [() => import("../commands/verify/proxy.ts"), "verify proxy"],
-  [() => import("../commands/verify/scan.ts"), "verify scan"],
-  [() => import("../commands/verify/replay.ts"), "verify replay"],
+  [() => import("../commands/verify/replay.ts"), "verify scan", "verify replay"],
   [
     () => import("../commands/router/mapping.ts"),
     "router map-emails",

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { markObserved } from "../../derive/observed.ts";
 import { buildOpenApi } from "../../derive/openapi.ts";
-import { loadObservations } from "../../verify/observed/load.ts";
+import { loadObservations } from "../../verify/observed/observations.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { resolveServiceSettings } from "../connection/resolve-settings.ts";
 import { toUsageError } from "./verify/open-recorder.ts";

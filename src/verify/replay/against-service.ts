@@ -3,7 +3,7 @@ import type { JsonSchema } from "../../derive/fields.ts";
 import type { CorpusExchange } from "../corpus.ts";
 import { getHeader, type RecordedResponse } from "../exchange.ts";
 import { isStandInToken } from "../stand-ins.ts";
-import type { DifferenceKind, FoundDifference } from "./compare.ts";
+import { createDifference, type DifferenceKind, type FoundDifference } from "./compare.ts";
 import { describeTimeFormat, isTime } from "./compare-text.ts";
 
 // A service has other contracts and people than during the recording, or is another service. Only what does not depend
@@ -98,25 +98,21 @@ export function compareShapes(
     }
     const isComparable = around.every((field) => field?.types.has("object")) && !declaration.isOptional(path);
     const kind = item ? "added" : "absent";
-    return isComparable
-      ? [{ kind, path, recorded: item && pickExample(item), replayed: other && pickExample(other) }]
-      : [];
+    return isComparable ? [createDifference(kind, path, item && pickExample(item), other && pickExample(other))] : [];
   });
 }
 
 function compareFields(path: string, was: Field, is: Field, declaration: Declaration): FoundDifference[] {
-  const createDifference = (
-    kind: DifferenceKind,
-    recorded = pickExample(was),
-    replayed = pickExample(is),
-  ): FoundDifference[] => [{ kind, path, recorded, replayed }];
+  const report = (kind: DifferenceKind, recorded = pickExample(was), replayed = pickExample(is)) => [
+    createDifference(kind, path, recorded, replayed),
+  ];
   if (was.types.size === 0 || is.types.size === 0)
-    return was.types.size === is.types.size || declaration.isNullable(path) ? [] : createDifference("type");
-  if (![...was.types].some((type) => is.types.has(type))) return createDifference("type");
+    return was.types.size === is.types.size || declaration.isNullable(path) ? [] : report("type");
+  if (![...was.types].some((type) => is.types.has(type))) return report("type");
   if (was.keys && is.keys) {
     const common = was.keys.filter((key) => is.keys!.includes(key));
     const order = is.keys.filter((key) => common.includes(key));
-    return common.join() === order.join() ? [] : createDifference("order", was.keys, is.keys);
+    return common.join() === order.join() ? [] : report("order", was.keys, is.keys);
   }
   const [old] = was.values;
   const [now] = is.values;
@@ -124,13 +120,13 @@ function compareFields(path: string, was: Field, is: Field, declaration: Declara
   const declared = declaration.listValues(path);
   const findUndeclared = ({ values }: Field) => values.find((value) => !declared!.includes(value));
   if (declared && (findUndeclared(was) === undefined) !== (findUndeclared(is) === undefined))
-    return createDifference("enumeration", findUndeclared(was) ?? old, findUndeclared(is) ?? now);
+    return report("enumeration", findUndeclared(was) ?? old, findUndeclared(is) ?? now);
   const formats = [was, is].map(({ values }) =>
     values.map((value) => (isTime(String(value)) ? describeTimeFormat(String(value)) : "")),
   );
   if (!formats.flat().includes("") && !formats[0]!.some((format) => formats[1]!.includes(format)))
-    return createDifference("time-format");
-  return fixedNumber.test(path) && old !== now ? createDifference("value") : [];
+    return report("time-format");
+  return fixedNumber.test(path) && old !== now ? report("value") : [];
 }
 
 function pickExample({ types, values }: Field): unknown {
@@ -165,10 +161,10 @@ class Declaration {
   }
 
   isOptional(path: string): boolean {
-    const key = splitPath(path).at(-1)!;
-    const parents = this.#findSchemas(splitPath(path).slice(0, -1));
-    const isDeclared = this.#findSchemas(splitPath(path)).length > 0;
-    return isDeclared && parents.some(({ required }) => !((required ?? []) as readonly string[]).includes(key));
+    const keys = splitPath(path);
+    const parents = this.#findSchemas(keys.slice(0, -1));
+    const isDeclared = this.#findSchemas(keys).length > 0;
+    return isDeclared && parents.some(({ required = [] }) => !(required as readonly string[]).includes(keys.at(-1)!));
   }
 
   isNullable(path: string): boolean {

@@ -28,6 +28,13 @@ export interface FoundDifference {
   readonly replayed: unknown;
 }
 
+export const createDifference = (
+  kind: DifferenceKind,
+  path: string,
+  recorded: unknown,
+  replayed: unknown,
+): FoundDifference => ({ kind, path, recorded, replayed });
+
 export interface CompareContext {
   readonly links: Links;
   /** Resource of the operation. Its own `id` belongs to it. */
@@ -55,7 +62,7 @@ export function compareValues(
   context: CompareContext,
 ): FoundDifference[] {
   const [type, other] = [getType(recorded), getType(actual)];
-  if (type !== other) return [{ kind: "type", path, recorded, replayed: actual }];
+  if (type !== other) return [createDifference("type", path, recorded, actual)];
   if (Array.isArray(recorded)) return compareArrays(recorded, actual as unknown[], path, context);
   if (isObject(recorded)) return compareObjects(recorded, actual as Record<string, unknown>, path, context);
   if (recorded === actual) {
@@ -65,10 +72,10 @@ export function compareValues(
   }
   if (typeof recorded === "string") {
     const kind = compareText(recorded, actual as string, context.links, context.isFailure);
-    return kind === undefined ? [] : [{ kind, path, recorded, replayed: actual }];
+    return kind === undefined ? [] : [createDifference(kind, path, recorded, actual)];
   }
   if (typeof recorded === "number") return compareNumbers(recorded, actual as number, path, context);
-  return [{ kind: "value", path, recorded, replayed: actual }];
+  return [createDifference("value", path, recorded, actual)];
 }
 
 /** The scope of the identifier at a path: an `id` belongs to the object around it, if that has a name. */
@@ -85,7 +92,7 @@ function compareNumbers(
   { links, resource }: CompareContext,
 ): FoundDifference[] {
   const key = getKey(path);
-  const difference: FoundDifference = { kind: "value", path, recorded, replayed: actual };
+  const difference = createDifference("value", path, recorded, actual);
   if (isIdKey(key)) {
     const scope = findScope(path, resource);
     const known = links.findExactNumber(scope, recorded);
@@ -114,23 +121,9 @@ function compareObjects(
   const order = Object.keys(actual).filter((key) => used.has(key));
   const isReordered = common.some((key, at) => findKey(key) !== order[at]);
   return [
-    ...added.map(
-      (key): FoundDifference => ({
-        kind: "added",
-        path: joinPath(path, key),
-        recorded: recorded[key],
-        replayed: undefined,
-      }),
-    ),
-    ...absent.map(
-      (key): FoundDifference => ({
-        kind: "absent",
-        path: joinPath(path, key),
-        recorded: undefined,
-        replayed: actual[key],
-      }),
-    ),
-    ...(isReordered ? [{ kind: "order" as const, path, recorded: keys, replayed: Object.keys(actual) }] : []),
+    ...added.map((key) => createDifference("added", joinPath(path, key), recorded[key], undefined)),
+    ...absent.map((key) => createDifference("absent", joinPath(path, key), undefined, actual[key])),
+    ...(isReordered ? [createDifference("order", path, keys, Object.keys(actual))] : []),
     ...common.flatMap((key) => compareValues(recorded[key], actual[findKey(key)], joinPath(path, key), context)),
   ];
 }
@@ -167,12 +160,12 @@ function compareArrays(
     own.length > 0 && positions.every((position) => position >= 0) && new Set(positions).size === positions.length;
   const found: FoundDifference[] = [];
   if (older.length === 0 && own.length !== actual.length && !context.hasOtherItems) {
-    return [{ kind: "items", path, recorded: own.length, replayed: actual.length }];
+    return [createDifference("items", path, own.length, actual.length)];
   }
   if (isMatched && positions.some((position, at) => at > 0 && position < positions[at - 1]!)) {
-    found.push({ kind: "item-order", path, recorded: mapped, replayed: actual.map(getId) });
+    found.push(createDifference("item-order", path, mapped, actual.map(getId)));
   } else if (!isMatched && isScalarPermutation(own, actual)) {
-    return [{ kind: "item-order", path, recorded: own, replayed: actual }];
+    return [createDifference("item-order", path, own, actual)];
   }
   for (const [at, item] of own.entries()) {
     const other = isMatched ? actual[positions[at]!] : actual[at];
@@ -210,10 +203,10 @@ export function compareHeaders(
   context: CompareContext,
   names: readonly string[] = comparedHeaders,
 ): FoundDifference[] {
-  return names.flatMap((name): FoundDifference[] => {
+  return names.flatMap((name) => {
     const [was, is] = [recorded(name), actual(name)];
     if (was === is) return [];
     if (was !== undefined && is !== undefined && compareText(was, is, context.links, false) === undefined) return [];
-    return [{ kind: "header", path: `header ${name}`, recorded: was, replayed: is }];
+    return [createDifference("header", `header ${name}`, was, is)];
   });
 }

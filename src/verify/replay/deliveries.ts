@@ -5,7 +5,13 @@ import { isSignatureHeader } from "../../schemes/webhook-schemes.ts";
 import type { CorpusExchange } from "../corpus.ts";
 import { getHeader, type Message, pairHeaders, parseBody } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
-import { type CompareContext, compareHeaders, compareValues, type FoundDifference } from "./compare.ts";
+import {
+  type CompareContext,
+  compareHeaders,
+  compareValues,
+  createDifference,
+  type FoundDifference,
+} from "./compare.ts";
 import { type Links, toTarget } from "./links.ts";
 
 /** One delivery in a corpus: the same bytes to the same receiver, attempt by attempt. */
@@ -19,11 +25,9 @@ interface RecordedDelivery {
 interface ReceivedDelivery extends Message {
   readonly activity: string;
   readonly target: string;
-  readonly contractId: unknown;
   /** Virtual times. */
   readonly attempts: number[];
-  readonly operation: string | undefined;
-  match?: RecordedDelivery;
+  readonly match: RecordedDelivery | undefined;
 }
 
 /** A webhook that was created before the recording or outside it, as its deliveries show it. */
@@ -37,7 +41,6 @@ interface OlderWebhook {
 interface ComparedDelivery {
   readonly activity: string;
   readonly file: string | undefined;
-  readonly operation: string | undefined;
   readonly differences: readonly FoundDifference[];
 }
 
@@ -69,7 +72,6 @@ export class ReplayReceiver {
       response.writeHead(this.#receive(request.url ?? "/", message)).end();
     });
   });
-  operation: string | undefined;
   url = "";
 
   constructor(exchanges: readonly CorpusExchange[], links: Links, now: () => number) {
@@ -96,30 +98,23 @@ export class ReplayReceiver {
 
   /** The status with which the recorded receiver responded to the same attempt. */
   #receive(target: string, message: Message): number {
-    const known = this.#received.find((item) => item.target === target && item.body.equals(message.body));
-    const { activity, contract_id: contractId } = toFields(parseBody(message));
-    const received: ReceivedDelivery = known ?? {
-      ...message,
-      activity: String(activity),
-      target,
-      contractId,
-      attempts: [],
-      operation: this.operation,
-    };
+    const isSame = (item: ReceivedDelivery) => item.target === target && item.body.equals(message.body);
+    const received = this.#received.find(isSame) ?? this.#addDelivery(target, message);
     received.attempts.push(this.#now());
-    if (!known) {
-      this.#received.push(received);
-      const match = this.#match(received);
-      if (match) received.match = match;
-    }
-    return (
-      received.match?.attempts[received.attempts.length - 1]?.response.status ??
-      received.match?.attempts.at(-1)?.response.status ??
-      200
-    );
+    const recorded = received.match?.attempts ?? [];
+    return (recorded[received.attempts.length - 1] ?? recorded.at(-1))?.response.status ?? 200;
   }
 
-  #match({ activity, target, contractId }: ReceivedDelivery): RecordedDelivery | undefined {
+  #addDelivery(target: string, message: Message): ReceivedDelivery {
+    const { activity: given, contract_id: contractId } = toFields(parseBody(message));
+    const activity = String(given);
+    const match = this.#findMatch(activity, target, contractId);
+    const delivery = { ...message, activity, target, attempts: [], match };
+    this.#received.push(delivery);
+    return delivery;
+  }
+
+  #findMatch(activity: string, target: string, contractId: unknown): RecordedDelivery | undefined {
     const taken = new Set(this.#received.map(({ match }) => match));
     const open = this.#recorded.filter(
       (item) => !taken.has(item) && item.activity === activity && getPath(item.target) === getPath(target),
@@ -135,18 +130,17 @@ export class ReplayReceiver {
   compare(context: CompareContext, until: number): ComparedDelivery[] {
     if (this.#recorded.length === 0) return [];
     const compared = this.#received.map((received): ComparedDelivery | undefined => {
-      const { activity, match, operation, attempts } = received;
+      const { activity, match, attempts } = received;
       if (match)
         return {
           activity,
-          operation,
           file: match.attempts[0]!.file,
           differences: this.#findDifferences(match, received, context),
         };
       const older = this.olderWebhooks.find((item) => getPath(item.target) === getPath(received.target));
       if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return undefined;
-      const difference = { kind: "missing-activity", path: activity, recorded: undefined, replayed: activity } as const;
-      return { activity, operation, file: undefined, differences: [difference] };
+      const differences = [createDifference("missing-activity", activity, undefined, activity)];
+      return { activity, file: undefined, differences };
     });
     const matched = new Set(this.#received.map(({ match }) => match));
     const unmatched = this.#recorded.filter((item) => !matched.has(item));
@@ -155,9 +149,8 @@ export class ReplayReceiver {
       ...unmatched.map(
         ({ activity, attempts }): ComparedDelivery => ({
           activity,
-          operation: undefined,
           file: attempts[0]!.file,
-          differences: [{ kind: "other-activity", path: activity, recorded: activity, replayed: undefined }],
+          differences: [createDifference("other-activity", activity, activity, undefined)],
         }),
       ),
     ];
@@ -169,11 +162,10 @@ export class ReplayReceiver {
     const found = compareValues(tryParseJson(was), tryParseJson(is), "", context);
     // A string without non-ASCII characters does not show how they are spelled.
     const [wasSpelled, isSpelled] = [detectSpelling(was), detectSpelling(is)];
-    if (wasSpelled !== isSpelled) found.push({ kind: "spelling", path: "", recorded: wasSpelled, replayed: isSpelled });
-    const custom = new Set(
-      first!.request.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")),
-    );
-    const sent = new Set(received.headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")));
+    if (wasSpelled !== isSpelled) found.push(createDifference("spelling", "", wasSpelled, isSpelled));
+    const listCustomNames = ({ headers }: Message) =>
+      new Set(headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")));
+    const [custom, sent] = [listCustomNames(first!.request), listCustomNames(received)];
     const isSignature = (name: string) => isSignatureHeader(name) || name.includes("signature");
     found.push(
       ...compareHeaders(
@@ -184,13 +176,8 @@ export class ReplayReceiver {
       ),
       ...[...new Set([...custom, ...sent])]
         .filter((name) => custom.has(name) !== sent.has(name))
-        .map(
-          (name): FoundDifference => ({
-            kind: "header",
-            path: `header ${name}`,
-            recorded: getHeader(first!.request, name),
-            replayed: getHeader(received, name),
-          }),
+        .map((name) =>
+          createDifference("header", `header ${name}`, getHeader(first!.request, name), getHeader(received, name)),
         ),
     );
     return [...found, ...this.#compareRetries(recorded, received)];
@@ -203,16 +190,9 @@ export class ReplayReceiver {
       (delay, position) => is[position] !== undefined && Math.abs(delay - is[position]) > retryToleranceMs,
     );
     if (at >= 0)
-      return [
-        {
-          kind: "retry-time",
-          path: `retry ${at + 1}`,
-          recorded: formatMinutes(was[at]!),
-          replayed: formatMinutes(is[at]!),
-        },
-      ];
+      return [createDifference("retry-time", `retry ${at + 1}`, formatMinutes(was[at]!), formatMinutes(is[at]!))];
     return was.length > is.length
-      ? [{ kind: "attempts", path: "attempts", recorded: attempts.length, replayed: received.attempts.length }]
+      ? [createDifference("attempts", "attempts", attempts.length, received.attempts.length)]
       : [];
   }
 }
@@ -240,10 +220,7 @@ function findOlderWebhooks(
 }
 
 function groupDeliveries(exchanges: readonly CorpusExchange[]): RecordedDelivery[] {
-  const found = new Map<
-    string,
-    { activity: string; target: string; contractId: unknown; attempts: CorpusExchange[] }
-  >();
+  const found = new Map<string, RecordedDelivery & { attempts: CorpusExchange[] }>();
   for (const exchange of exchanges) {
     if (exchange.callee !== "receiver") continue;
     const { target, body } = exchange.request;

@@ -97,10 +97,7 @@ export class Links {
       if (equals < 0) return pair;
       const name = decodePart(pair.slice(0, equals));
       const plain = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
-      const translated =
-        isIdKey(name) && /^\d+$/.test(plain)
-          ? String(this.findNumber(getScope(name, resource), Number(plain)) ?? plain)
-          : this.translateText(plain);
+      const translated = this.#translateNamed(name, plain, resource);
       return translated === plain ? pair : `${pair.slice(0, equals)}=${encodeURIComponent(translated)}`;
     });
     return `${segments.join("/")}?${pairs.join("&")}`;
@@ -111,20 +108,24 @@ export class Links {
     const text = body.toString("utf8");
     if (body.length === 0 || !Buffer.from(text).equals(body)) return body;
     if (tryParseJson(text) === undefined) return Buffer.from(this.translateText(text));
-    const getKey = (path: readonly string[]): string => path.filter((item) => item !== "").at(-1) ?? "";
     return Buffer.from(
       editJson(text, {
-        editString: ({ isKey, path, value }) => {
-          if (!isKey && isIdKey(getKey(path)) && /^\d+$/.test(value))
-            return String(this.findNumber(getScope(getKey(path), resource), Number(value)) ?? value);
-          return this.translateText(value);
-        },
-        editNumber: ({ path, text: number }) =>
-          isIdKey(getKey(path)) && /^\d+$/.test(number)
-            ? String(this.findNumber(getScope(getKey(path), resource), Number(number)) ?? number)
-            : number,
+        editString: ({ isKey, name, value }) =>
+          isKey ? this.translateText(value) : this.#translateNamed(name, value, resource),
+        editNumber: ({ name, text: number }) => this.#translateId(name, number, resource) ?? number,
       }),
     );
+  }
+
+  /** Translates the value of a parameter or field. */
+  #translateNamed(name: string, value: string, resource: string): string {
+    return this.#translateId(name, value, resource) ?? this.translateText(value);
+  }
+
+  /** Returns undefined if the value is not a numeric identifier. */
+  #translateId(name: string, value: string, resource: string): string | undefined {
+    if (!isIdKey(name) || !/^\d+$/.test(value)) return undefined;
+    return String(this.findNumber(getScope(name, resource), Number(value)) ?? value);
   }
 }
 

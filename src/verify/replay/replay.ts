@@ -8,7 +8,14 @@ import { type Callee, getHeader, parseBody, type RecordedResponse } from "../exc
 import { editJson } from "../json-edit.ts";
 import { compareShapes, explainIncomparable, explainUnsent, isUnavailable, toChange } from "./against-service.ts";
 import { type Claim, createWebhookClaim, findClaim, findOperationById } from "./claims.ts";
-import { type CompareContext, compareHeaders, compareValues, countKey, type FoundDifference } from "./compare.ts";
+import {
+  type CompareContext,
+  compareHeaders,
+  compareValues,
+  countKey,
+  createDifference,
+  type FoundDifference,
+} from "./compare.ts";
 import { ReplayReceiver } from "./deliveries.ts";
 import { getScope, isIdKey, Links } from "./links.ts";
 import { buildSeed, findCallers } from "./seed.ts";
@@ -133,16 +140,9 @@ class Replay {
     // Deliver the effects of the last request now.
     await clock.advance(Math.max(last, clock.now()) + 1_000);
     const context = this.#createContext("contracts", false, () => {});
-    for (const { activity, file, operation, differences } of this.#receiver.compare(context, last)) {
+    for (const { activity, file, differences } of this.#receiver.compare(context, last)) {
       const claim = createWebhookClaim(activity);
-      replayed.push({
-        claim: operation === undefined ? claim : { ...claim, operation: `webhook ${activity}` },
-        file,
-        status: 0,
-        at: last,
-        differences,
-        incomparable: undefined,
-      });
+      replayed.push({ claim, file, status: 0, at: last, differences, incomparable: undefined });
     }
     return replayed;
   }
@@ -175,19 +175,14 @@ class Replay {
     if (!operation) return undefined;
     const resource = operation.id.split(".")[0]!;
     const createResult = (
-      status: number,
-      body: unknown,
+      response: RecordedResponse,
       differences: readonly FoundDifference[],
       incomparable?: string,
-    ): ReplayedExchange => ({
-      claim: findClaim(operation, status, body),
-      file,
-      status,
-      at,
-      differences,
-      incomparable,
-    });
-    const skip = (reason: string) => createResult(recorded.status, parseBody(recorded), [], reason);
+    ): ReplayedExchange => {
+      const { status } = response;
+      return { claim: findClaim(operation, status, parseBody(response)), file, status, at, differences, incomparable };
+    };
+    const skip = (reason: string) => createResult(recorded, [], reason);
     if (isUnavailable(recorded)) return skip(`the service was not available (${recorded.status})`);
     const { service, signal } = this.#target;
     const unlinked = this.#findUnlinked(request.target, operation.path, resource);
@@ -197,7 +192,6 @@ class Replay {
     const url = this.#resolveUrl(exchange, operation.path, resource);
     if (url === undefined) return skip("the signed URL comes from a response that was not recorded");
 
-    this.#receiver.operation = operation.id;
     if (service) await this.#pause(service.requestsPerSecond);
     const actual = await this.#sender.send(
       {
@@ -219,8 +213,9 @@ class Replay {
     const isWhole = !isList || (partly === undefined && showsAll(parseBody(recorded)));
     const comparable = isWhole ? differences : differences.filter(({ path }) => !countKey.test(path));
     // The claim is about the emulator. A service is compared with its own earlier responses.
-    if (service) return createResult(recorded.status, parseBody(recorded), comparable.map(toChange), partly);
-    return createResult(actual.status, parseBody(actual), comparable, partly);
+    return service
+      ? createResult(recorded, comparable.map(toChange), partly)
+      : createResult(actual, comparable, partly);
   }
 
   #compare(
@@ -229,10 +224,8 @@ class Replay {
     context: CompareContext,
     operation: Operation,
   ): FoundDifference[] {
-    const status: FoundDifference[] =
-      recorded.status === actual.status
-        ? []
-        : [{ kind: "status", path: "", recorded: recorded.status, replayed: actual.status }];
+    const status =
+      recorded.status === actual.status ? [] : [createDifference("status", "", recorded.status, actual.status)];
     // A success and a failure cannot be compared.
     if (recorded.status < 400 !== actual.status < 400) return status;
     const headers = compareHeaders(
@@ -254,20 +247,8 @@ class Replay {
     if (isText && recorded.body.length > 0 && actual.body.length > 0)
       return [...status, ...headers, ...compareValues(recorded.body.toString(), actual.body.toString(), "", context)];
     const isSame = recorded.body.length > 0 === actual.body.length > 0 && (was === undefined) === (is === undefined);
-    return [
-      ...status,
-      ...headers,
-      ...(isSame
-        ? []
-        : [
-            {
-              kind: "type" as const,
-              path: "",
-              recorded: was ?? recorded.body.length,
-              replayed: is ?? actual.body.length,
-            },
-          ]),
-    ];
+    const type = createDifference("type", "", was ?? recorded.body.length, is ?? actual.body.length);
+    return [...status, ...headers, ...(isSame ? [] : [type])];
   }
 
   #createContext(
@@ -334,12 +315,8 @@ class Replay {
     if (unlinked !== undefined && !isMissing && actual.status !== response.status && [403, 404].includes(actual.status))
       return `${unlinked} was there before the recording`;
     const bearer = getHeader(request, "authorization");
-    if (
-      bearer !== undefined &&
-      actual.status === 401 &&
-      response.status !== 401 &&
-      this.#links.translateText(bearer) === bearer
-    )
+    const isRejected = actual.status === 401 && response.status !== 401;
+    if (bearer !== undefined && isRejected && this.#links.translateText(bearer) === bearer)
       return "its credentials come from outside the corpus";
     if (getHeader(request, "x-cluster-key") !== undefined && actual.status === 401 && response.status < 400)
       return "its cluster key comes from outside the corpus";

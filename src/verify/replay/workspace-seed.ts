@@ -27,9 +27,7 @@ export class WorkspaceSeed {
   }
 
   build(): Row {
-    const own = this.#own();
-    const users = this.#listUsers(own);
-    const acting = this.#findActingUser(users);
+    const users = this.#listUsers();
     const { hmac_key } = toFields(this.#findLast("webhooks.hmac-key"));
     const workspace = {
       id: this.#id,
@@ -37,40 +35,44 @@ export class WorkspaceSeed {
       name: "Replay",
       client_id: this.#caller.clientId,
       client_secret: this.#caller.clientSecret,
-      acting_user_id: acting,
+      acting_user_id: this.#findActingUser(users),
       organization_types: this.#listOrganizationTypes(),
       jurisdictions: this.#listJurisdictions(),
       ...(typeof hmac_key === "string" && { hmac_key }),
     };
-    const types = this.#listContractTypes(own);
+    const types = this.#listContractTypes();
     return {
       workspaces: [workspace],
       users,
-      roles: this.#listRoles(own),
-      entities: this.#listEntities(own),
+      roles: this.#listRoles(),
+      entities: this.#listEntities(),
       contract_types: types,
-      templates: this.#listTemplates(own, types),
-      workflows: this.#listWorkflows(own),
+      templates: this.#listTemplates(types),
+      workflows: this.#listWorkflows(),
     };
   }
 
+  get #baseWorkspace(): Row {
+    return listRows(this.#base.workspaces)[0] ?? {};
+  }
+
   /** Rows of the base's first workspace, moved to this one. */
-  #own(): (name: string) => readonly Row[] {
-    const [first] = listRows(this.#base.workspaces);
-    const toMovedRow = (row: Row): Row =>
-      Object.fromEntries(
-        Object.entries(row).map(([key, value]) => {
-          if (key === "workspace_id") return [key, this.#id];
-          if ((key === "id" || /_id$/.test(key)) && typeof value === "number") return [key, value + this.#offset];
-          if (key === "roles" && Array.isArray(value))
-            return [key, value.map((item) => (item as number) + this.#offset)];
-          return [key, value];
-        }),
-      );
-    return (name) =>
-      listRows(this.#base[name])
-        .filter(({ workspace_id }) => workspace_id === first?.id)
-        .map(toMovedRow);
+  #listOwn(name: string): Row[] {
+    const rows = listRows(this.#base[name]).filter(({ workspace_id }) => workspace_id === this.#baseWorkspace.id);
+    const move = ([key, value]: [string, unknown]): [string, unknown] => {
+      if (key === "workspace_id") return [key, this.#id];
+      if ((key === "id" || /_id$/.test(key)) && typeof value === "number") return [key, value + this.#offset];
+      if (key === "roles" && Array.isArray(value)) return [key, value.map((item) => (item as number) + this.#offset)];
+      return [key, value];
+    };
+    return rows.map((row) => Object.fromEntries(Object.entries(row).map(move)));
+  }
+
+  /** Adds rows for the identifiers of this field in accepted requests that no row has. */
+  #addSent(rows: Row[], field: string, create: (id: number) => Row): Row[] {
+    for (const id of this.#findSentValues(field))
+      if (typeof id === "number" && !rows.some((row) => row.id === id)) rows.push(create(id));
+    return rows;
   }
 
   /** The response body of the last success of an operation. */
@@ -84,10 +86,10 @@ export class WorkspaceSeed {
       .map(({ response }) => parseBody(response));
   }
 
-  #listUsers(own: (name: string) => readonly Row[]): Row[] {
-    const listed = this.#findAll("users.list").flatMap((body) => listRows(body, "results"));
+  #listUsers(): Row[] {
+    const lists = this.#findAll("users.list");
     const users = new Map<unknown, Row>();
-    for (const { id, name, email, designation, roles, is_active } of listed) {
+    for (const { id, name, email, designation, roles, is_active } of lists.flatMap((body) => listRows(body, "results")))
       users.set(id, {
         id,
         workspace_id: this.#id,
@@ -97,12 +99,11 @@ export class WorkspaceSeed {
         ...(Array.isArray(roles) && { roles: roles.map((role) => toFields(role).id) }),
         ...(typeof is_active === "boolean" && { is_active }),
       });
-    }
-    const isComplete = this.#findAll("users.list").some((body) => Number(toFields(body).total_results) <= users.size);
+    const isComplete = lists.some((body) => Number(toFields(body).total_results) <= users.size);
     for (const user of isComplete ? [] : this.#findMentionedUsers())
       if (!users.has(user.id) && ![...users.values()].some(({ email }) => email === user.email))
         users.set(user.id, user);
-    return users.size > 0 ? [...users.values()] : [...own("users")];
+    return users.size > 0 ? [...users.values()] : this.#listOwn("users");
   }
 
   /** People in responses with id, name and e-mail address, and those that a header names as the acting user. */
@@ -155,15 +156,15 @@ export class WorkspaceSeed {
     return (found ?? users[0])?.id;
   }
 
-  #listRoles(own: (name: string) => readonly Row[]): readonly Row[] {
+  #listRoles(): readonly Row[] {
     const listed = this.#findAll("users.roles").flatMap((body) => listRows(body, "active_roles"));
     const rows = listed.map(({ id, name }) => ({ id, workspace_id: this.#id, name }));
-    return rows.length > 0 ? removeDuplicates(rows) : own("roles");
+    return rows.length > 0 ? removeDuplicates(rows) : this.#listOwn("roles");
   }
 
   #listOrganizationTypes(): readonly Row[] {
     const listed = listRows(this.#findLast("organizations.types"));
-    const base = listRows(toFields(listRows(this.#base.workspaces)[0]).organization_types);
+    const base = listRows(this.#baseWorkspace.organization_types);
     const rows =
       listed.length > 0
         ? listed.map(({ id, name, jurisdiction }) => ({
@@ -184,16 +185,16 @@ export class WorkspaceSeed {
       if (typeof id === "number" && typeof name === "string" && typeof code2 === "string")
         found.set(code2, { id, name, iso_code: code2 });
     }
-    for (const row of listRows(toFields(listRows(this.#base.workspaces)[0]).jurisdictions))
+    for (const row of listRows(this.#baseWorkspace.jurisdictions))
       if (!found.has(row.iso_code)) found.set(row.iso_code, row);
     for (const code of this.#findSentValues("jurisdiction_iso_code"))
       if (!found.has(code)) found.set(code, { id: 900 + found.size, name: code, iso_code: code });
     return [...found.values()];
   }
 
-  #listEntities(own: (name: string) => readonly Row[]): readonly Row[] {
+  #listEntities(): readonly Row[] {
     const listed = listRows(this.#findLast("organizations.entities"));
-    if (listed.length === 0) return own("entities");
+    if (listed.length === 0) return this.#listOwn("entities");
     return listed.map((row) => {
       const {
         line_one = "",
@@ -217,41 +218,33 @@ export class WorkspaceSeed {
     });
   }
 
-  #listContractTypes(own: (name: string) => readonly Row[]): readonly Row[] {
+  #listContractTypes(): readonly Row[] {
     const listed = listRows(this.#findLast("contract-types.list"));
-    const base = own("contract_types");
-    const rows =
-      listed.length === 0
-        ? [...base]
-        : listed.map(
-            ({ id, name }) =>
-              ({
-                routes: ["review", "sign"],
-                ...base.find((row) => row.id === id),
-                id,
-                workspace_id: this.#id,
-                name,
-              }) as Row,
-          );
-    for (const id of this.#findSentValues("contract_type_id"))
-      if (typeof id === "number" && !rows.some((row) => row.id === id))
-        rows.push({ id, workspace_id: this.#id, name: `Type ${id}`, routes: ["review", "sign"] });
+    const base = this.#listOwn("contract_types");
+    const routes = ["review", "sign"];
+    const known = listed.map(({ id, name }) => {
+      const row = base.find((one) => one.id === id);
+      return { routes, ...row, id, workspace_id: this.#id, name };
+    });
+    const rows = this.#addSent(listed.length === 0 ? base : known, "contract_type_id", (id) => {
+      return { id, workspace_id: this.#id, name: `Type ${id}`, routes };
+    });
     return rows.map((row) => {
       const form = this.#findLastAt("contract-types.intake-form", `/contract_types/${row.id}/`);
       return Array.isArray(form) ? { ...row, intake_form: form.map(toQuestion) } : row;
     });
   }
 
-  #listTemplates(own: (name: string) => readonly Row[], types: readonly Row[]): readonly Row[] {
-    const base = own("templates");
+  #listTemplates(types: readonly Row[]): readonly Row[] {
+    const base = this.#listOwn("templates");
     const listed = [
       ...this.#findAll("templates.list").flatMap((body) => listRows(body, "items")),
       ...this.#findAll("templates.show").filter(isObject),
     ];
     const rows = removeDuplicates(listed.length === 0 ? base : listed.map((row) => this.#createTemplate(row, base)));
-    for (const id of this.#findSentValues("contract_template_id"))
-      if (typeof id === "number" && !rows.some((row) => row.id === id))
-        rows.push(this.#createTemplate({ id, name: `Template ${id}`, contract_type_id: types[0]?.id, tags: [] }, base));
+    this.#addSent(rows, "contract_template_id", (id) =>
+      this.#createTemplate({ id, name: `Template ${id}`, contract_type_id: types[0]?.id, tags: [] }, base),
+    );
     return rows.map((row) => {
       const metadata = toFields(this.#findLastAt("templates.metadata", `/templates/${row.id}/`));
       if (!Array.isArray(metadata.attributes)) return row;
@@ -274,26 +267,20 @@ export class WorkspaceSeed {
     };
   }
 
-  #listWorkflows(own: (name: string) => readonly Row[]): readonly Row[] {
-    const rows = [...own("workflows")];
-    for (const id of this.#findSentValues("workflow_id"))
-      if (typeof id === "number" && !rows.some((row) => row.id === id))
-        rows.push({
-          id,
-          workspace_id: this.#id,
-          title: `Workflow ${id}`,
-          type: "INTAKE_WORKFLOW",
-          frozen_version: { id: id * 10 },
-        });
-    return rows;
+  #listWorkflows(): readonly Row[] {
+    return this.#addSent(this.#listOwn("workflows"), "workflow_id", (id) => ({
+      id,
+      workspace_id: this.#id,
+      title: `Workflow ${id}`,
+      type: "INTAKE_WORKFLOW",
+      frozen_version: { id: id * 10 },
+    }));
   }
 
   #findLastAt(operation: string, part: string): unknown {
-    const found = this.#caller.exchanges
-      .filter(
-        (item) => item.operation === operation && item.response.status < 300 && item.request.target.includes(part),
-      )
-      .at(-1);
+    const found = this.#caller.exchanges.findLast(
+      (item) => item.operation === operation && item.response.status < 300 && item.request.target.includes(part),
+    );
     return found && parseBody(found.response);
   }
 
@@ -303,16 +290,13 @@ export class WorkspaceSeed {
     for (const { request, response } of this.#caller.exchanges) {
       const text = request.body.toString("utf8");
       if (response.status >= 300 || !text.includes(field) || tryParseJson(text) === undefined) continue;
-      const take = (path: readonly string[], value: unknown) => {
-        if (path.filter((item) => item !== "").at(-1) === field) values.add(value);
-      };
       editJson(text, {
-        editString: ({ isKey, path, value }) => {
-          if (!isKey) take(path, value);
+        editString: ({ isKey, name, value }) => {
+          if (!isKey && name === field) values.add(value);
           return value;
         },
-        editNumber: ({ path, text: number }) => {
-          take(path, Number(number));
+        editNumber: ({ name, text: number }) => {
+          if (name === field) values.add(Number(number));
           return number;
         },
       });

@@ -8,15 +8,10 @@ import type { Credentials } from "../../../client/published.d.ts";
 import type { Recorder } from "../../../verify/recorder.ts";
 import { findOperationById } from "../../../verify/replay/claims.ts";
 import { NoResponseError, RequestSender } from "../../../verify/replay/send.ts";
+import type { ServiceTarget } from "../../command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 
-export interface RecordTarget {
-  readonly router: string | undefined;
-  readonly contracts: string | undefined;
-  readonly credentials: Credentials;
-}
-
-export interface PlannedCall {
+interface PlannedCall {
   readonly params?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -27,7 +22,7 @@ export interface PlannedCall {
 
 /** Sends the calls of a plan, a few per second, and records each. */
 export class RecordCaller {
-  readonly #target: RecordTarget;
+  readonly #target: Pick<ServiceTarget, "baseUrls" | "credentials">;
   readonly #recorder: Recorder;
   readonly #pauseMs: number;
   readonly #sender = new RequestSender();
@@ -35,16 +30,16 @@ export class RecordCaller {
   signal: AbortSignal | undefined;
   #isFirst = true;
 
-  constructor(options: {
-    readonly target: RecordTarget;
-    readonly recorder: Recorder;
-    readonly callsPerSecond: number;
-    readonly signal: AbortSignal;
-  }) {
-    this.#target = options.target;
-    this.#recorder = options.recorder;
-    this.#pauseMs = 1_000 / options.callsPerSecond;
-    this.signal = options.signal;
+  constructor(
+    target: Pick<ServiceTarget, "baseUrls" | "credentials">,
+    recorder: Recorder,
+    callsPerSecond: number,
+    signal: AbortSignal,
+  ) {
+    this.#target = target;
+    this.#recorder = recorder;
+    this.#pauseMs = 1_000 / callsPerSecond;
+    this.signal = signal;
   }
 
   close(): void {
@@ -59,11 +54,8 @@ export class RecordCaller {
   }
 
   #getBaseUrl({ service }: Operation): string | undefined {
-    return service.name === "router"
-      ? this.#target.router
-      : service.name === "contracts"
-        ? this.#target.contracts
-        : undefined;
+    const { router, contracts } = this.#target.baseUrls;
+    return service.name === "router" ? router : service.name === "contracts" ? contracts : undefined;
   }
 
   /** Calls an operation. Resolves with the response body of a success, and undefined otherwise. */
@@ -86,16 +78,15 @@ export class RecordCaller {
       | undefined;
     const own = findCredentials(operation, this.#target.credentials, cluster);
     const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
-    const all = {
-      accept: "application/json",
-      ...(body !== undefined && { "content-type": "application/json" }),
-      ...own,
-      ...headers,
-    };
     return this.#send(
       method ?? [operation.method].flat()[0]!,
       base + fillTemplate(operation.path, params) + search,
-      all,
+      {
+        accept: "application/json",
+        ...(bytes.length > 0 && { "content-type": "application/json" }),
+        ...own,
+        ...headers,
+      },
       bytes,
     );
   }

@@ -1,5 +1,6 @@
 import { listTemplates } from "../../../api/contracts/templates.ts";
 import { checkHealth } from "../../../api/router/proxied.ts";
+import { isObject, lookupTable, toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -8,7 +9,106 @@ import { InputRequiredError, PartialFailureError } from "../../process/failure.t
 import { openRecording } from "./open-recorder.ts";
 import { RecordCaller } from "./record-caller.ts";
 import { Journey, journeyPlan } from "./record-journey.ts";
-import { readsPlan, recordReads } from "./record-reads.ts";
+
+const listRows = (document: unknown): readonly Record<string, unknown>[] => {
+  const found = Array.isArray(document) ? document : Object.values(toFields(document)).find(Array.isArray);
+  return Array.isArray(found) ? found.filter(isObject) : [];
+};
+
+/** Lists that every holder of a key may read. */
+const lists = [
+  "templates.list",
+  "contract-types.list",
+  "users.list",
+  "users.roles",
+  "organizations.types",
+  "organizations.entities",
+  "contracts.list",
+  "counterparties.list",
+  "intake.list",
+  "clusters.list",
+  "health.show",
+  "oidc.discovery",
+  "oidc.jwks",
+] as const;
+
+/** Reads of the first items of a list, by ID parameter. */
+const details: readonly (readonly [
+  list: (typeof lists)[number],
+  id: string,
+  parameter: string,
+  operations: readonly string[],
+])[] = [
+  ["templates.list", "id", "template_id", ["templates.show", "templates.metadata"]],
+  ["contract-types.list", "id", "contract_type_id", ["contract-types.entities", "contract-types.intake-form"]],
+  [
+    "contracts.list",
+    "id",
+    "composite_id",
+    ["contracts.status", "contracts.recipients", "contract-details.notes", "key-pointers.list", "approvals.list"],
+  ],
+  [
+    "counterparties.list",
+    "id",
+    "counter_party_id",
+    ["counterparties.show", "counterparty-contacts.list", "counterparty-addresses.list"],
+  ],
+  ["intake.list", "id", "intake_id", ["intake.show"]],
+];
+const detailed = 3;
+
+const unknown = lookupTable<string | number>({
+  composite_id: "T-999999999",
+  contract_id: 999_999_999,
+  template_id: 999_999_999,
+  contract_type_id: 999_999_999,
+  counter_party_id: 999_999_999,
+  intake_id: 999_999_999,
+  file_id: "00000000-0000-4000-8000-000000000000",
+  email_hash: "0".repeat(64),
+  client_id: "unknown-client",
+});
+
+const probedOperations: readonly (readonly [operation: string, parameter: string])[] = [
+  ["contracts.status", "composite_id"],
+  ["contracts.recipients", "composite_id"],
+  ["contract-details.notes", "composite_id"],
+  ["comments.list", "contract_id"],
+  ["templates.show", "template_id"],
+  ["contract-types.entities", "contract_type_id"],
+  ["counterparties.show", "counter_party_id"],
+  ["intake.show", "intake_id"],
+  ["files.show", "file_id"],
+  ["cluster-emails.show", "email_hash"],
+  ["cluster-clients.show", "client_id"],
+];
+
+const readsPlan: readonly string[] = [
+  `List ${lists.length} kinds of objects, and show the first ${detailed} of each`,
+  `Look up ${probedOperations.length} IDs that do not exist`,
+  "Send a wrong method, a wrong type and one wrong secret",
+];
+
+/** Calls that change nothing. */
+async function recordReads(caller: RecordCaller): Promise<void> {
+  const found = new Map<string, unknown>();
+  for (const list of lists) if (caller.canCall(list)) found.set(list, await caller.call(list));
+  for (const [list, id, parameter, operations] of details) {
+    for (const row of listRows(found.get(list)).slice(0, detailed)) {
+      const value = row[id];
+      if (typeof value !== "string" && typeof value !== "number") continue;
+      for (const operation of operations)
+        if (caller.canCall(operation)) await caller.call(operation, { params: { [parameter]: value } });
+    }
+  }
+  for (const [operation, parameter] of probedOperations)
+    if (caller.canCall(operation)) await caller.call(operation, { params: { [parameter]: unknown[parameter]! } });
+  if (!caller.canCall("templates.list")) return;
+  await caller.call("templates.list", { method: "PUT" });
+  await caller.call("contracts.list", { query: { page: "first" } });
+  // Only once, because services lock keys after too many failures.
+  await caller.call("templates.list", { headers: { "client-secret": "wrong" } });
+}
 
 /** Sends one call with the default client, whose errors about addresses and keys have the common messages. */
 async function requireService(context: Context, hasKey: boolean): Promise<void> {
@@ -60,12 +160,7 @@ const verifyRecord = defineCommand({
     await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
     const { recorder, end, continued } = await openRecording(context, out, "--out");
     if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
-    const caller = new RecordCaller({
-      target: { router: baseUrls.router, contracts: baseUrls.contracts, credentials },
-      recorder,
-      callsPerSecond: Math.max(0.01, rate),
-      signal,
-    });
+    const caller = new RecordCaller({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
     // Removing takes additional calls.
     if (writes) context.allowToEnd(30_000);
     const journey = new Journey(caller);
@@ -85,9 +180,8 @@ const verifyRecord = defineCommand({
       caller.close();
     }
     await end();
-    const shown = { exchanges: recorder.count, folder: out, not_removed: left };
     if (output.format === "table") await output.print(`Recorded ${pluralize(recorder.count, "exchange")} in ${out}`);
-    else await output.show(shown);
+    else await output.show({ exchanges: recorder.count, folder: out, not_removed: left });
     await output.note(`Check with: svc verify scan ${out}`);
     return left.length > 0 ? "failed" : undefined;
   },

@@ -1,6 +1,7 @@
 import { pluralize } from "../../../base/text.ts";
 import type { ClaimReport, ReportedDifference, VerifyReport } from "../../../verify/report.ts";
 import { formatJUnit } from "../../output/junit.ts";
+import { bold, type StyledLine } from "../../output/styled.ts";
 
 const shorten = (value: unknown): string => {
   const text = value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value);
@@ -11,7 +12,7 @@ const shorten = (value: unknown): string => {
 export type Sides = readonly [recorded: string, replayed: string];
 
 /** Formats `limit (value): the service has 25, the emulator has 10`. */
-export function describeDifference(
+function describeDifference(
   { kind, path, recorded, replayed, decisions }: ReportedDifference,
   [one, other]: Sides,
 ): string {
@@ -21,12 +22,7 @@ export function describeDifference(
 }
 
 /** Formats `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
-export const formatSummary = ({
-  confirmed,
-  refuted,
-  unseen,
-  "not comparable": other,
-}: VerifyReport["summary"]): string =>
+const formatSummary = ({ confirmed, refuted, unseen, "not comparable": other }: VerifyReport["summary"]): string =>
   `${pluralize(confirmed, "claim")} confirmed, ${refuted} refuted, ${other} not comparable, ${unseen} unseen`;
 
 /** One case per observed claim: refuted ones fail, and incomparable ones are skipped. */
@@ -91,3 +87,34 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Sides):
     "",
   ].join("\n");
 }
+
+export function formatReplayLines(report: VerifyReport, sides: Sides): StyledLine[] {
+  const { differences, summary, compared, exchanges, incomparable, drift } = report;
+  const open = differences.filter(({ accepted }) => accepted === null);
+  const accepted = differences.length - open.length;
+  return [
+    ...open.flatMap((one): StyledLine[] => [
+      [bold(one.id)],
+      `  ${describeDifference(one, sides)}`,
+      `  ${one.basis}, seen ${pluralize(one.count, "time")}${one.file === null ? "" : `, first in ${one.file}`}`,
+    ]),
+    `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}`,
+    ...incomparable.map(({ reason, exchanges: of }) => `  ${of} not or not fully compared: ${reason}`),
+    drift > 0
+      ? `Drift: ${pluralize(drift, "difference")}`
+      : compared === 0
+        ? "Nothing was compared"
+        : `No drift${accepted > 0 ? ` (${pluralize(accepted, "difference")} accepted)` : ""}`,
+  ];
+}
+
+/** For programs: without claims that the corpus does not cover. */
+export const toReplayDocument = ({ differences, claims, ...rest }: VerifyReport): object => ({
+  ...rest,
+  differences: differences.map(({ pairs: _, ...one }) => ({
+    ...one,
+    recorded: one.recorded ?? null,
+    replayed: one.replayed ?? null,
+  })),
+  claims: claims.filter(({ verdict }) => verdict !== "unseen"),
+});

@@ -2,33 +2,33 @@ import { readFile } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { isObject, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { renderReference } from "../../../derive/reference.ts";
 import { deriveSpecs } from "../../../derive/specs.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { isFsError } from "../../../files/disk.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
-import { type Corpus, readCorpus } from "../../../verify/corpus.ts";
-import { storeObservations } from "../../../verify/observed/load.ts";
-import { deriveObservations, type Observations } from "../../../verify/observed/observations.ts";
+import { type Corpus, readCorpus, reindexCorpus } from "../../../verify/corpus.ts";
+import { deriveObservations, type Observations, storeObservations } from "../../../verify/observed/observations.ts";
 import { countUndeclared, replayCorpus, replayOnEmulator } from "../../../verify/replay/replay.ts";
-import { buildReport, type VerifyReport } from "../../../verify/report.ts";
+import { buildReport } from "../../../verify/report.ts";
+import { scanCorpus } from "../../../verify/scan.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { resolveServiceTarget } from "../../connection/target.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
-import { bold, type StyledLine } from "../../output/styled.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { toUsageError } from "./open-recorder.ts";
 import { findCredentials, toNetworkFailure } from "./record-caller.ts";
 import {
-  describeDifference,
   formatReplayJUnit,
+  formatReplayLines,
   formatReplayMarkdown,
-  formatSummary,
   type Sides,
+  toReplayDocument,
 } from "./replay-reports.ts";
-import { corpusFolder } from "./scan.ts";
+
+const corpusFolder = { name: "folder", description: "Folder of the corpus" } as const satisfies PositionalSpec;
 
 const flags = [
   {
@@ -103,20 +103,21 @@ const verifyReplay = defineCommand({
     });
     const replayed = isService
       ? await replayProfile(corpus, against, Math.max(0.01, rate), context)
-      : await replayEmulator(corpus, signal);
+      : await replayOnEmulator(corpus, (await import("../../../../emulator/index.ts")).startEmulator, signal);
     const known = Object.fromEntries(accept.map((id) => [id, reason!]));
     const report = buildReport(replayed, { ...accepted, ...known }, countUndeclared(corpus));
     const unknown = accept.find((id) => !report.differences.some((one) => one.id === id));
     if (unknown !== undefined) throw new UsageError(`--accept: ${unknown} is not a difference of this corpus`);
     if (accept.length > 0) await writeAccepted(folder, { ...accepted, ...known });
-    const observations = isService ? undefined : await storeReport(corpus, report);
+    const observations = isService ? undefined : deriveObservations(report, corpus);
+    if (observations) await storeObservations(corpus, observations);
     const sides: Sides = isService ? ["recording", against] : ["service", "emulator"];
     if (junit !== undefined) await writeOutput(host, junit, [Buffer.from(formatReplayJUnit(report, sides))]);
     if (markdown !== undefined) await writeOutput(host, markdown, [Buffer.from(formatReplayMarkdown(report, sides))]);
     if (reference !== undefined && observations)
       await writeOutput(host, reference, [Buffer.from(await renderObserved(observations))]);
-    if (output.format === "table") await output.print(...formatReport(report, sides));
-    else await output.show(toReportDocument(report));
+    if (output.format === "table") await output.print(...formatReplayLines(report, sides));
+    else await output.show(toReplayDocument(report));
     if (report.drift > 0) return "partial";
     return report.compared === 0 ? "failed" : undefined;
   },
@@ -137,11 +138,6 @@ async function checkReportFile(
   return checked;
 }
 
-async function replayEmulator(corpus: Corpus, signal: AbortSignal) {
-  const { startEmulator } = await import("../../../../emulator/index.ts");
-  return replayOnEmulator(corpus, startEmulator, signal);
-}
-
 async function replayProfile(
   corpus: Corpus,
   profile: string,
@@ -158,48 +154,11 @@ async function replayProfile(
   });
 }
 
-async function storeReport(corpus: Corpus, report: VerifyReport): Promise<Observations> {
-  const observations = deriveObservations(report, corpus);
-  await storeObservations(corpus, observations);
-  return observations;
-}
-
 async function renderObserved({ seen: observed }: Observations): Promise<string> {
   const { registry } = await import("../../../api/registry.ts");
   const commands = Object.values(deriveSpecs()).flat();
   return renderReference({ registry, commands, globalFlags: [], exitCodes: [], observed });
 }
-
-function formatReport(report: VerifyReport, sides: Sides): StyledLine[] {
-  const { differences, summary, compared, exchanges, incomparable, drift } = report;
-  const open = differences.filter(({ accepted }) => accepted === null);
-  const accepted = differences.length - open.length;
-  return [
-    ...open.flatMap((one): StyledLine[] => [
-      [bold(one.id)],
-      `  ${describeDifference(one, sides)}`,
-      `  ${one.basis}, seen ${pluralize(one.count, "time")}${one.file === null ? "" : `, first in ${one.file}`}`,
-    ]),
-    `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}`,
-    ...incomparable.map(({ reason, exchanges: of }) => `  ${of} not or not fully compared: ${reason}`),
-    drift > 0
-      ? `Drift: ${pluralize(drift, "difference")}`
-      : compared === 0
-        ? "Nothing was compared"
-        : `No drift${accepted > 0 ? ` (${pluralize(accepted, "difference")} accepted)` : ""}`,
-  ];
-}
-
-/** For programs: without claims that the corpus does not cover. */
-const toReportDocument = ({ differences, claims, ...rest }: VerifyReport): object => ({
-  ...rest,
-  differences: differences.map(({ pairs: _, ...one }) => ({
-    ...one,
-    recorded: one.recorded ?? null,
-    replayed: one.replayed ?? null,
-  })),
-  claims: claims.filter(({ verdict }) => verdict !== "unseen"),
-});
 
 const acceptedName = "accepted.json";
 
@@ -218,4 +177,33 @@ async function readAccepted(folder: string): Promise<Record<string, string>> {
 const writeAccepted = (folder: string, accepted: Readonly<Record<string, string>>): Promise<void> =>
   writeFileAtomic(join(folder, acceptedName), `${JSON.stringify(accepted, undefined, 2)}\n`);
 
-export const commands: readonly Command[] = [verifyReplay];
+const verifyScan = defineCommand({
+  words: ["verify", "scan"],
+  sendsNothing: true,
+  summary: "Find secrets and personal data in a corpus",
+  description:
+    "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 when something is found. After you have edited, added or removed files by hand, --reindex writes the index and the lengths of bodies again.",
+  positionals: [corpusFolder],
+  flags: [{ flag: "reindex", type: "switch", description: "Write the index again, after an edit by hand" }],
+  examples: [{ title: "Before a commit", argv: ["verify", "scan", "corpus"] }],
+  async run({ positionals, flags }, { host, output }) {
+    const folder = resolve(host.cwd, positionals.folder);
+    try {
+      if (flags.reindex) await reindexCorpus(folder);
+      const corpus = await readCorpus(folder, { isInterruptedAllowed: true });
+      if (!corpus.isEnded)
+        await output.warn(`warning: ${positionals.folder} is unfinished: only recordings up to now are included`);
+      const found = scanCorpus(corpus);
+      await output.show(found, {
+        fields: ["file", "place", "kind", "shown"],
+        columns: ["file", { name: "place", cut: 1 }, "kind", "shown"],
+        emptyMessage: `Nothing suspicious in ${pluralize(corpus.exchanges.length, "exchange")}`,
+      });
+      return found.length > 0 ? "failed" : undefined;
+    } catch (cause) {
+      throw toUsageError(cause, "<folder>");
+    }
+  },
+});
+
+export const commands: readonly Command[] = [verifyReplay, verifyScan];
