@@ -1,6 +1,5 @@
-import type { Basis } from "../api/basis.ts";
-import { type Claim, listClaims } from "./replay/claims.ts";
-import type { DifferenceKind, FoundDifference } from "./replay/compare.ts";
+import { listClaims } from "./replay/claims.ts";
+import type { FoundDifference } from "./replay/compare.ts";
 import type { ReplayedExchange } from "./replay/replay.ts";
 
 export type ClaimVerdict = "confirmed" | "refuted" | "unseen" | "not comparable";
@@ -11,7 +10,6 @@ export interface ReportedDifference extends FoundDifference {
   readonly claim: string;
   readonly operation: string;
   readonly status: number;
-  readonly kind: DifferenceKind;
   readonly basis: string;
   readonly decisions: readonly string[];
   readonly count: number;
@@ -48,9 +46,7 @@ export interface VerifyReport {
   readonly claims: readonly ClaimReport[];
 }
 
-export const describeBasis = (basis: Basis): string => (typeof basis === "string" ? basis : "assumed");
-
-const createDifferenceId = (claim: Claim, status: number, { path, kind }: FoundDifference): string =>
+const createDifferenceId = ({ claim, status }: ReplayedExchange, { path, kind }: FoundDifference): string =>
   [
     claim.name.replaceAll(" ", ":"),
     ...(status === 0 ? [] : [String(status)]),
@@ -98,35 +94,32 @@ function collectDifferences(
   replayed: readonly ReplayedExchange[],
   accepted: Readonly<Record<string, string>>,
 ): ReportedDifference[] {
-  const found = new Map<string, { -readonly [Name in keyof ReportedDifference]: ReportedDifference[Name] }>();
-  for (const { claim, status, file, at, differences } of replayed) {
-    for (const difference of differences) {
-      const id = createDifferenceId(claim, status, difference);
+  const found = new Map<string, { exchange: ReplayedExchange; difference: FoundDifference }[]>();
+  for (const exchange of replayed)
+    for (const difference of exchange.differences) {
+      const id = createDifferenceId(exchange, difference);
       const known = found.get(id);
-      const pair = { recorded: difference.recorded, replayed: difference.replayed };
-      if (known) {
-        known.count += 1;
-        known.at = new Date(at).toISOString();
-        known.pairs = [...known.pairs, pair];
-        continue;
-      }
-      found.set(id, {
-        ...difference,
-        id,
-        claim: claim.name,
-        operation: claim.operation,
-        status,
-        basis: describeBasis(claim.basis),
-        decisions: claim.decisions,
-        count: 1,
-        file: file ?? null,
-        at: new Date(at).toISOString(),
-        accepted: Object.hasOwn(accepted, id) ? accepted[id]! : null,
-        pairs: [pair],
-      });
+      if (known) known.push({ exchange, difference });
+      else found.set(id, [{ exchange, difference }]);
     }
-  }
-  return [...found.values()];
+  return [...found].map(([id, all]) => {
+    const { exchange, difference } = all[0]!;
+    const { name, operation, basis, decisions } = exchange.claim;
+    return {
+      ...difference,
+      id,
+      claim: name,
+      operation,
+      status: exchange.status,
+      basis,
+      decisions,
+      count: all.length,
+      file: exchange.file ?? null,
+      at: new Date(all.at(-1)!.exchange.at).toISOString(),
+      accepted: Object.hasOwn(accepted, id) ? accepted[id]! : null,
+      pairs: all.map(({ difference: { recorded, replayed } }) => ({ recorded, replayed })),
+    };
+  });
 }
 
 function reportClaims(
@@ -151,16 +144,15 @@ function reportClaims(
           : compared.length === 0 && refuting.length === 0
             ? "not comparable"
             : "confirmed";
-    const reasons = [...new Set(own.map(({ incomparable }) => incomparable).filter((reason) => reason !== undefined))];
     return {
       claim: name,
       verdict,
-      basis: describeBasis(basis),
+      basis,
       decisions,
       exchanges: own.length,
       at: own.length === 0 ? null : new Date(Math.max(...own.map((item) => item.at))).toISOString(),
       differences: refuting.map(({ id }) => id),
-      reasons,
+      reasons: [...new Set(own.flatMap(({ incomparable }) => incomparable ?? []))],
     };
   });
 }

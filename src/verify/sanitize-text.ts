@@ -54,7 +54,7 @@ export class TextSanitizer {
   }
 
   sanitizeNamed(name: string, value: string, kind: TextKind = "value", position: FieldPlace = getPlace(kind)): string {
-    const hidden = this.#sanitizeHidden(name, value, position);
+    const hidden = this.sanitizeHidden(name, value, position);
     if (hidden !== undefined) return hidden;
     if (value === "" || this.#isPublic(value)) return value;
     if (isIdentifier(name, value) || (constantKey.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value))) return value;
@@ -67,11 +67,7 @@ export class TextSanitizer {
   }
 
   /** Replaces the whole value if its name shows that it is secret. Undefined otherwise. */
-  hide(name: string, value: string, kind: TextKind): string | undefined {
-    return this.#sanitizeHidden(name, value, getPlace(kind));
-  }
-
-  #sanitizeHidden(name: string, value: string, position: FieldPlace): string | undefined {
+  sanitizeHidden(name: string, value: string, position: FieldPlace): string | undefined {
     if (isSecretValue(name, value, position)) return this.replaceSecret(value);
     const kind = findPersonalKind(name, value);
     if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.createPhone(value.replace(/\D/g, ""));
@@ -123,7 +119,7 @@ export class TextSanitizer {
     const plain = editFields(marked, (name, inner, position) => {
       if (/^\ue000\d+\ue001$/.test(inner) || (position === "error" && kind === "wording" && isSentence(name, inner)))
         return undefined;
-      const hidden = this.#sanitizeHidden(name, inner, position);
+      const hidden = this.sanitizeHidden(name, inner, position);
       return hidden === undefined ? undefined : setAside(hidden);
     })
       .replace(jwtPattern, (jwt) => setAside(this.#sanitizeJwt(jwt)))
@@ -282,7 +278,7 @@ export class TextSanitizer {
   }
 }
 
-const getPlace = (kind: TextKind): FieldPlace => (kind === "wording" ? "error" : "field");
+export const getPlace = (kind: TextKind): FieldPlace => (kind === "wording" ? "error" : "field");
 
 const isSentenceStart = (text: string, at: number): boolean =>
   /(?:^|[.!?:"'“(])\s{0,3}$/.test(text.slice(Math.max(0, at - 4), at)) || at === 0;

@@ -5,7 +5,7 @@ import { tryParseJson } from "../base/object.ts";
 import { isSignatureHeader } from "../schemes/webhook-schemes.ts";
 import { getHeader, type Message, type RecordedExchange } from "./exchange.ts";
 import { editMarkup } from "./fields.ts";
-import { type TextKind, TextSanitizer } from "./sanitize-text.ts";
+import { getPlace, type TextKind, TextSanitizer } from "./sanitize-text.ts";
 import { createStandInFile, StandIns } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
@@ -55,23 +55,19 @@ export class ExchangeSanitizer {
       return /^(?:localhost|127\.|\[::1\])/.test(value) ? value : this.#standIns.createHost(value.replace(/:\d+$/, ""));
     if (name === "authorization" || name === "www-authenticate") return this.#sanitizeCredentials(value);
     if (name === "cookie" || name === "set-cookie") return this.#sanitizeCookies(value);
-    if (name === "content-disposition")
-      return value.replace(
-        /(filename\*?=)("?)([^";]*)/g,
-        (_, start: string, quote: string, file: string) => start + quote + this.#sanitizeFileName(file),
-      );
-    if (
-      name === "location" ||
-      name === "content-location" ||
-      name === "referer" ||
-      name === "origin" ||
-      name === "link"
-    )
-      return this.#text.sanitizeUrl(value);
+    if (name === "content-disposition") return this.#sanitizeFileNames(value);
+    if (/^(?:(?:content-)?location|referer|origin|link)$/.test(name)) return this.#text.sanitizeUrl(value);
     if (plain.test(name)) return value;
     if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match/.test(name) || isSignatureHeader(name))
       return this.#text.replaceSecret(value);
     return this.#text.sanitizeParameter(name, value);
+  }
+
+  #sanitizeFileNames(text: string): string {
+    return text.replace(
+      /(filename\*?=)("?)([^";\r\n]*)/gi,
+      (_, start: string, quote: string, file: string) => start + quote + this.#sanitizeFileName(file),
+    );
   }
 
   #sanitizeFileName(file: string): string {
@@ -127,16 +123,7 @@ export class ExchangeSanitizer {
     const text = body.toString("utf8");
     const isText = Buffer.from(text).equals(body);
     const boundary = findBoundary(contentType);
-    if (boundary !== undefined) {
-      return sanitizeMultipart(body, boundary, {
-        editValue: (name, value) => this.#text.sanitizeParameter(name, value),
-        editFile: (file) =>
-          isJson(file)
-            ? Buffer.from(this.#text.sanitizeJson(file.toString(), "value"))
-            : (createStandInFile(file, this.#standIns) ?? file),
-        editFileName: (name) => this.#sanitizeFileName(name),
-      });
-    }
+    if (boundary !== undefined) return this.#sanitizeMultipart(body, boundary);
     if (!isText) return createStandInFile(body, this.#standIns) ?? body;
     if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.sanitizePairs(text));
     if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, kind));
@@ -153,6 +140,23 @@ export class ExchangeSanitizer {
     return Buffer.from(sanitized.join("\n"));
   }
 
+  /** Replaces values, files and file names in a multipart body. The rest is unchanged. */
+  #sanitizeMultipart(body: Buffer, boundary: string): Buffer {
+    const pieces = splitMultipart(body, boundary).map(({ head, body: content }) => {
+      const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
+      const text = content.toString("utf8");
+      const isFile = /\bfilename\*?=/i.test(head) || !Buffer.from(text).equals(content);
+      const sanitized = !isFile
+        ? this.#text.sanitizeParameter(name, text)
+        : isJson(content)
+          ? this.#text.sanitizeJson(text, "value")
+          : (createStandInFile(content, this.#standIns) ?? content);
+      const start = Buffer.from(`--${boundary}\r\n${this.#sanitizeFileNames(head)}\r\n\r\n`);
+      return Buffer.concat([start, Buffer.from(sanitized), Buffer.from("\r\n")]);
+    });
+    return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
+  }
+
   /** Sanitizes a page, XML or plain text: keeps the tags, and replaces values in attributes and texts. */
   #sanitizeMarkup(text: string, kind: TextKind): string {
     const sanitizeByLine = (part: string) =>
@@ -162,9 +166,9 @@ export class ExchangeSanitizer {
         .join("\n");
     return editMarkup(text, {
       editText: sanitizeByLine,
-      editElement: (name, value) => this.#text.hide(name, value, kind) ?? sanitizeByLine(value),
+      editElement: (name, value) => this.#text.sanitizeHidden(name, value, getPlace(kind)) ?? sanitizeByLine(value),
       editAttribute: (name, value) =>
-        this.#text.hide(name, value, kind) ??
+        this.#text.sanitizeHidden(name, value, getPlace(kind)) ??
         (/^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/.test(name)
           ? this.#text.sanitizeText(value, "value")
           : value),
@@ -198,33 +202,9 @@ function decodeContent(message: Message): Buffer {
   return message.body;
 }
 
-interface MultipartEdits {
-  readonly editValue: (name: string, value: string) => string;
-  readonly editFile: (bytes: Buffer) => Buffer;
-  readonly editFileName: (name: string) => string;
-}
-
 interface Part {
   readonly head: string;
   readonly body: Buffer;
-}
-
-/** Replaces values, files and file names in a multipart body. The rest is unchanged. */
-function sanitizeMultipart(body: Buffer, boundary: string, edits: MultipartEdits): Buffer {
-  const parts = splitMultipart(body, boundary);
-  const pieces = parts.map(({ head, body: content }) => {
-    const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
-    const isFile = /\bfilename\*?=/i.test(head);
-    const shown = head.replace(
-      /(filename\*?=)("?)([^";\r\n]*)/gi,
-      (_, start: string, quote: string, file: string) => `${start}${quote}${edits.editFileName(file)}`,
-    );
-    const text = content.toString("utf8");
-    const isText = Buffer.from(text).equals(content);
-    const edited = isFile || !isText ? edits.editFile(content) : Buffer.from(edits.editValue(name, text));
-    return Buffer.concat([Buffer.from(`--${boundary}\r\n${shown}\r\n\r\n`), edited, Buffer.from("\r\n")]);
-  });
-  return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
 }
 
 export function splitMultipart(body: Buffer, boundary: string): Part[] {

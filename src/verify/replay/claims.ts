@@ -12,7 +12,8 @@ export interface Claim {
   readonly name: string;
   readonly operation: string;
   readonly failure: FailureCode | undefined;
-  readonly basis: Basis;
+  /** `specified`, `assumed`. */
+  readonly basis: string;
   /** Rows of DECISIONS.md that the basis cites. */
   readonly decisions: readonly string[];
 }
@@ -24,15 +25,12 @@ export const findOperationById = (id: string | undefined): Operation | undefined
 
 const catalogue = failures as Readonly<Record<FailureCode, Failure<unknown>>>;
 
-const findDecisions = (basis: Basis): string[] =>
-  typeof basis === "string" ? [] : (basis.assumed.match(/\b[RCFPLE]\d{1,2}\b/g) ?? []);
-
 const createClaim = (operation: string, failure: FailureCode | undefined, basis: Basis): Claim => ({
   name: failure === undefined ? operation : `${operation} ${failure}`,
   operation,
   failure,
-  basis,
-  decisions: findDecisions(basis),
+  basis: typeof basis === "string" ? basis : "assumed",
+  decisions: typeof basis === "string" ? [] : (basis.assumed.match(/\b[RCFPLE]\d{1,2}\b/g) ?? []),
 });
 
 /** The claim for a response with this status and body. */

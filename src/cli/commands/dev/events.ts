@@ -4,7 +4,7 @@ import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { formatActivityLine, formatLineTime } from "../emulator/start/activity-lines.ts";
-import { describeRejection, type ListenedDelivery } from "../webhooks/listened-delivery.ts";
+import { formatVerdict, type ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
 
 export type SessionEvent = EventOf<typeof followEvents>;
@@ -52,16 +52,14 @@ export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: 
 }
 
 /** Formats `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
-export function formatDeliveryLine(
-  { at, activity, composite_id, verified, reason, forwarded }: ListenedDelivery,
-  columns: number | undefined,
-): StyledLine {
+export function formatDeliveryLine(delivery: ListenedDelivery, columns: number | undefined): StyledLine {
+  const { at, activity, composite_id, forwarded } = delivery;
   const about = [activity ?? "not a webhook", ...(composite_id === undefined ? [] : [composite_id])].join(" ");
-  const verdict = verified ? green("verified") : red(describeRejection(reason));
+  const start = [dim(formatLineTime(at, columns)), `  webhook  ${about}  `, formatVerdict(delivery)];
+  if (!forwarded) return start;
   // The address was printed at the start.
-  const text = forwarded && formatPostResult(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
-  const response = forwarded && (isSuccessfulPost(forwarded) ? green : red)(text ?? "");
-  return [dim(formatLineTime(at, columns)), `  webhook  ${about}  `, verdict, ...(response ? ["  ", response] : [])];
+  const text = formatPostResult(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
+  return [...start, "  ", (isSuccessfulPost(forwarded) ? green : red)(text)];
 }
 
 export function toRequestEvent(request: RequestEvent) {

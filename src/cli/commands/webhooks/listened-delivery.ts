@@ -70,13 +70,20 @@ export function signBody(message: WebhookMessage): Readonly<Record<string, strin
 export const describeRejection = (reason = "missing"): string =>
   ({ missing: "no signature", mismatch: "signature mismatch" })[reason] ?? `${reason} signature`;
 
+/** Formats `verified`, or why a delivery is not. */
+export const formatVerdict = ({ verified, reason }: VerifiedDelivery) =>
+  verified ? green("verified") : red(describeRejection(reason));
+
 /** Formats `--> 03:04:05 CONTRACT_SIGNED [T-12] verified`, and `<-- 200 in 12 ms` for a forwarded delivery. */
 export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[] {
-  const { at, activity, composite_id: contract, verified, reason, forwarded, file } = listened;
+  const { at, activity, composite_id: contract, forwarded, file } = listened;
   const about = contract === undefined ? "" : ` [${contract}]`;
-  const verdict = verified ? green("verified") : red(describeRejection(reason));
   const savedAs = file === undefined ? [] : [" ", dim(file)];
-  const first = [`--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `, verdict, ...savedAs];
+  const first = [
+    `--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${about} `,
+    formatVerdict(listened),
+    ...savedAs,
+  ];
   if (!forwarded) return [first];
   const paint = isSuccessfulPost(forwarded) ? green : red;
   return [first, ["<-- ", paint(formatPostResult(forwarded))]];

@@ -17,18 +17,15 @@ import type { Language } from "./mistakes.ts";
 import { createProbe } from "./probe.ts";
 import { createReceiverProcess, isListening, type ReceiverProcess } from "./receiver-process.ts";
 import { type CertifyReport, checkColumns, checkLine, createReport, formatFindings, formatReport } from "./report.ts";
-import { acceptsAny, type CheckedItem, runChecks } from "./run.ts";
+import { acceptsAny, type CheckedItem, type RunOptions, runChecks } from "./run.ts";
 import { type Delivery, hasSucceeded, type Reply } from "./sender.ts";
 
-export interface CertifyPlan {
-  readonly url: string;
-  readonly checks: readonly Check[];
+export interface CertifyPlan extends Pick<RunOptions, "url" | "checks" | "maxMs"> {
   readonly activity: Activity;
   /** Base64. The emulator creates a key if it is undefined. */
   readonly key: string | undefined;
   readonly command: string | undefined;
   readonly readyTimeoutMs: number;
-  readonly maxMs: number;
   readonly probe: string | undefined;
   readonly language: Language | undefined;
   /** Absolute. */
@@ -38,9 +35,11 @@ export interface CertifyPlan {
   writeReport(xml: string): Promise<void>;
 }
 
-type EnvironmentOf = (access: EmulatorAccess) => Record<string, string>;
-
-export async function runCertification(plan: CertifyPlan, createEnvironment: EnvironmentOf, context: Context) {
+export async function runCertification(
+  plan: CertifyPlan,
+  createEnvironment: (access: EmulatorAccess) => Record<string, string>,
+  context: Context,
+) {
   const { output, host, signal } = context;
   const emulation = await startEmulation(plan, context);
   const { key } = emulation.deliveries;
@@ -54,13 +53,9 @@ export async function runCertification(plan: CertifyPlan, createEnvironment: Env
 
   const startedAt = host.wall.monotonicNow();
   const isTable = output.format === "table";
-  const { deliveries, retryLate } = emulation;
   const items = await runChecks({
-    url,
-    checks: plan.checks,
-    maxMs: plan.maxMs,
-    deliveries,
-    retryLate,
+    ...plan,
+    ...emulation,
     probe,
     receiver,
     wall: host.wall,

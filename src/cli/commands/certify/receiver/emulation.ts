@@ -1,3 +1,4 @@
+import type { Activity } from "../../../../api/activities.ts";
 import { createWebhook } from "../../../../api/contracts/webhooks.ts";
 import { fireActivity } from "../../../../api/emulator/activities.ts";
 import { makeSessionCode } from "../../../../api/emulator/console.ts";
@@ -10,7 +11,6 @@ import { createTransport } from "../../../../client/transport.ts";
 import type { Context } from "../../../command.ts";
 import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
 import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
-import type { CertifyPlan } from "./certify.ts";
 import type { CheckRun, Exchange } from "./check.ts";
 import { Deliveries } from "./deliveries.ts";
 import { type Reply, responseTimeoutMs } from "./sender.ts";
@@ -32,7 +32,7 @@ const droppedAttempts = failuresUntilDisabled - 1;
 
 /** Starts a deterministic emulator in this process. It ends with the run. */
 export async function startEmulation(
-  { url, activity, key }: Pick<CertifyPlan, "url" | "activity" | "key">,
+  { url, activity, key }: { readonly url: string; readonly activity: Activity; readonly key: string | undefined },
   context: Context,
 ): Promise<Emulation> {
   const { startEmulator } = await import("../../../../../emulator/index.ts");

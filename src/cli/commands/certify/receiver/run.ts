@@ -1,7 +1,7 @@
 import type { WallClock } from "../../../../base/clock.ts";
 import { behaviorChecks, responseTimeCheck } from "./behavior-checks.ts";
 import { type Check, type CheckFinding, type CheckRun, describeReply, type Exchange } from "./check.ts";
-import type { Deliveries } from "./deliveries.ts";
+import type { Emulation } from "./emulation.ts";
 import { genuineCheck, genuineChecks } from "./genuine-checks.ts";
 import type { Probe } from "./probe.ts";
 import { probeCheck, probeChecks } from "./probe-checks.ts";
@@ -40,11 +40,9 @@ export interface CheckedItem extends CheckFinding {
   readonly isCutOff?: boolean;
 }
 
-export interface RunOptions {
+export interface RunOptions extends Pick<Emulation, "deliveries" | "retryLate"> {
   readonly url: string;
   readonly checks: readonly Check[];
-  readonly deliveries: Deliveries;
-  readonly retryLate: CheckRun["retryLate"];
   readonly probe: Probe | undefined;
   readonly receiver: ReceiverProcess | undefined;
   readonly wall: WallClock;
