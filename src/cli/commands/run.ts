@@ -1,15 +1,13 @@
-import { watch } from "node:fs";
 import { stat } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
-import { pluralize } from "../../base/text.ts";
-import { type Command, type Context, defineCommand } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import { checkOutputFile } from "../output/file.ts";
 import { readDocument } from "../parse/body.ts";
 import { UsageError } from "../process/failure.ts";
 import { confirmYes } from "../prompt/confirm.ts";
 import { recordStory } from "./run/record/record.ts";
-import { type RunSettings, runFiles } from "./run/runner.ts";
+import { runFiles } from "./run/runner.ts";
 import { createScenarioSchema } from "./run/schema.ts";
+import { watchFiles } from "./run/watch.ts";
 
 const run = defineCommand({
   words: ["run"],
@@ -100,58 +98,5 @@ const reportBeginnings = {
   report: (text: string) => text.startsWith("<?xml"),
   html: (text: string) => text.startsWith("<!doctype html>"),
 };
-
-/** Editors write a file in several steps. */
-const settleMs = 50;
-
-/** Runs the files, and again after changes, until it is interrupted. */
-async function watchFiles(files: readonly string[], settings: RunSettings, context: Context): Promise<undefined> {
-  const { host, output, signal } = context;
-  const changes = watchForChanges(files.map((file) => resolve(host.cwd, file)));
-  context.onEnd(async () => changes.close());
-  while (true) {
-    const seen = changes.count();
-    try {
-      await runFiles(files, settings, context);
-    } catch (error) {
-      // An invalid file is probably being edited.
-      if (!(error instanceof UsageError)) throw error;
-      await output.warn(`error: ${error.message}`);
-    }
-    await output.note(`Watching ${pluralize(files.length, "file")} (press Ctrl-C to stop)`);
-    await changes.after(settings.update ? changes.count() : seen, signal);
-    await host.wall.sleep(settleMs, signal);
-    signal.throwIfAborted();
-  }
-}
-
-/** Watches files by their folders, because an editor may replace a file. */
-function watchForChanges(paths: readonly string[]) {
-  let count = 0;
-  let wake = () => {};
-  const folders = [...new Set(paths.map(dirname))];
-  const watchers = folders.map((folder) =>
-    watch(folder, (_, name) => {
-      if (name !== null && !paths.some((path) => dirname(path) === folder && basename(path) === name)) return;
-      count += 1;
-      wake();
-    }),
-  );
-  return {
-    count: () => count,
-    /** Resolves after a new change or when the signal is aborted. */
-    async after(number: number, signal: AbortSignal): Promise<void> {
-      while (count <= number && !signal.aborted) {
-        await new Promise<void>((done) => {
-          wake = done;
-          signal.addEventListener("abort", () => done(), { once: true });
-        });
-      }
-    },
-    close(): void {
-      for (const watcher of watchers) watcher.close();
-    },
-  };
-}
 
 export const commands: readonly Command[] = [run];

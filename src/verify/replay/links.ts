@@ -2,10 +2,7 @@ import { tryParseJson } from "../../base/object.ts";
 import { decodePart } from "../exchange.ts";
 import { editJson } from "../json-edit.ts";
 
-/**
- * The kind of object that a number under this key identifies: `contract` for `contract_id` and for the `id` of a
- * contract.
- */
+/** The kind of object that a number under this key identifies: `contract` for `contract_id` and a contract's `id`. */
 export const getScope = (key: string, resource: string): string => {
   const stem = key === "id" || key === "" ? resource : key.replace(/_?ids?$/, "");
   return stem
@@ -39,9 +36,8 @@ export class Links {
 
   /** Finds the number of this scope or of a related one: `contract_type_id` is the `id` of a type. */
   findRelatedNumber(scope: string, recorded: number): number | undefined {
-    const related = [...this.#scopes].filter(
-      (other) => scope !== "" && (other.endsWith(scope) || scope.endsWith(other)),
-    );
+    const isRelated = (other: string) => scope !== "" && (other.endsWith(scope) || scope.endsWith(other));
+    const related = [...this.#scopes].filter(isRelated);
     return this.findExactNumber(scope, recorded) ?? this.#findNumbers(related, recorded)[0];
   }
 
@@ -50,7 +46,7 @@ export class Links {
   }
 
   #findNumbers(scopes: readonly string[], recorded: number): number[] {
-    return scopes.map((scope) => this.findExactNumber(scope, recorded)).filter((found) => found !== undefined);
+    return scopes.flatMap((scope) => this.findExactNumber(scope, recorded) ?? []);
   }
 
   linkText(recorded: string, actual: string): void {
@@ -83,22 +79,17 @@ export class Links {
   /** Replaces the links in the target of a request. `names` are the parameters of its declared path, by position. */
   translateTarget(target: string, names: readonly (string | undefined)[], resource: string): string {
     const [path = "", query] = target.split(/\?(.*)/s);
-    const segments = path.split("/").map((segment, at) => {
-      const name = names[at];
-      const plain = decodePart(segment);
-      if (name !== undefined && /^\d+$/.test(plain))
-        return String(this.findNumber(getScope(name, resource), Number(plain)) ?? plain);
-      const translated = this.translateText(plain);
-      return translated === plain ? segment : encodeURIComponent(translated);
-    });
+    const translate = (encoded: string, plain: string, idName: string | undefined) => {
+      const translated = this.#translateNamed(idName, plain, resource);
+      return translated === plain ? encoded : encodeURIComponent(translated);
+    };
+    const segments = path.split("/").map((segment, at) => translate(segment, decodePart(segment), names[at]));
     if (query === undefined) return segments.join("/");
     const pairs = query.split("&").map((pair) => {
       const equals = pair.indexOf("=");
       if (equals < 0) return pair;
-      const name = decodePart(pair.slice(0, equals));
-      const plain = decodePart(pair.slice(equals + 1).replaceAll("+", " "));
-      const translated = this.#translateNamed(name, plain, resource);
-      return translated === plain ? pair : `${pair.slice(0, equals)}=${encodeURIComponent(translated)}`;
+      const [name, value] = [pair.slice(0, equals), pair.slice(equals + 1)];
+      return `${name}=${translate(value, decodePart(value.replaceAll("+", " ")), toIdName(decodePart(name)))}`;
     });
     return `${segments.join("/")}?${pairs.join("&")}`;
   }
@@ -108,25 +99,21 @@ export class Links {
     const text = body.toString("utf8");
     if (body.length === 0 || !Buffer.from(text).equals(body)) return body;
     if (tryParseJson(text) === undefined) return Buffer.from(this.translateText(text));
-    return Buffer.from(
-      editJson(text, {
-        editString: ({ isKey, name, value }) =>
-          isKey ? this.translateText(value) : this.#translateNamed(name, value, resource),
-        editNumber: ({ name, text: number }) => this.#translateId(name, number, resource) ?? number,
-      }),
-    );
+    const edited = editJson(text, {
+      editString: ({ isKey, name, value }) => this.#translateNamed(isKey ? undefined : toIdName(name), value, resource),
+      editNumber: ({ name, text: number }) =>
+        isIdKey(name) && /^\d+$/.test(number) ? this.#translateNamed(name, number, resource) : number,
+    });
+    return Buffer.from(edited);
   }
 
-  /** Translates the value of a parameter or field. */
-  #translateNamed(name: string, value: string, resource: string): string {
-    return this.#translateId(name, value, resource) ?? this.translateText(value);
-  }
-
-  /** Returns undefined if the value is not a numeric identifier. */
-  #translateId(name: string, value: string, resource: string): string | undefined {
-    if (!isIdKey(name) || !/^\d+$/.test(value)) return undefined;
-    return String(this.findNumber(getScope(name, resource), Number(value)) ?? value);
+  /** Translates the value of a parameter or field. `idName` is its name if it may hold a numeric identifier. */
+  #translateNamed(idName: string | undefined, value: string, resource: string): string {
+    if (idName === undefined || !/^\d+$/.test(value)) return this.translateText(value);
+    return String(this.findNumber(getScope(idName, resource), Number(value)) ?? value);
   }
 }
+
+const toIdName = (name: string): string | undefined => (isIdKey(name) ? name : undefined);
 
 export const toTarget = (url: string): string => url.replace(/^https?:\/\/[^/]+/, "").split("#")[0]!;

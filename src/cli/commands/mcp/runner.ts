@@ -73,9 +73,8 @@ const mask = "[redacted]";
 const harmless: ReadonlySet<string> = new Set(["code", "key", "concurrency_key"]);
 
 /** Links that act as a user. */
-const isLink = (name: string): boolean => /^(?:link|authorization_url|redirect_url|user_code)$/.test(name);
-
-const isSecret = (name: string): boolean => isLink(name) || (isSecretField(name) && !harmless.has(name));
+const linkName = /^(?:link|authorization_url|redirect_url|user_code)$/;
+const isSecret = (name: string): boolean => linkName.test(name) || (isSecretField(name) && !harmless.has(name));
 
 /** Variables whose values never appear in a response. */
 const secretVariables =
@@ -85,9 +84,7 @@ const shortestSecret = 6;
 
 /** Collects the secrets of an environment, including those of clusters in a document. */
 function collectSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
-  const own = Object.entries(env).flatMap(([name, value]) =>
-    secretVariables.test(name) && value !== undefined ? [value] : [],
-  );
+  const own = Object.entries(env).flatMap(([name, value]) => (secretVariables.test(name) ? (value ?? []) : []));
   const clusterSecrets = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
   return [...own, ...clusterSecrets.map(([, value]) => value!)].filter((one) => one.length >= shortestSecret);
 }

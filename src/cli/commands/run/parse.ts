@@ -3,9 +3,10 @@ import type { Operation } from "../../../api/operation.ts";
 import { isObject } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
 import { stripByteOrderMark } from "../../parse/body.ts";
+import { splitWords } from "../../process/shell-words.ts";
 import { findProblem } from "./issues.ts";
 import { type Path, type Position, Positions, ScenarioError } from "./problem.ts";
-import { findReferences, splitWords } from "./references.ts";
+import { findReferences } from "./references.ts";
 import { Scenario, type StepKind, stepKinds } from "./schema.ts";
 
 export interface ParsedScenario {

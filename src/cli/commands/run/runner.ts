@@ -6,17 +6,11 @@ import type { Context } from "../../command.ts";
 import { writeOutput } from "../../output/file.ts";
 import { annotateAt, shouldAnnotate } from "../../output/github-actions.ts";
 import { ScenarioEmulators } from "./emulators.ts";
+import { formatHtmlReport } from "./html.ts";
 import { loadScenarios, WrongScenarios } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
 import { runInProcesses } from "./processes.ts";
-import {
-  formatEndLines,
-  formatHeading,
-  formatHtmlReport,
-  formatJUnitReport,
-  formatStepLines,
-  formatSummary,
-} from "./reports.ts";
+import { formatEndLines, formatHeading, formatJUnitReport, formatStepLines, formatSummary } from "./reports.ts";
 import type { ScenarioResult, SeenValue } from "./result.ts";
 import { runScenario } from "./run-scenario.ts";
 

@@ -9,8 +9,8 @@ import { pluralize } from "../../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { UsageError } from "../../process/failure.ts";
-import { formatCommandLine } from "../../process/shell-words.ts";
-import { formatValue, resolveReferences, splitWords, UnsavedValueError } from "./references.ts";
+import { formatCommandLine, splitWords } from "../../process/shell-words.ts";
+import { formatValue, resolveReferences, UnsavedValueError } from "./references.ts";
 import { contractActions, type StepKind, type StepOf } from "./schema.ts";
 import type { Stage } from "./stage.ts";
 

@@ -1,6 +1,7 @@
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { openProxy } from "../../../verify/proxy.ts";
+import type { RawExchange } from "../../../verify/recorder.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError } from "../../process/failure.ts";
@@ -14,13 +15,7 @@ const flags = [
     description: "Base URL of the service (default: the one of the profile)",
   },
   { flag: "out", type: "text", placeholder: "FOLDER", description: "Folder of the corpus" },
-  {
-    flag: "host",
-    type: "text",
-    placeholder: "ADDRESS",
-    description: "Address to listen on",
-    default: "127.0.0.1",
-  },
+  { flag: "host", type: "text", placeholder: "ADDRESS", description: "Address to listen on", default: "127.0.0.1" },
   {
     flag: "port",
     type: "integer",
@@ -49,7 +44,11 @@ const verifyProxy = defineCommand({
     const { output, signal, host, onEnd } = context;
     const { out, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = given;
     if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
-    const to = given.to === undefined ? await getServiceUrl() : parseBaseUrlFlag(given.to, "--to");
+    const to =
+      given.to === undefined
+        ? (await context.target("contracts")).baseUrls.contracts
+        : parseBaseUrlFlag(given.to, "--to");
+    if (to === undefined) throw new InputRequiredError("to", "--to is required: the base URL of the service");
     const { recorder, end, continued } = await openRecording(context, out, "--out");
     const pendingWrites: Promise<unknown>[] = [];
     let stop = () => {};
@@ -57,13 +56,13 @@ const verifyProxy = defineCommand({
       stop = done;
       signal.addEventListener("abort", () => done(), { once: true });
     });
-    const store = async (exchange: Parameters<typeof recorder.add>[0]): Promise<void> => {
+    const store = async (exchange: RawExchange): Promise<void> => {
       const file = await recorder.add(exchange);
-      const { request, response } = exchange;
-      const [path] = request.target.split("?");
+      const { method, target } = exchange.request;
+      const { status } = exchange.response;
       await output.printEvent(
-        { type: "exchange", file, status: response.status },
-        `${request.method} ${path} ${response.status} ${file}`,
+        { type: "exchange", file, status },
+        `${method} ${target.split("?")[0]} ${status} ${file}`,
       );
     };
     let seen = 0;
@@ -91,15 +90,9 @@ const verifyProxy = defineCommand({
       },
     }).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== "EADDRINUSE" && cause.code !== "EACCES" && cause.code !== "EADDRNOTAVAIL") throw cause;
-      throw new CommandFailedError(
-        "failed",
-        "port_taken",
-        `Cannot listen on ${address}, port ${port}: ${cause.code}.`,
-        {
-          hint: "Choose another one with --port, or leave it out.",
-          cause,
-        },
-      );
+      const hint = "Choose another one with --port, or leave it out.";
+      const message = `Cannot listen on ${address}, port ${port}: ${cause.code}.`;
+      throw new CommandFailedError("failed", "port_taken", message, { hint, cause });
     });
     onEnd(() => proxy.close());
     if (address !== "127.0.0.1" && address !== "localhost" && address !== "::1")
@@ -120,13 +113,6 @@ const verifyProxy = defineCommand({
     );
     signal.throwIfAborted();
     return undefined;
-
-    async function getServiceUrl(): Promise<string> {
-      const { baseUrls } = await context.target("contracts");
-      if (baseUrls.contracts === undefined)
-        throw new InputRequiredError("to", "--to is required: the base URL of the service");
-      return baseUrls.contracts;
-    }
   },
 });
 

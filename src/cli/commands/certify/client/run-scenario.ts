@@ -64,7 +64,7 @@ function hasShownAll(observation: Observation, now: number, latest: number): boo
   return laterPolls.length >= maxExtraPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= quietMs;
 }
 
-async function endClient({ child, exited }: ClientProcess): Promise<void> {
+async function endClient({ child, exited }: ReturnType<typeof startClient>): Promise<void> {
   if (getExitCode(child) === undefined) {
     killProcessGroup(child, "SIGTERM");
     const waited = new AbortController();
@@ -89,14 +89,6 @@ function createEnvironment({ url, emulator }: ScriptedServer, folder: string, { 
   return { ...variables, SVC_OAUTH_CLIENT_ID: "demo-cli", SVC_CONFIG_DIR: folder };
 }
 
-interface ClientProcess {
-  readonly child: ChildProcess;
-  /** Its output on both streams. */
-  readonly output: () => string;
-  /** Resolves when it has ended; rejects if it cannot be run. */
-  readonly exited: Promise<void>;
-}
-
 /** Limit of stored output. The code and the address are at its beginning. */
 const maxOutputCharacters = 1_000_000;
 const outputGraceMs = 500;
@@ -105,7 +97,7 @@ const outputGraceMs = 500;
 function startClient(
   [program, ...args]: readonly [string, ...string[]],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
-): ClientProcess {
+) {
   const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: hasProcessGroups });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -113,6 +105,7 @@ function startClient(
       if (output.length < maxOutputCharacters) output += text;
     });
   }
+  /** Resolves when it has ended; rejects if it cannot be run. */
   const exited = new Promise<void>((resolve, reject) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);

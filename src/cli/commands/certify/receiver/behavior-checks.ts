@@ -47,11 +47,7 @@ export const behaviorChecks: readonly Check[] = [
     expects: "accept",
     basis: "specified",
     reason: "A timeout of the service is a failed attempt, which it repeats",
-    async run({ deliveries, getEventNumber, send }) {
-      const delivery = deliveries.createGenuine(getEventNumber());
-      await send({ ...delivery, hangsUp: "after-body" });
-      return assessReply(await send(delivery));
-    },
+    run: resendAfter("after-body"),
   },
   {
     id: "transfer.interrupted",
@@ -59,11 +55,7 @@ export const behaviorChecks: readonly Check[] = [
     expects: "accept",
     basis: "public",
     reason: "Connections break",
-    async run({ deliveries, getEventNumber, send }) {
-      const delivery = deliveries.createGenuine(getEventNumber());
-      await send({ ...delivery, hangsUp: "in-body" });
-      return assessReply(await send(delivery));
-    },
+    run: resendAfter("in-body"),
   },
   {
     id: "order",
@@ -73,9 +65,8 @@ export const behaviorChecks: readonly Check[] = [
     reason: "An event that is retried arrives after later ones",
     async run({ deliveries, getEventNumber, send }) {
       const number = getEventNumber();
-      const laterReply = await send(deliveries.createGenuine(number, { status: "EXECUTED", laterSeconds: 60 }));
-      if (!isAccepted(laterReply))
-        return { result: "failed", detail: `${describeReply(laterReply)} to the newer event` };
+      const newer = await send(deliveries.createGenuine(number, { status: "EXECUTED", laterSeconds: 60 }));
+      if (!isAccepted(newer)) return { result: "failed", detail: `${describeReply(newer)} to the newer event` };
       return assessReply(await send(deliveries.createGenuine(number)));
     },
   },
@@ -99,6 +90,15 @@ export const behaviorChecks: readonly Check[] = [
     },
   },
 ];
+
+/** Sends an event again after the sender hung up. */
+function resendAfter(hangsUp: "in-body" | "after-body"): Check["run"] {
+  return async ({ deliveries, getEventNumber, send }) => {
+    const delivery = deliveries.createGenuine(getEventNumber());
+    await send({ ...delivery, hangsUp });
+    return assessReply(await send(delivery));
+  };
+}
 
 async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckRun): Promise<CheckFinding> {
   if (pace.isSlow) return { result: "not_checked", detail: "the receiver is too slow for it" };

@@ -31,17 +31,16 @@ const minQuietMs = 300;
 const maxQuietMs = 1_500;
 
 export function createProbe(command: string, options: ProbeOptions): Probe {
-  const { signal } = options;
-  const { wall } = options.host;
+  const { signal, host } = options;
   const read = () => runProbe(command, options);
   let slowestMs = 0;
   /** Output when no event was being processed. */
   let settledOutput: string | undefined;
 
   async function readChanged(before: string, waitMs = defaultWaitMs): Promise<string | undefined> {
-    const startedAt = wall.monotonicNow();
+    const startedAt = host.wall.monotonicNow();
     for (;;) {
-      const elapsedMs = wall.monotonicNow() - startedAt;
+      const elapsedMs = host.wall.monotonicNow() - startedAt;
       const now = await read();
       if (now !== before) {
         slowestMs = Math.max(slowestMs, elapsedMs);
@@ -49,7 +48,7 @@ export function createProbe(command: string, options: ProbeOptions): Probe {
         return now;
       }
       if (elapsedMs >= waitMs || signal.aborted) return undefined;
-      await wall.sleep(intervalMs, signal);
+      await host.wall.sleep(intervalMs, signal);
     }
   }
 

@@ -7,7 +7,8 @@ import { withSpinner } from "../../../prompt/spinner.ts";
 import { ScenarioEmulators } from "../emulators.ts";
 import { parseScenario } from "../parse.ts";
 import { runScenario } from "../run-scenario.ts";
-import { type Action, findGoal, type Goal, readRecording } from "./history.ts";
+import { findGoal, type Goal } from "./goal.ts";
+import { type Action, readRecording } from "./history.ts";
 import { findLinks, type Links } from "./links.ts";
 import { Replayer } from "./replay.ts";
 import { writeStory } from "./story.ts";
@@ -54,7 +55,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
         },
       );
     }
-    return { text: writeStory({ goal, actions, links, requests: recording.requests, seed }), actions };
+    return { text: writeStory(goal, actions, links, { requests: recording.requests, seed }), actions };
   });
   const parsed = parseScenario(path, story.text, operations);
   const result = await emulators.withStage(parsed, (stage) =>

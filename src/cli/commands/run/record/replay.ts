@@ -5,7 +5,8 @@ import { listSeenDeliveries } from "../observations.ts";
 import { escapeReferences, getValueAt, replaceLeaves } from "../references.ts";
 import { Stage } from "../stage.ts";
 import { type Observation, runStep } from "../steps.ts";
-import { type Action, type Goal, isReached } from "./history.ts";
+import { type Goal, isReached } from "./goal.ts";
+import type { Action } from "./history.ts";
 import type { Link, Links } from "./links.ts";
 import { createStep, minPauseMs, roundPause } from "./story.ts";
 

@@ -4,7 +4,8 @@ import { toFields } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { escapeReferences, replaceLeaves } from "../references.ts";
 import { contractActions, type StepKind } from "../schema.ts";
-import { type Action, type Goal, toExpectedDelivery } from "./history.ts";
+import { type Goal, toExpectedDelivery } from "./goal.ts";
+import type { Action } from "./history.ts";
 import type { Link, Links } from "./links.ts";
 
 /** Shorter pauses are not significant. */
@@ -37,21 +38,17 @@ export function createStep({ operation, params, query, body, webhook }: Action, 
   };
 }
 
-interface StoryOutcome {
-  readonly goal: Goal;
-  readonly actions: readonly Action[];
-  readonly links: Links;
-  readonly requests: number;
-  readonly seed: string | undefined;
-}
-
 /** Formats the scenario file of requests, with the outcome of the last one. */
-export function writeStory({ goal, actions, links, requests, seed }: StoryOutcome): string {
+export function writeStory(
+  goal: Goal,
+  actions: readonly Action[],
+  links: Links,
+  { requests, seed }: { readonly requests: number; readonly seed: string | undefined },
+): string {
   const names = nameValues(actions, links);
   const steps: Record<string, unknown>[] = [];
   for (const [i, action] of actions.entries()) {
-    const before = actions[i - 1];
-    if (before) steps.push(...pauseSteps(before.at, action.at));
+    steps.push(...pauseSteps(actions[i - 1]?.at ?? action.at, action.at));
     const step = createStep(replaceNames(action, links, names), names.receivers.get(action.id) ?? "");
     const saved = names.saved.get(action.id);
     steps.push({
@@ -81,14 +78,9 @@ const getExpectation = ({ status, failure }: Action) => ({ status, ...(failure =
 const pauseSteps = (from: number, to: number): Record<string, unknown>[] =>
   to - from < minPauseMs ? [] : [{ advance: formatDuration(roundPause(to - from)) }];
 
-interface Names {
-  /** Saved values of each request: names and paths. */
-  readonly saved: ReadonlyMap<number, ReadonlyMap<string, string>>;
-  readonly receivers: ReadonlyMap<number, string>;
-}
-
 /** Names the values that later requests need: `contract`, then `contract2`. */
-function nameValues(actions: readonly Action[], links: Links): Names {
+function nameValues(actions: readonly Action[], links: Links) {
+  /** Saved values of each request: names and paths. */
   const saved = new Map<number, Map<string, string>>();
   const receivers = new Map<number, string>();
   const usedNames = new Set<string>();
@@ -111,7 +103,7 @@ function nameValues(actions: readonly Action[], links: Links): Names {
   return { saved, receivers };
 }
 
-function replaceNames(action: Action, links: Links, { saved, receivers }: Names): Action {
+function replaceNames(action: Action, links: Links, { saved, receivers }: ReturnType<typeof nameValues>): Action {
   const own = links.get(action.id);
   const { params, query, body } = action;
   const input = replaceLeaves({ params, query, body }, (path, value) => {

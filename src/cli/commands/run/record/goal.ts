@@ -1,0 +1,64 @@
+import { UsageError } from "../../../process/failure.ts";
+import type { SeenDelivery } from "../observations.ts";
+import type { Action, LoggedDelivery, RequestHistory } from "./history.ts";
+
+/** The failure that a shortened story must reproduce. */
+export type Goal =
+  | { readonly kind: "request"; readonly action: Action }
+  | { readonly kind: "delivery"; readonly webhook: Action; readonly seen: LoggedDelivery; readonly until: number };
+
+/**
+ * Finds the last failure: a rejected request, or an undelivered delivery. `about` selects another one: `request:12` or
+ * `delivery:3`.
+ */
+export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): Goal {
+  const goals = [
+    ...actions.map((action) => ({ at: action.at, id: `request:${action.id}`, goal: requestGoal(action) })),
+    ...deliveries.flatMap((seen) => {
+      const goal = createDeliveryGoal(seen, actions);
+      return goal ? [{ at: goal.until, id: `delivery:${seen.id}`, goal }] : [];
+    }),
+  ];
+  if (about !== undefined) {
+    const named = goals.find(({ id }) => id === about);
+    if (named) return named.goal;
+    throw new UsageError(`--about: ${about} is not in the request log`, {
+      hint: "It takes request:12 (see svc emulator requests) or delivery:3 (see svc emulator deliveries).",
+    });
+  }
+  const wrong = goals.filter(({ goal }) => isWrong(goal)).sort((one, other) => one.at - other.at);
+  const last = wrong.at(-1) ?? goals.filter(({ goal }) => goal.kind === "request").at(-1);
+  if (!last) {
+    throw new UsageError("The request log of the emulator has no request that a story could repeat", {
+      hint: "Use the emulator first: svc emulator requests shows the log.",
+    });
+  }
+  return last.goal;
+}
+
+const requestGoal = (action: Action): Goal => ({ kind: "request", action });
+
+function createDeliveryGoal(seen: LoggedDelivery, actions: readonly Action[]) {
+  const webhook = actions.find((one) => one.webhook?.id === seen.webhook_id);
+  const last = seen.attempts.at(-1);
+  return webhook && last ? ({ kind: "delivery", webhook, seen, until: Date.parse(last.at) } as const) : undefined;
+}
+
+const isWrong = (goal: Goal): boolean =>
+  goal.kind === "request" ? goal.action.status >= 400 : goal.seen.outcome !== "delivered";
+
+/** Formats the expected delivery without the name of its contract. */
+export const toExpectedDelivery = ({ activity, outcome, attempts }: LoggedDelivery) => ({
+  activity,
+  outcome,
+  answers: attempts.map(({ status, error }) => status ?? error?.code ?? "no answer"),
+});
+
+/** Whether one of the deliveries to this receiver equals the expected one. */
+export function isReached(seen: LoggedDelivery, to: string, deliveries: readonly SeenDelivery[]): boolean {
+  const expected = JSON.stringify(toExpectedDelivery(seen));
+  return deliveries.some(
+    ({ to: name, activity, outcome, answers }) =>
+      name === to && JSON.stringify({ activity, outcome, answers }) === expected,
+  );
+}
