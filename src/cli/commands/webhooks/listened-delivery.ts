@@ -67,7 +67,7 @@ export function signBody(message: WebhookMessage): Readonly<Record<string, strin
 }
 
 /** `signature mismatch` */
-export const describeRejection = (reason = "missing"): string =>
+const describeRejection = (reason = "missing"): string =>
   ({ missing: "no signature", mismatch: "signature mismatch" })[reason] ?? `${reason} signature`;
 
 /** Formats `verified`, or why a delivery is not. */
