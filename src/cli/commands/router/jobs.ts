@@ -4,7 +4,7 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
-import { resolveConcurrency } from "./bulk/flags.ts";
+import { defaultConcurrency } from "./bulk/flags.ts";
 import {
   type DamagedJob,
   type FoundJob,
@@ -14,8 +14,8 @@ import {
   removeJob,
   type StoredJob,
 } from "./bulk/log/jobs.ts";
-import { showResults } from "./bulk/log/show-results.ts";
-import { resumeJob } from "./bulk/resume.ts";
+import { showResults } from "./bulk/log/read-results.ts";
+import { resumeJob } from "./bulk/start-job.ts";
 import { undoJob } from "./bulk/undo.ts";
 
 const id = {
@@ -173,13 +173,13 @@ const jobsResume = defineCommand({
       await context.output.note(explanation);
       return status === "partial" ? "partial" : undefined;
     }
-    return resumeJob(folder, record, {
+    const options = {
       input: getFile(input),
-      concurrency: resolveConcurrency(input.flags, record.concurrency),
+      concurrency: input.flags.concurrency ?? record.concurrency,
       skipInvalid: input.flags["skip-invalid"] === true,
       maxErrors: input.flags["max-errors"],
-      context,
-    });
+    };
+    return resumeJob(folder, record, options, context);
   },
 });
 
@@ -189,11 +189,14 @@ const jobsUndo = defineCommand({
   description:
     "Requires a job with --results all, which records the previous clusters of e-mails and client IDs. Identifiers that were moved again since, or that were in no cluster before, are unchanged.",
   positionals: [id],
-  flags: [last, { flag: "concurrency", type: "integer", least: 1, description: "Concurrent requests", default: 6 }],
+  flags: [
+    last,
+    { flag: "concurrency", type: "integer", least: 1, description: "Concurrent requests", default: defaultConcurrency },
+  ],
   examples: [{ title: "The newest job", argv: ["router", "jobs", "undo", "--last"] }],
   async run(input, context) {
     const { record, folder } = await findJob(input, context);
-    return undoJob(folder, record, resolveConcurrency(input.flags), context);
+    return undoJob(folder, record, input.flags.concurrency ?? defaultConcurrency, context);
   },
 });
 

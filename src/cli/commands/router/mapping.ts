@@ -9,14 +9,12 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
 import { type CallChanges, runDerivedCommand } from "../../runtime/derived-command.ts";
-import { beginJob } from "./bulk/begin-job.ts";
-import { askAboutMoves } from "./bulk/confirm-moves.ts";
-import { findWork } from "./bulk/find-work.ts";
 import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { toIdentifier } from "./bulk/input/identifiers.ts";
-import { type MappingJob, mappingTables } from "./bulk/mapping-work.ts";
+import { askAboutMoves } from "./bulk/lookup.ts";
 import { readPlannedRequest } from "./bulk/plan.ts";
-import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
+import { startJob } from "./bulk/start-job.ts";
+import { findWork, formatOutcome, type MappingTable, mappingTables, requireConfirmed } from "./bulk/work.ts";
 
 /** Identifiers per request. Larger requests are hardly cheaper and need memory on both sides. */
 export const batchSize = 4_000;
@@ -51,7 +49,7 @@ type MappingInput = CommandInputOf<
 >;
 
 /** Creates `map-<table>` or `unmap-<table>`: a whole file as a job, or derived flags for a few identifiers. */
-function createMappingCommand(table: MappingJob, action: "map" | "unmap"): Command {
+function createMappingCommand(table: MappingTable, action: "map" | "unmap"): Command {
   const { name, noun } = table;
   const words = ["router", `${action}-${name}`];
   const file = `${name}.csv`;
@@ -111,7 +109,7 @@ function isAbsent(error: unknown, file: string | undefined, { host }: Context): 
 }
 
 /** Suggests the flag if an identifier was given instead of a file. */
-const suggestFewIdentifiers = (spec: CommandSpec, { noun, listField }: MappingJob): string =>
+const suggestFewIdentifiers = (spec: CommandSpec, { noun, listField }: MappingTable): string =>
   `To pass a few ${noun}s as options, use --${listFlag(spec, listField)}.`;
 
 const listFlag = ({ flags }: CommandSpec, listField: string): string =>
@@ -120,7 +118,7 @@ const listFlag = ({ flags }: CommandSpec, listField: string): string =>
 /** Sends the identifiers of the command line in one request. */
 async function runFew(
   spec: CommandSpec,
-  { name, noun, getKind, listField }: MappingJob,
+  { name, noun, getKind, listField }: MappingTable,
   action: "map" | "unmap",
   input: MappingInput,
   context: Context,
@@ -165,14 +163,14 @@ async function runMapping(
   const { apply, column, confirm, "integration-type": integrationType } = input.flags;
   if (apply !== undefined) {
     rejectFlagsWithApply([...declared, ...derivedFlags], input);
-    return beginJob(await readPlannedRequest(work, file, { ...input.flags, apply }, context), context);
+    return startJob(await readPlannedRequest(work, file, { ...input.flags, apply }, context), context);
   }
   const { cluster } = input.flags;
   if (cluster === undefined) throw new InputRequiredError("cluster", "--cluster is required");
   if (name.endsWith("external-integrations") && integrationType === undefined) {
     throw new InputRequiredError("integration-type", "--integration-type is required");
   }
-  return beginJob(
+  return startJob(
     {
       ...readBulkOptions(input, file!, batchSize, column),
       work,

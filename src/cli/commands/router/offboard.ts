@@ -9,13 +9,12 @@ import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
-import { beginJob } from "./bulk/begin-job.ts";
 import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
 import { type EmailHashing, toIdentifier } from "./bulk/input/identifiers.ts";
 import { requireLookup } from "./bulk/lookup.ts";
-import { offboardKinds, offboardWork } from "./bulk/offboard-work.ts";
 import { readPlannedRequest } from "./bulk/plan.ts";
-import { formatOutcome, requireConfirmed } from "./bulk/work.ts";
+import { startJob } from "./bulk/start-job.ts";
+import { formatOutcome, offboardKinds, offboardWork, requireConfirmed } from "./bulk/work.ts";
 
 /** A workspace fits in one request, and so in one transaction, unless it is huge. */
 const batchSize = 10_000;
@@ -99,9 +98,9 @@ const routerOffboard = defineCommand({
       const planned = request.scope.cluster_id!;
       if (!request.dryRun)
         await confirmName(`Delete the identifiers of the plan from ${planned}`, planned, cluster, context);
-      return beginJob(request, context);
+      return startJob(request, context);
     }
-    return beginJob(
+    return startJob(
       {
         ...readBulkOptions(input, from!, batchSize),
         work: offboardWork,

@@ -108,7 +108,7 @@ export const readBulkOptions = ({ flags }: BulkInput, path: string, batchSize: n
   ...resolveNotation(flags, path, column),
   hash: flags.hash ?? "sha256",
   batch_size: flags["batch-size"] ?? batchSize,
-  concurrency: resolveConcurrency(flags),
+  concurrency: flags.concurrency ?? defaultConcurrency,
   skip_invalid: flags["skip-invalid"] === true,
   max_errors: flags["max-errors"] ?? null,
   errorsOut: flags["errors-out"],
@@ -145,9 +145,6 @@ function parseDelimiter(given: string): string {
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
   throw new UsageError(`--delimiter must be one character (no quote or line break) or tab, got "${given}"`);
 }
-
-export const resolveConcurrency = (flags: { readonly concurrency?: number }, fallback = defaultConcurrency): number =>
-  flags.concurrency ?? fallback;
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError, UsageError } from "../../../process/failure.ts";
@@ -11,15 +10,14 @@ import { readRows } from "./input/rows.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
 import { formatResultLines } from "./log/results.ts";
-import { createLookup, requireLookup } from "./lookup.ts";
+import { createMoveLookup, createVerification } from "./lookup.ts";
 import type { Progress } from "./progress.ts";
-import { type BatchResult, createSender, type RejectedRange, runConcurrently } from "./send.ts";
+import { type BatchResult, createSender, runConcurrently } from "./send.ts";
 import type { BulkWork } from "./work.ts";
 
-/** Result of a batch without valid rows. */
-const noMoves: ReadonlyMap<number, string> = new Map();
-const noVerification = { contradicted: noMoves, unverified: 0 };
 const emptyResult: BatchResult = { moved: 0, refused: [] };
+const noMoves: ReadonlyMap<number, string> = new Map();
+const noVerification = { mismatches: noMoves, unverified: 0 };
 
 /** Summary of the rows of a job. */
 export interface RowSummary {
@@ -57,7 +55,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
   else signal.addEventListener("abort", onStop, { once: true });
   const limit =
     record.max_errors === null ? undefined : parseErrorLimit(record.max_errors, record.input.rows ?? undefined);
-  const { send } = await createSender(
+  const send = await createSender(
     {
       jobId: record.id,
       work,
@@ -70,8 +68,8 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     context,
   );
   const kind = work.getKind(record);
-  const moves = await createMoveLookup(record, work, context);
-  const verification = record.verify ? await createVerification(record, work, context) : undefined;
+  const lookUpMoves = await createMoveLookup(record, work, context);
+  const verify = record.verify ? await createVerification(record, work, context) : undefined;
   // Rows of a pipe that earlier runs sent are not checked again.
   const counter = record.input.path === "-" && job.finished.count === 0 ? new IdentifierCounter(kind) : undefined;
   let firstInvalid: InvalidRow | undefined;
@@ -81,13 +79,12 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
       firstInvalid ??= batch.invalid[0];
       if (!record.skip_invalid && !limit) throw createInvalidRowError(kind, batch.invalid[0]!);
     }
-    const before = await moves?.before(batch);
+    const movedFrom = await lookUpMoves?.(batch);
     const { moved, refused } = batch.count === 0 ? emptyResult : await send(batch);
     const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
     // Before the first success, an error is not caused by these rows.
     if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
-    const { contradicted: mismatches, unverified } = (await verification?.lookUp(batch, refused)) ?? noVerification;
-    const movedFrom = before ?? noMoves;
+    const { mismatches, unverified } = (await verify?.(batch, refused)) ?? noVerification;
     const failedCount = refusedRows + mismatches.size;
     await job.finish(
       {
@@ -95,11 +92,11 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
         rows: batch.count - failedCount,
         invalid: batch.invalid.length,
         failed: failedCount,
-        moved: moved ?? (before ? before.size : null),
+        moved: moved ?? movedFrom?.size ?? null,
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
         ...(unverified > 0 && { unverified }),
       },
-      formatResultLines(batch, { refused, mismatches, movedFrom }, record.results),
+      formatResultLines(batch, { refused, mismatches, movedFrom: movedFrom ?? noMoves }, record.results),
     );
     progress.add(batch.count + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
@@ -124,7 +121,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     }
     return {
       firstInvalid,
-      verified: verification ? job.counts.rows - job.unverified : null,
+      verified: verify ? job.counts.rows - job.unverified : null,
       unverified: job.unverified,
       distinct: counter ? counter.count : record.input.distinct,
     };
@@ -146,60 +143,6 @@ const createTooManyErrorsError = (errors: number, limit: string): Error =>
     "too_many_errors",
     `${pluralize(errors, "row")} failed, more than --max-errors ${limit} allows.`,
   );
-
-export const getResultsPath = (folder: string): string => join(folder, "results.csv");
-
-/**
- * Looks up the owners of identifiers before they are mapped. Returns undefined if the look-up is not requested or not
- * possible.
- */
-async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
-  if (work.action !== "map" || results !== "all") return undefined;
-  const lookup = await createLookup(work, context);
-  return (
-    lookup && {
-      /** The clusters that lose identifiers of a batch, by the position of the first row of each. */
-      async before(batch: Batch): Promise<ReadonlyMap<number, string>> {
-        const values = batch.getValues();
-        const clusters = await lookup.findClusters(values);
-        const seen = new Set<string>();
-        const found = new Map<number, string>();
-        for (const [place, value] of values.entries()) {
-          const cluster = clusters.get(value);
-          if (seen.has(value) || typeof cluster !== "string" || cluster === scope.cluster_id) continue;
-          seen.add(value);
-          found.set(place, cluster);
-        }
-        return found;
-      },
-    }
-  );
-}
-
-/** Looks up whether identifiers are mapped as the service has confirmed. */
-async function createVerification({ scope }: JobRecord, work: BulkWork, context: Context) {
-  const lookup = await requireLookup(work, context);
-  const target = scope.cluster_id!;
-  return {
-    /** Unexpected owners by row position, and the number of rows without a look-up. */
-    async lookUp(batch: Batch, refused: readonly RejectedRange[]) {
-      const values = batch.getValues();
-      const clusters = await lookup.findClusters(values);
-      const mismatches = new Map<number, string>();
-      let unverified = 0;
-      for (const [place, value] of values.entries()) {
-        if (refused.some(({ from, to }) => place >= from && place < to)) continue;
-        const cluster = clusters.get(value);
-        if (cluster === undefined) unverified += 1;
-        else if ((cluster === target) !== (work.action === "map")) {
-          const location = cluster === null ? "not mapped" : `mapped to ${cluster}`;
-          mismatches.set(place, `${location} when looked up`);
-        }
-      }
-      return { contradicted: mismatches, unverified };
-    },
-  };
-}
 
 /** Maximum number of failed rows before a job stops. */
 interface ErrorLimit {

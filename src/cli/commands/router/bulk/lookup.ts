@@ -1,14 +1,15 @@
 import { keyedTables, listOwners, lookUpOwners } from "../../../../api/emulator/owners.ts";
-import type { ServiceError } from "../../../../client/errors.ts";
+import { showClusterClient, showClusterEmail } from "../../../../api/router/mapping-tables.ts";
+import { pluralize } from "../../../../base/text.ts";
+import { ServiceError } from "../../../../client/errors.ts";
 import type { Context } from "../../../command.ts";
 import { isEmulator } from "../../../connection/target.ts";
 import { UsageError } from "../../../process/failure.ts";
-import { offboardKinds } from "./offboard-work.ts";
-import { runConcurrently } from "./send.ts";
-import type { BulkWork } from "./work.ts";
-
-/** A table of the routing data, named as in svc router resolve. */
-type Table = string;
+import { canPrompt, confirmYes } from "../../../prompt/confirm.ts";
+import type { Batch } from "./input/batches.ts";
+import type { JobRecord } from "./log/jobs.ts";
+import { type RejectedRange, runConcurrently } from "./send.ts";
+import { type BulkWork, offboardKinds, splitOffboardValue } from "./work.ts";
 
 /** Looks up the cluster of identifiers in their request form. */
 export interface Lookup {
@@ -20,22 +21,23 @@ export interface Lookup {
 const connections = 8;
 
 /** Tables with a public look-up on every router. */
-const publicTables: readonly Table[] = ["cluster_emails", "cluster_clients"];
+const publicTables: readonly string[] = ["cluster_emails", "cluster_clients"];
 
 /** Creates a look-up for the identifiers of a job. Returns undefined if the service supports none of them. */
 export async function createLookup(work: BulkWork, context: Context): Promise<Lookup | undefined> {
   const isForEmulator = await isEmulator(context);
-  if (work.table !== undefined && !publicTables.includes(work.table) && !isForEmulator) return undefined;
-  const ask = await createQuery(context, isForEmulator);
   const { table } = work;
-  const lookUp = isForEmulator && table !== undefined ? await createBatchLookup(table, context) : undefined;
+  if (table !== undefined && !publicTables.includes(table) && !isForEmulator) return undefined;
+  const lookUpBatch = isForEmulator && table !== undefined ? await createBatchLookup(table, context) : undefined;
+  if (lookUpBatch) return { findClusters: (values) => lookUpBatch([...new Set(values)]) };
+  const query = await createQuery(context, isForEmulator);
   return {
     async findClusters(values) {
-      if (lookUp) return lookUp([...new Set(values)]);
       const found = new Map<string, string | null | undefined>();
       const lookUpOne = async (value: string) => {
-        const [table, key] = splitKey(work, value);
-        found.set(value, await ask(table, key));
+        const [field, identifier] = table === undefined ? splitOffboardValue(value) : [undefined, value];
+        const owner = table ?? Object.values(offboardKinds).find((kind) => kind.field === field)!.table;
+        found.set(value, await query(owner, identifier));
       };
       const listItems = async function* () {
         yield* new Set(values);
@@ -54,7 +56,7 @@ const maxKeys = 10_000;
  * Creates a look-up in a table of an emulator, which accepts many identifiers at a time; single requests would take a
  * minute for 100,000. Returns undefined if identifiers are not the key of the table.
  */
-async function createBatchLookup(name: Table, context: Context) {
+async function createBatchLookup(name: string, context: Context) {
   const table = keyedTables.find((keyed) => keyed === name);
   if (table === undefined) return undefined;
   const client = await context.client("emulator", {});
@@ -70,6 +72,32 @@ async function createBatchLookup(name: Table, context: Context) {
   };
 }
 
+async function createQuery(context: Context, isForEmulator: boolean) {
+  const client = await context.client("router", { connections });
+  const options = { signal: context.signal };
+  const control = isForEmulator ? await context.client("emulator", {}) : undefined;
+  return async (table: string, key: string): Promise<string | null | undefined> => {
+    if (table === "cluster_emails") {
+      return toNullIfMissing(client.call(showClusterEmail, { params: { email_hash: key } }, options));
+    }
+    if (table === "cluster_clients") {
+      return toNullIfMissing(client.call(showClusterClient, { params: { client_id: key } }, options));
+    }
+    if (!control) return undefined;
+    const found = await control.call(listOwners, { query: { identifier: key } }, options);
+    return found.find((owner) => owner.table === table)?.cluster_id ?? null;
+  };
+}
+
+const toNullIfMissing = (owner: Promise<{ readonly cluster_id: string }>): Promise<string | null> =>
+  owner.then(
+    ({ cluster_id }) => cluster_id,
+    (error: unknown) => {
+      if (error instanceof ServiceError && error.status === 404) return null;
+      throw error;
+    },
+  );
+
 /** Creates the look-up, or throws the reason why there is none. */
 export async function requireLookup(work: BulkWork, context: Context): Promise<Lookup> {
   const lookup = await createLookup(work, context);
@@ -77,40 +105,76 @@ export async function requireLookup(work: BulkWork, context: Context): Promise<L
   throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
 }
 
-function splitKey(work: BulkWork, value: string): [table: Table, key: string] {
-  if (work.table !== undefined) return [work.table, value];
-  const space = value.indexOf(" ");
-  const field = value.slice(0, space);
-  return [Object.values(offboardKinds).find((kind) => kind.field === field)!.table, value.slice(space + 1)];
-}
-
-async function createQuery(context: Context, isForEmulator: boolean) {
-  const [emails, clients] = await Promise.all([
-    import("../../../../api/router/mapping-tables.ts"),
-    import("../../../../api/router/mapping-tables.ts"),
-  ]);
-  const client = await context.client("router", { connections });
-  const options = { signal: context.signal };
-  const owners = isForEmulator ? listOwners : undefined;
-  const control = owners && (await context.client("emulator", {}));
-  return async (table: Table, key: string): Promise<string | null | undefined> => {
-    if (table === "cluster_emails") {
-      return toNullIfMissing(client.call(emails.showClusterEmail, { params: { email_hash: key } }, options));
+/**
+ * Looks up the owners of identifiers before they are mapped. Returns undefined if the look-up is not requested or not
+ * possible.
+ */
+export async function createMoveLookup({ results, scope }: JobRecord, work: BulkWork, context: Context) {
+  if (work.action !== "map" || results !== "all") return undefined;
+  const lookup = await createLookup(work, context);
+  if (!lookup) return undefined;
+  /** The clusters that lose identifiers of a batch, by the position of the first row of each. */
+  return async (batch: Batch): Promise<ReadonlyMap<number, string>> => {
+    const values = batch.getValues();
+    const clusters = await lookup.findClusters(values);
+    const seen = new Set<string>();
+    const found = new Map<number, string>();
+    for (const [place, value] of values.entries()) {
+      const cluster = clusters.get(value);
+      if (seen.has(value) || typeof cluster !== "string" || cluster === scope.cluster_id) continue;
+      seen.add(value);
+      found.set(place, cluster);
     }
-    if (table === "cluster_clients") {
-      return toNullIfMissing(client.call(clients.showClusterClient, { params: { client_id: key } }, options));
-    }
-    if (!owners || !control) return undefined;
-    const found = await control.call(owners, { query: { identifier: key } }, options);
-    return found.find((owner) => owner.table === table)?.cluster_id ?? null;
+    return found;
   };
 }
 
-const toNullIfMissing = (asked: Promise<{ readonly cluster_id: string }>): Promise<string | null> =>
-  asked.then(
-    ({ cluster_id }) => cluster_id,
-    (error: unknown) => {
-      if ((error as Partial<ServiceError>).status === 404) return null;
-      throw error;
-    },
-  );
+/** Looks up whether identifiers are mapped as the service has confirmed. */
+export async function createVerification({ scope }: JobRecord, work: BulkWork, context: Context) {
+  const lookup = await requireLookup(work, context);
+  /** Unexpected owners by row position, and the number of rows without a look-up. */
+  return async (batch: Batch, refused: readonly RejectedRange[]) => {
+    const values = batch.getValues();
+    const clusters = await lookup.findClusters(values);
+    const mismatches = new Map<number, string>();
+    let unverified = 0;
+    for (const [place, value] of values.entries()) {
+      if (refused.some(({ from, to }) => place >= from && place < to)) continue;
+      const cluster = clusters.get(value);
+      if (cluster === undefined) unverified += 1;
+      else if ((cluster === scope.cluster_id) !== (work.action === "map")) {
+        mismatches.set(place, `${cluster === null ? "not mapped" : `mapped to ${cluster}`} when looked up`);
+      }
+    }
+    return { mismatches, unverified };
+  };
+}
+
+/** Number of identifiers that are looked up before a job starts, each by one request. */
+export const maxLookups = 500;
+
+export const mayAskAboutMoves = ({ action }: BulkWork, { host, globals }: Context): boolean =>
+  action === "map" && !globals.yes && canPrompt(host, globals);
+
+/** Asks the user at a terminal whether identifiers, in their request form, may move from other clusters. */
+export async function askAboutMoves(
+  work: BulkWork,
+  cluster: string,
+  values: readonly string[],
+  context: Context,
+): Promise<void> {
+  if (!mayAskAboutMoves(work, context) || (await isEmulator(context))) return;
+  const lookup = await createLookup(work, context);
+  if (!lookup) return;
+  const sample = [...new Set(values)].slice(0, maxLookups);
+  const clusters = await lookup.findClusters(sample);
+  const counts = new Map<string, number>();
+  for (const from of clusters.values()) {
+    if (typeof from === "string" && from !== cluster) counts.set(from, (counts.get(from) ?? 0) + 1);
+  }
+  if (counts.size === 0) return;
+  const movingCount = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const from = [...counts].map(([name, count]) => `${count} of ${name}`).join(", ");
+  const share = sample.length === maxLookups && values.length > maxLookups ? ` of the first ${sample.length}` : "";
+  await confirmYes(`Move ${pluralize(movingCount, work.noun)}${share} to ${cluster} (${from})`, context);
+}

@@ -7,15 +7,15 @@ import { setOutput } from "../../../output/github-actions.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
 import { getRemedy } from "../../../process/service-message.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
-import { findWork } from "./find-work.ts";
 import type { InputSource } from "./input/bytes.ts";
 import { InputError } from "./input/identifiers.ts";
-import { getResultsPath, type RowSummary, runJob } from "./job.ts";
+import { runJob } from "./job.ts";
 import { type JobRecord, lockJob, lockPath, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
+import { getResultsPath } from "./log/read-results.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { buildJobReport, showReport, writeReport } from "./report-file.ts";
-import type { BulkWork } from "./work.ts";
+import { findWork } from "./work.ts";
 
 const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
 
@@ -42,12 +42,10 @@ export async function performJob(
   let progress: Progress | undefined;
   // The job was rejected before anything was sent, so it is not stored.
   let isDiscarded = false;
-  let isStopped = false;
   let stopReason: string | undefined;
   let distinct = record.input.distinct;
   try {
-    const report = (message: string) => output.warn(`warning: ${message}`);
-    job = await OpenJob.open(folder, { wall: host.wall, report });
+    job = await OpenJob.open(folder, { wall: host.wall, report: (message) => output.warn(`warning: ${message}`) });
     // The last entry records the outcome.
     if (isResumed) await job.note("started");
     await announceJob(record, source, job, context);
@@ -59,13 +57,17 @@ export async function performJob(
       resumedRows: rows + invalid + failed,
     });
     const run = runJob({ record, source, work, job, progress, concurrency }, context);
-    const seen = await finishJob(run, job, progress);
+    const seen = await recordOutcome(run, job).finally(() => progress!.end());
     distinct = seen.distinct;
-    return await concludeJob({ record, work, job, seen, retries: progress.retries, folder }, context);
+    const report = buildJobReport(record, job, {
+      ...seen,
+      retries: progress.retries,
+      results: getResultsPath(folder),
+    });
+    await showReport(report, work, record.shard, context);
+    return report.invalid + report.failed > 0 ? "partial" : undefined;
   } catch (error) {
-    isStopped = true;
     stopReason = (error as Error)?.message ?? String(error);
-    await progress?.end();
     if (error instanceof UsageError && job?.finished.count === 0) {
       isDiscarded = true;
       throw error;
@@ -82,7 +84,7 @@ export async function performJob(
   } finally {
     await job?.close();
     try {
-      await copyResults(folder, record, isStopped, context);
+      await copyResults(folder, record, stopReason !== undefined, context);
       if (record.report !== null && job && !isDiscarded) {
         const end = { ...job.durable, distinct, stoppedBecause: stopReason };
         await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
@@ -97,7 +99,7 @@ export async function performJob(
 }
 
 /** Records the outcome in the log. */
-async function finishJob<T>(run: Promise<T>, job: OpenJob, progress: Progress): Promise<T> {
+async function recordOutcome<T>(run: Promise<T>, job: OpenJob): Promise<T> {
   try {
     const value = await run;
     await job.note("finished");
@@ -106,8 +108,6 @@ async function finishJob<T>(run: Promise<T>, job: OpenJob, progress: Progress): 
     // If the log cannot be written, that error is either already reported or less important.
     await job.note("stopped", (error as Error)?.message ?? String(error)).catch(() => {});
     throw error;
-  } finally {
-    await progress.end();
   }
 }
 
@@ -120,55 +120,31 @@ async function announceJob(
   if (globals.quiet) return;
   const { rows, invalid, failed } = job.counts;
   const before = rows + invalid + failed;
+  const total = record.input.rows;
   if (output.format === "ndjson") {
-    const total = record.input.rows;
-    const lines = [
-      { type: "version", ui: "1.0" },
-      { type: "job", id: record.id, command: record.command, total, done: before },
-    ];
-    for (const line of lines) await output.printDiagnosticDocument(line);
-    return;
+    await output.printDiagnosticDocument({ type: "version", ui: "1.0" });
+    return output.printDiagnosticDocument({ type: "job", id: record.id, command: record.command, total, done: before });
   }
   const resumed = before > 0 ? `, ${before} already done` : "";
-  const total = record.input.rows === null ? `rows from ${source.name}` : pluralize(record.input.rows, "row");
-  await output.note(`${record.id}: ${record.command}, ${total}${resumed}, to ${record.target}`);
-}
-
-async function concludeJob(
-  run: {
-    record: JobRecord;
-    work: BulkWork;
-    job: OpenJob;
-    seen: RowSummary;
-    retries: number;
-    folder: string;
-  },
-  context: Context,
-): Promise<FailureKind | undefined> {
-  const { record, work, job, seen, retries, folder } = run;
-  const report = buildJobReport(record, job, { ...seen, retries, results: getResultsPath(folder) });
-  await showReport(report, work, record.shard, context);
-  return report.invalid + report.failed > 0 ? "partial" : undefined;
+  const input = total === null ? `rows from ${source.name}` : pluralize(total, "row");
+  await output.note(`${record.id}: ${record.command}, ${input}${resumed}, to ${record.target}`);
 }
 
 /** The command line to continue belongs to the cause of the stop. */
-function addNextCommand(error: unknown, { id, resume }: JobRecord, job: OpenJob | undefined): unknown {
+function addNextCommand(error: unknown, { id, resume: next }: JobRecord, job: OpenJob | undefined): unknown {
   const done = job?.durable.rows ?? 0;
   if (error instanceof InputError && done > 0) {
     const message = `${error.message.replace(/\.$/, "")}. ${pluralize(done, "row before it is", "rows before it are")} done.`;
-    return new CommandFailedError("partial", error.code, message, { hint: error.hint, next: resume, cause: error });
+    return new CommandFailedError("partial", error.code, message, { hint: error.hint, next, cause: error });
   }
   if (error instanceof CommandFailedError && error.next === undefined) {
-    return new CommandFailedError(error.kind, error.code, error.message, {
-      hint: error.hint,
-      next: resume,
-      cause: error,
-    });
+    const { kind, code, message, hint } = error;
+    return new CommandFailedError(kind, code, message, { hint, next, cause: error });
   }
   if (isFsError(error)) {
     return new CommandFailedError("failed", "job_log", `Failed to write the log of ${id}: ${formatFsError(error)}.`, {
       hint: `Done so far: ${pluralize(done, "row")}. ${getRemedy(error)} Then resume the job.`,
-      next: resume,
+      next,
       cause: error,
     });
   }
@@ -183,10 +159,11 @@ async function copyResults(
   { host, output }: Context,
 ): Promise<void> {
   if (path === null) return;
-  await writeOutput(host, path, createReadStream(getResultsPath(folder)), 0o600).catch(async (cause: Error) => {
+  const results = getResultsPath(folder);
+  await writeOutput(host, path, createReadStream(results), 0o600).catch(async (cause: Error) => {
     if (isStopped) return output.warn(`warning: ${cause.message}`);
     throw new CommandFailedError("failed", "errors_out", cause.message, {
-      hint: `The rows are in ${getResultsPath(folder)}.`,
+      hint: `The rows are in ${results}.`,
       cause,
     });
   });

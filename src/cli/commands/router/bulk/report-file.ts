@@ -4,13 +4,12 @@ import type { Context } from "../../../command.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { formatCsvLine } from "../../../output/text.ts";
 import { UsageError } from "../../../process/failure.ts";
-import type { InvalidRow } from "./input/batches.ts";
 import type { Shard } from "./input/distinct.ts";
-import { getResultsPath } from "./job.ts";
+import type { RowSummary } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { RowCounts } from "./log/log-file.ts";
 import type { OpenJob } from "./log/open-job.ts";
-import { type Tally, tallyResults } from "./log/tally.ts";
+import { type Tally, tallyResults } from "./log/read-results.ts";
 import { formatSeconds } from "./progress.ts";
 import { type BulkWork, formatOutcome, formatUnknownNote } from "./work.ts";
 
@@ -40,7 +39,7 @@ export async function writeReport(
   end: JobEnd,
   { host }: Context,
 ): Promise<void> {
-  const sections = createSections(record, end, await tallyResults(getResultsPath(folder)), host.wall.now());
+  const sections = createSections(record, end, await tallyResults(folder), host.wall.now());
   const text = /\.csv$/i.test(path) ? formatCsv(sections) : formatHtml(record.id, sections);
   await writeOutput(host, path, [Buffer.from(text)], 0o600);
 }
@@ -139,14 +138,7 @@ interface JobReport {
 export function buildJobReport(
   record: JobRecord,
   { counts, finished }: OpenJob,
-  of: {
-    readonly firstInvalid: InvalidRow | undefined;
-    readonly distinct: number | null;
-    readonly verified: number | null;
-    readonly unverified: number;
-    readonly retries: number;
-    readonly results: string;
-  },
+  of: RowSummary & { readonly retries: number; readonly results: string },
 ): JobReport {
   const { rows, moved, invalid, failed } = counts;
   return {

@@ -1,4 +1,3 @@
-import type { Operation } from "../../../../api/operation.ts";
 import { CheckedCall } from "../../../../client/checked-call.ts";
 import { ServiceError } from "../../../../client/errors.ts";
 import { withRetries } from "../../../../client/network-failure.ts";
@@ -9,10 +8,8 @@ import type { Batch } from "./input/batches.ts";
 import { addCounts } from "./log/log-file.ts";
 import { type BulkWork, type CallScope, requireConfirmed } from "./work.ts";
 
-export interface BatchSender {
-  /** Sends one batch until every response is final. Throws errors that concern the whole job. */
-  send(batch: Pick<Batch, "index" | "getValues">): Promise<BatchResult>;
-}
+/** Sends one batch until every response is final. Throws errors that concern the whole job. */
+export type BatchSender = (batch: Pick<Batch, "index" | "getValues">) => Promise<BatchResult>;
 
 /** Result of a batch. */
 export interface BatchResult {
@@ -42,7 +39,7 @@ export interface SenderOptions {
 export async function createSender(options: SenderOptions, context: Context): Promise<BatchSender> {
   const { jobId, work, scope, concurrency, cut } = options;
   const { globals, host, signal } = context;
-  const operation: Operation = await work.loadOperation();
+  const { operation } = work;
   const { baseUrls, credentials } = await context.target("router");
   const client = await context.client("router", { connections: concurrency });
   const rule = { retries: globals.retries, maxWaitMs: globals.maxWaitMs };
@@ -91,10 +88,9 @@ export async function createSender(options: SenderOptions, context: Context): Pr
       try {
         return { moved: await call(request, values.length), refused: [] };
       } catch (error) {
-        if (getFailureScope(error) === "job") throw error;
-        const rejection = error as ServiceError;
-        if (rejection.status !== 413 || !isDivisible) {
-          return { moved: 0, refused: [{ from, to: from + values.length, error: rejection }] };
+        if (!isRowError(error)) throw error;
+        if (error.status !== 413 || !isDivisible) {
+          return { moved: 0, refused: [{ from, to: from + values.length, error }] };
         }
         tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
       }
@@ -106,21 +102,15 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   }
 
   // A batch and its halves always contain the same rows of a job, so the key identifies the request.
-  return { send: ({ index, getValues }) => sendFrom(0, getValues(), `${jobId}-${index}`) };
+  return ({ index, getValues }) => sendFrom(0, getValues(), `${jobId}-${index}`);
 }
 
 /**
- * The batch is too large, or fields of the request are not as declared: row errors in the specification (DECISIONS.md,
- * L17).
+ * Whether these rows were rejected: the batch is too large, or fields of the request are not as declared (DECISIONS.md,
+ * L17). Any other failure is unrelated to the rows, so the job stops and can be resumed.
  */
-const rowErrorStatuses: readonly number[] = [413, 422];
-
-/**
- * Determines the scope of a failed request. `batch`: these rows were rejected, others may succeed. `job`: the failure
- * is unrelated to the rows, so every request may fail; the job stops and can be resumed.
- */
-export const getFailureScope = (error: unknown): "batch" | "job" =>
-  error instanceof ServiceError && rowErrorStatuses.includes(error.status) ? "batch" : "job";
+const isRowError = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && [413, 422].includes(error.status);
 
 /**
  * Runs `work` on the items of a stream with at most `concurrency` at a time; the stream is read on demand. The first

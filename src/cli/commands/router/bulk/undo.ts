@@ -4,13 +4,12 @@ import { writeFileAtomic } from "../../../../files/atomic-write.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError, type FailureKind } from "../../../process/failure.ts";
 import { confirmYes } from "../../../prompt/confirm.ts";
-import { beginJob } from "./begin-job.ts";
-import { findWork } from "./find-work.ts";
-import { getResultsPath } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
-import { readMovedRows } from "./log/tally.ts";
+import { readMovedRows } from "./log/read-results.ts";
 import { createLookup } from "./lookup.ts";
 import { getTargetName, requireUnchangedPlan } from "./plan.ts";
+import { startJob } from "./start-job.ts";
+import { findWork } from "./work.ts";
 
 /**
  * Maps rows back that a job has moved from other clusters and that are still where it put them, with one job per
@@ -33,7 +32,7 @@ export async function undoJob(
   const lookup = await createLookup(work, context);
   const { toValue } = work.getKind(record);
   const previousClusters = new Map<string, string>();
-  for await (const { text, from } of readMovedRows(getResultsPath(folder))) previousClusters.set(toValue(text), from);
+  for await (const { text, from } of readMovedRows(folder)) previousClusters.set(toValue(text), from);
   const now = await lookup?.findClusters([...previousClusters.keys()]);
   const lists = new Map<string, string[]>();
   let movedSinceCount = 0;
@@ -61,7 +60,7 @@ export async function undoJob(
     // Stored with the job, so that an undo job can be resumed.
     const path = join(folder, `undo-${encodeURIComponent(from)}.txt`);
     await writeFileAtomic(path, list.map((identifier) => `${identifier}\n`).join(""));
-    const failure = await beginJob(
+    const failure = await startJob(
       {
         ...{ work, path, hash: record.hash, batch_size: record.batch_size, concurrency },
         ...{ format: "lines", format_guessed: false, columns: [], delimiter: null, shard: null },

@@ -1,8 +1,32 @@
 import type { Operation } from "../../../../api/operation.ts";
+import { deleteWorkspaceData } from "../../../../api/router/clusters.ts";
+import {
+  mapChatATeams,
+  mapClusterClients,
+  mapClusterEmails,
+  mapCounterpartyTokens,
+  mapCreatorTokens,
+  mapExternalIntegrations,
+  unmapChatATeams,
+  unmapClusterClients,
+  unmapClusterEmails,
+  unmapCounterpartyTokens,
+  unmapCreatorTokens,
+  unmapExternalIntegrations,
+} from "../../../../api/router/mapping-tables.ts";
+import { lookupTable } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { CallArguments } from "../../../../client/checked-call.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
-import type { EmailHashing, IdentifierKind } from "./input/identifiers.ts";
+import { mask } from "../../../process/redact.ts";
+import {
+  createSecretWordKind,
+  createWordKind,
+  type EmailHashing,
+  externalId,
+  getEmailKind,
+  type IdentifierKind,
+} from "./input/identifiers.ts";
 
 /** The fields of a request in addition to the identifiers: the cluster, and others of the table. */
 export type CallScope = Readonly<Record<string, string>>;
@@ -26,11 +50,176 @@ export interface BulkWork {
   readonly columns?: readonly string[];
   /** The table's name in svc router resolve; undefined if a job covers several tables. */
   readonly table?: string;
-  /** Returns how the value of a row is read. */
   readonly getKind: (reading: RowReading) => IdentifierKind;
-  readonly loadOperation: () => Promise<Operation>;
+  readonly operation: Operation;
   readonly toArguments: (values: readonly string[], scope: CallScope) => CallArguments;
 }
+
+const clientId = createWordKind("client id");
+const creatorToken = createSecretWordKind("creator invite token");
+const counterpartyToken = createSecretWordKind("counterparty invite token");
+const teamId = createWordKind("team id");
+
+/** A mapping table that bulk commands fill and empty. */
+export interface MappingTable {
+  /** Second part of the command names: `emails` for `map-emails` and `unmap-emails`. */
+  readonly name: string;
+  readonly noun: string;
+  readonly getKind: (hash: EmailHashing) => IdentifierKind;
+  /** The field of the request body that holds the list. */
+  readonly listField: string;
+}
+
+interface MappingOperations {
+  readonly map: Operation;
+  readonly unmap: Operation;
+}
+
+const createTable = (name: string, kind: IdentifierKind, listField: string, operations: MappingOperations) => ({
+  ...{ name, noun: kind.noun, getKind: () => kind, listField },
+  ...operations,
+});
+
+export const mappingTables: readonly (MappingTable & MappingOperations)[] = [
+  {
+    ...{ name: "emails", noun: "e-mail", getKind: getEmailKind, listField: "email_hash_list" },
+    ...{ map: mapClusterEmails, unmap: unmapClusterEmails },
+  },
+  createTable("clients", clientId, "client_ids", { map: mapClusterClients, unmap: unmapClusterClients }),
+  createTable("creator-tokens", creatorToken, "tokens", { map: mapCreatorTokens, unmap: unmapCreatorTokens }),
+  createTable("counterparty-tokens", counterpartyToken, "tokens", {
+    map: mapCounterpartyTokens,
+    unmap: unmapCounterpartyTokens,
+  }),
+  createTable("chat-a-teams", teamId, "chat_a_team_id_list", { map: mapChatATeams, unmap: unmapChatATeams }),
+  createTable("external-integrations", externalId, "external_id_list", {
+    map: mapExternalIntegrations,
+    unmap: unmapExternalIntegrations,
+  }),
+];
+
+const mappingWork: readonly BulkWork[] = mappingTables.flatMap(({ name, noun, getKind, listField, map, unmap }) =>
+  ([map, unmap] as const).map((operation): BulkWork => {
+    const action = operation === map ? "map" : "unmap";
+    return {
+      noun,
+      getKind: ({ hash }) => getKind(hash),
+      name: `${action}-${name}`,
+      place: "<file>",
+      table: ["emails", "clients"].includes(name) ? `cluster_${name}` : name.replaceAll("-", "_"),
+      action,
+      operation,
+      toArguments: (values, scope) => ({ body: { [listField]: values, ...scope } }),
+    };
+  }),
+);
+
+interface OffboardKind {
+  /** The field of the request body that lists the identifiers. */
+  readonly field: string;
+  /** Its name in svc router resolve. */
+  readonly table: string;
+  readonly getKind: (hash: EmailHashing) => IdentifierKind;
+}
+
+const createOffboardKind = (field: string, table: string, kind: IdentifierKind): OffboardKind => ({
+  field,
+  table,
+  getKind: () => kind,
+});
+
+/** The kinds of identifiers of a workspace, by the word that a row uses. */
+export const offboardKinds = lookupTable<OffboardKind>({
+  email: { field: "email_hash_list", table: "cluster_emails", getKind: getEmailKind },
+  client: createOffboardKind("client_ids", "cluster_clients", clientId),
+  "creator-token": createOffboardKind("creator_tokens", "creator_tokens", creatorToken),
+  "counterparty-token": createOffboardKind("cp_tokens", "counterparty_tokens", counterpartyToken),
+  "chat-a-team": createOffboardKind("chat_a_team_id_list", "chat_a_teams", teamId),
+  "external-integration": createOffboardKind("external_integrations", "external_integrations", externalId),
+  "user-code": createOffboardKind("user_codes", "user_codes", createSecretWordKind("user code")),
+});
+
+const byTable = lookupTable(Object.fromEntries(Object.values(offboardKinds).map((kind) => [kind.table, kind])));
+
+interface OffboardRow {
+  readonly field: string;
+  readonly kind: IdentifierKind;
+  readonly identifier: string;
+  /** The owner according to svc router resolve. */
+  readonly cluster: string | undefined;
+}
+
+/** Parses `email ada@example.com`, or the table, key and cluster of a row from svc router resolve. */
+function parseRow(text: string, { hash }: RowReading): OffboardRow | undefined {
+  const [name = "", ...rest] = text.split(/\s+/);
+  const tableKind = byTable[name];
+  const found = offboardKinds[name] ?? tableKind;
+  if (!found || rest.length === 0) return undefined;
+  const cluster = tableKind && rest.length === 2 ? rest.pop() : undefined;
+  return { field: found.field, kind: found.getKind(hash), identifier: rest.join(" "), cluster };
+}
+
+/** Splits the request form of a row: `email_hash_list 8c…`. */
+export function splitOffboardValue(value: string): [field: string, identifier: string] {
+  const space = value.indexOf(" ");
+  return [value.slice(0, space), value.slice(space + 1)];
+}
+
+/** Rows with a kind and an identifier. Each batch is one request that removes all kinds in one transaction. */
+export const offboardWork: BulkWork = {
+  name: "offboard",
+  action: "offboard",
+  noun: "identifier",
+  place: "--from",
+  columns: ["kind", "identifier"],
+  operation: deleteWorkspaceData,
+  getKind: (reading) => ({
+    noun: "identifier",
+    findProblem(text) {
+      const row = parseRow(text, reading);
+      if (!row) return `not a kind and an identifier (kinds: ${Object.keys(offboardKinds).join(", ")})`;
+      const { cluster, kind, identifier } = row;
+      if (cluster !== undefined && cluster !== reading.scope.cluster_id) return `of another cluster: ${cluster}`;
+      return kind.findProblem(identifier);
+    },
+    toValue(text) {
+      const { field, kind, identifier } = parseRow(text, reading)!;
+      return `${field} ${kind.toValue(identifier)}`;
+    },
+    toKey(text) {
+      const { field, kind, identifier } = parseRow(text, reading)!;
+      return `${field} ${kind.toKey(identifier)}`;
+    },
+    getForm(text) {
+      const { kind, identifier } = parseRow(text, reading)!;
+      return kind.getForm?.(identifier);
+    },
+    toShown(text) {
+      const [named = ""] = /^\S+\s+/.exec(text) ?? [];
+      // An identifier of an unknown kind may be a secret.
+      const row = parseRow(text, reading);
+      return named + (row ? row.kind.toShown(row.identifier) : mask);
+    },
+  }),
+  toArguments(values, { cluster_id, ...scope }) {
+    const lists: Record<string, string[]> = Object.create(null);
+    for (const value of values) {
+      const [field, identifier] = splitOffboardValue(value);
+      lists[field] ??= [];
+      lists[field].push(identifier);
+    }
+    const { external_integrations: ids, ...others } = lists;
+    const integrations = ids && [{ external_id_list: ids, integration_type: scope.integration_type ?? "CHAT_B" }];
+    return {
+      params: { cluster_id },
+      body: { ...others, ...(integrations ? { external_integrations: integrations } : {}) },
+    };
+  },
+};
+
+/** Finds the kind of a job by the name of its command. */
+export const findWork = (name: string): BulkWork | undefined =>
+  [...mappingWork, offboardWork].find((work) => work.name === name);
 
 /** Subject of the requests, and its known counts. */
 interface Outcome extends Pick<BulkWork, "action" | "noun"> {

@@ -1,38 +1,40 @@
 import { resolve } from "node:path";
 import { listClusters } from "../../../../api/router/clusters.ts";
 import { toIsoSeconds } from "../../../../base/clock.ts";
-import { formatSuggestion, pluralize } from "../../../../base/text.ts";
+import { formatSuggestion } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { checkOutputFile } from "../../../output/file.ts";
 import { formatTargetFlags } from "../../../parse/next-command.ts";
 import { CommandFailedError, type FailureKind, UsageError } from "../../../process/failure.ts";
-import { maskBodySecrets } from "../../../process/redact.ts";
-import { confirmMoves } from "./confirm-moves.ts";
+import { formatCommandLine } from "../../../process/shell-words.ts";
 import { type InputSource, openInputSource } from "./input/bytes.ts";
 import { isHeadingText, OtherFormatError } from "./input/format.ts";
 import type { IdentifierKind } from "./input/identifiers.ts";
-import { type Survey, surveyInput } from "./input/survey.ts";
+import { readRows } from "./input/rows.ts";
+import { fingerprintSource, type Survey, surveyInput } from "./input/survey.ts";
 import { parseErrorLimit } from "./job.ts";
 import { createJob, createJobId, findWritableJobsFolder, type JobRecord } from "./log/jobs.ts";
 import { isResults } from "./log/results.ts";
-import { requireLookup } from "./lookup.ts";
+import { askAboutMoves, maxLookups, mayAskAboutMoves, requireLookup } from "./lookup.ts";
 import { performJob } from "./perform.ts";
-import { getTargetName, isPlan, type JobPlan, type JobRequest, requireUnchangedPlan, writePlan } from "./plan.ts";
+import {
+  getTargetName,
+  isPlan,
+  type JobPlan,
+  type JobRequest,
+  requireUnchangedPlan,
+  showPreview,
+  writePlan,
+} from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
 import { checkReportName, isReport } from "./report-file.ts";
 
 /** Shows, plans or starts a job, as its command line requests. */
-export async function beginJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
+export async function startJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
   limitYoungGeneration();
   const source = await openInputSource(context.host, request.path, request.work.place);
   await checkRequest(request, source, context);
-  const { dryRun, planOut } = request;
-  const started = dryRun
-    ? previewJob(request, source, context)
-    : planOut !== undefined
-      ? planJob(request, source, planOut, context)
-      : startJob(request, source, context);
-  return started.catch((error: unknown) => {
+  return previewOrStart(request, source, context).catch((error: unknown) => {
     if (!(error instanceof OtherFormatError)) throw error;
     throw new UsageError(`${request.work.place}: ${error.message}`, {
       hint: error.hint,
@@ -65,19 +67,23 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
   if (request.verify) await requireLookup(request.work, context);
 }
 
-async function previewJob(request: JobRequest, source: InputSource, context: Context): Promise<undefined> {
+async function previewOrStart(request: JobRequest, source: InputSource, context: Context) {
+  const { dryRun, planOut } = request;
+  if (!dryRun && planOut === undefined) return confirmAndPerform(request, source, context);
   const survey = await surveyInput(request, source, context);
-  return showPreview(request, survey, { dry_run: true }, "Dry run: nothing was sent", context);
-}
-
-async function planJob(request: JobRequest, source: InputSource, to: string, context: Context): Promise<undefined> {
-  const survey = await surveyInput(request, source, context);
-  await writePlan(to, await createPlan(request, source.path, survey, context), context);
-  return showPreview(request, survey, { plan: to }, `Planned in ${to}`, context);
+  if (dryRun || planOut === undefined) {
+    return showPreview(request, survey, { dry_run: true }, "Dry run: nothing was sent", context);
+  }
+  await writePlan(planOut, await createPlan(request, source.path, survey, context), context);
+  return showPreview(request, survey, { plan: planOut }, `Planned in ${planOut}`, context);
 }
 
 /** Starts without a question if the job was planned and nothing has changed since; otherwise asks for consent. */
-async function startJob(request: JobRequest, source: InputSource, context: Context): Promise<FailureKind | undefined> {
+async function confirmAndPerform(
+  request: JobRequest,
+  source: InputSource,
+  context: Context,
+): Promise<FailureKind | undefined> {
   const survey = source.path === "-" ? undefined : await surveyInput(request, source, context);
   const plan = await createPlan(request, source.path, survey, context);
   if (request.planned) requireUnchangedPlan(request.planned, { target: plan.target, ...survey });
@@ -88,6 +94,20 @@ async function startJob(request: JobRequest, source: InputSource, context: Conte
   const jobs = await findWritableJobsFolder(context);
   const record = createRecord(request, plan, context);
   return performJob(await createJob(jobs, record), record, source, context);
+}
+
+/** Asks the user at a terminal whether the identifiers in the first rows of a file may move. */
+async function confirmMoves(request: JobRequest, source: InputSource, context: Context): Promise<void> {
+  if (!mayAskAboutMoves(request.work, context)) return;
+  const { findProblem, toValue } = request.work.getKind(request);
+  const values = new Set<string>();
+  for await (const { texts, problems } of readRows(source.open(), request)) {
+    for (const [i, text] of texts.entries()) {
+      if (text !== "" && !problems?.has(i) && findProblem(text) === undefined) values.add(toValue(text));
+    }
+    if (values.size > maxLookups) break;
+  }
+  await askAboutMoves(request.work, request.scope.cluster_id!, [...values], context);
 }
 
 async function createPlan(
@@ -103,30 +123,21 @@ async function createPlan(
     command: work.name,
     scope,
     target: await getTargetName(context),
-    input: survey ? describeSurveyedInput(path, survey) : standardInput,
+    input: describeInput(path, survey),
     ...{ format, format_guessed, columns, hash, delimiter, batch_size, shard },
     ...{ skip_invalid, max_errors, results, verify },
   };
 }
 
-const describeSurveyedInput = (
-  path: string,
-  { bytes, sha256, rows, invalid, distinct, firstInvalid }: Survey,
-): JobPlan["input"] => ({
-  ...{ path, bytes, sha256, rows, invalid, distinct },
-  first_invalid_row: firstInvalid?.number ?? null,
-});
-
-/** The rows are read while they are sent, so nothing is known in advance. */
-const standardInput: JobPlan["input"] = {
-  path: "-",
-  bytes: null,
-  sha256: null,
-  rows: null,
-  invalid: null,
-  distinct: null,
-  first_invalid_row: null,
-};
+/** The rows of a pipe are read while they are sent, so nothing is known in advance. */
+function describeInput(path: string, survey: Survey | undefined): JobPlan["input"] {
+  if (!survey) {
+    const unknown = { bytes: null, sha256: null, rows: null, invalid: null, distinct: null };
+    return { path: "-", ...unknown, first_invalid_row: null };
+  }
+  const { bytes, sha256, rows, invalid, distinct, firstInvalid } = survey;
+  return { path, bytes, sha256, rows, invalid, distinct, first_invalid_row: firstInvalid?.number ?? null };
+}
 
 function createRecord(
   { errorsOut, report, concurrency }: JobRequest,
@@ -158,52 +169,6 @@ async function requireKnownCluster(cluster: string, context: Context): Promise<v
     hint: formatSuggestion(cluster, known),
     next: ["router", "clusters"],
   });
-}
-
-/** Counts, first rows and the shape of the requests: the content of a plan and of a dry run. */
-async function showPreview(
-  request: JobRequest,
-  { rows, distinct, calls, invalid, firstInvalid, sample }: Survey,
-  mark: Readonly<Record<string, unknown>>,
-  note: string,
-  { output }: Context,
-): Promise<undefined> {
-  const { work, scope } = request;
-  const kind = work.getKind(request);
-  const operation = await work.loadOperation();
-  const example = work.toArguments(sample.map(kind.toValue), scope);
-  if (output.format !== "table") {
-    await output.show({
-      ...mark,
-      action: work.name,
-      cluster_id: scope.cluster_id,
-      rows: rows - invalid,
-      distinct,
-      invalid,
-      first_invalid_row: firstInvalid?.number ?? null,
-      calls,
-      method: operation.method,
-      path: operation.path,
-      sample: sample.map(kind.toShown),
-      body: maskBodySecrets(example.body),
-    });
-    return undefined;
-  }
-  const verb = work.action === "map" ? "Would map" : "Would remove";
-  const preposition = work.action === "map" ? "to" : "from";
-  await output.print(
-    `${verb} ${pluralize(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${pluralize(calls, "call")}`,
-    `${[operation.method].flat().join("|")} ${operation.path}`,
-    ...sample.map((text) => `  ${kind.toShown(text)}`),
-    ...(rows > sample.length ? ["  …"] : []),
-  );
-  const repeated = rows - invalid - (distinct ?? rows - invalid);
-  if (repeated > 0)
-    await output.note(`${pluralize(repeated, "row")} repeated: ${pluralize(distinct!, work.noun)} in total`);
-  if (invalid > 0)
-    await output.note(`${pluralize(invalid, "row")} would be skipped, the first at row ${firstInvalid!.number}`);
-  await output.note(note);
-  return undefined;
 }
 
 /** The command line, without `svc`, that reads the input in its actual format. */
@@ -241,4 +206,64 @@ function findColumn(
   const named = first.filter((cell) => isHeadingText(cell.trim()));
   const matchingHeading = named.find((cell) => cell.toLowerCase().includes(noun.split(" ")[0]!.replace("-", "")));
   return (matchingHeading ?? named[0] ?? "NAME").trim();
+}
+
+/** Resumes a stopped job. Rejects command lines that would change the job. */
+export async function resumeJob(
+  folder: string,
+  record: JobRecord,
+  {
+    input,
+    concurrency,
+    skipInvalid,
+    maxErrors,
+  }: {
+    /** `-` for rows that are piped again, or the current path of the file. */
+    readonly input: string | undefined;
+    readonly concurrency: number;
+    readonly skipInvalid: boolean;
+    readonly maxErrors: string | undefined;
+  },
+  context: Context,
+): Promise<FailureKind | undefined> {
+  limitYoungGeneration();
+  const { path } = record.input;
+  if (path === "-" && input === undefined) {
+    throw new UsageError("This job read a pipe. Pipe the same rows again, with - as the file.", {
+      next: record.resume,
+    });
+  }
+  if (maxErrors !== undefined) parseErrorLimit(maxErrors);
+  const source = await findSource(record, input ?? path, context);
+  if (path !== "-" && source.path === "-") throw new UsageError(`This job reads ${path}, not ${source.name}.`);
+  for (const [flag, file] of [["--errors-out", record.errors_out] as const, ["--report", record.report] as const]) {
+    if (file !== null) await checkOutputFile(context.host, file, flag, { inputs: [input ?? path] });
+  }
+  const resumable = path === "-" ? record : withFile(record, source.path, context);
+  const target = await getTargetName(context);
+  requireUnchangedPlan(resumable, { target, ...(path === "-" ? {} : await fingerprintSource(source.open())) });
+  const changed: JobRecord = {
+    ...resumable,
+    skip_invalid: record.skip_invalid || skipInvalid,
+    max_errors: maxErrors ?? record.max_errors,
+  };
+  return performJob(folder, changed, source, context, { concurrency, isResumed: true });
+}
+
+async function findSource({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {
+  return openInputSource(host, named, "<file>").catch((error: unknown) => {
+    throw error instanceof UsageError
+      ? error.withHint(
+          `If the file was moved, use its new path: ${formatCommandLine(["router", "jobs", "resume", id, "FILE"])}`,
+        )
+      : error;
+  });
+}
+
+/** Updates the path of a moved file in the job and in its resume command. */
+function withFile(record: JobRecord, path: string, { globals }: Context): JobRecord {
+  const { id, input } = record;
+  if (path === input.path) return record;
+  const resume = ["router", "jobs", "resume", id, path, ...formatTargetFlags(globals)];
+  return { ...record, input: { ...input, path }, resume };
 }

@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import type { Context } from "../../../../command.ts";
+import { escapeJson } from "../../../../output/control-characters.ts";
+import { checkFields } from "../../../../output/output.ts";
+import { readFileBytes } from "../input/bytes.ts";
+import { parseCsvRecords } from "../input/csv.ts";
+import { resultColumns } from "./results.ts";
+
+export const getResultsPath = (folder: string): string => join(folder, "results.csv");
+
+/** Reads the rows of the results in groups, without the heading. */
+async function* readResults(path: string): AsyncGenerator<(readonly string[])[]> {
+  let isHeader = true;
+  for await (const records of parseCsvRecords(readFileBytes(path))) {
+    yield records.slice(isHeader ? 1 : 0).map(({ record }) => record);
+    isHeader = false;
+  }
+}
+
+const getColumnIndex = (name: (typeof resultColumns)[number]): number => resultColumns.indexOf(name);
+const [rowAt, inputAt, statusAt] = [getColumnIndex("row"), getColumnIndex("input"), getColumnIndex("status")];
+const [messageAt, movedFromAt] = [getColumnIndex("message"), getColumnIndex("moved_from")];
+
+/** Prints the results of a job while reading them, because they may have millions of rows. */
+export async function showResults(
+  folder: string,
+  status: string | undefined,
+  { output, globals }: Context,
+): Promise<void> {
+  const chosen = globals.fields ?? resultColumns;
+  checkFields(chosen, resultColumns);
+  const pickColumns = (record: readonly string[]) => chosen.map((name) => record[getColumnIndex(name as "row")] ?? "");
+  const toDocument = (record: readonly string[]) =>
+    Object.fromEntries(pickColumns(record).map((text, i) => [chosen[i], chosen[i] === "row" ? Number(text) : text]));
+  const { format } = output;
+  if (format === "csv" || format === "tsv") await output.printRows([chosen]);
+  let count = 0;
+  for await (const records of readResults(getResultsPath(folder))) {
+    const matching = records.filter((record) => status === undefined || record[statusAt] === status);
+    if (matching.length === 0) continue;
+    if (format === "json") await output.printContent([formatPiece(matching.map(toDocument), count === 0)], true);
+    else if (format === "ndjson") for (const record of matching) await output.printDocument(toDocument(record));
+    else await output.printRows(matching.map(pickColumns));
+    count += matching.length;
+  }
+  if (format === "json") await output.printContent([Buffer.from(count === 0 ? "[]\n" : "\n]\n")]);
+  else if (count === 0 && format === "table")
+    await output.note(status === undefined ? "No rows" : `No rows with status ${status}`);
+}
+
+/** Formats part of one long array. */
+const formatPiece = (documents: readonly unknown[], isFirst: boolean): Buffer =>
+  Buffer.from(
+    documents.map((one, i) => `${isFirst && i === 0 ? "[" : ","}\n  ${escapeJson(JSON.stringify(one))}`).join(""),
+  );
+
+/** Rows of the results with the same reason. */
+interface TallyReason {
+  readonly status: string;
+  readonly reason: string;
+  rows: number;
+  readonly first_row: number;
+}
+
+/** Totals of the results of a job. */
+export interface Tally {
+  /** Reasons of invalid and failed rows, the most frequent first. */
+  readonly reasons: readonly Readonly<TallyReason>[];
+  /** Number of moved identifiers by previous cluster. */
+  readonly moves: ReadonlyMap<string, number>;
+}
+
+/** Limit of distinct reasons, because services may word each rejection differently. */
+const maxReasons = 100;
+
+export async function tallyResults(folder: string): Promise<Tally> {
+  const reasons = new Map<string, TallyReason>();
+  const moves = new Map<string, number>();
+  for await (const records of readResults(getResultsPath(folder))) {
+    for (const record of records) {
+      const status = record[statusAt] ?? "";
+      const from = record[movedFromAt] ?? "";
+      if (from !== "") moves.set(from, (moves.get(from) ?? 0) + 1);
+      if (status === "ok") continue;
+      const message = record[messageAt] ?? "";
+      const reason = reasons.size < maxReasons || reasons.has(`${status} ${message}`) ? message : "other reasons";
+      const found = reasons.get(`${status} ${reason}`);
+      if (found) found.rows += 1;
+      else reasons.set(`${status} ${reason}`, { status, reason, rows: 1, first_row: Number(record[rowAt]) });
+    }
+  }
+  return { reasons: [...reasons.values()].sort((a, b) => b.rows - a.rows), moves };
+}
+
+/** Reads the identifiers that a job moved, with their previous cluster. */
+export async function* readMovedRows(folder: string): AsyncGenerator<{ readonly text: string; readonly from: string }> {
+  for await (const records of readResults(getResultsPath(folder))) {
+    for (const record of records) {
+      const from = record[movedFromAt] ?? "";
+      if (from !== "" && record[statusAt] === "ok") yield { text: record[inputAt] ?? "", from };
+    }
+  }
+}
