@@ -1,6 +1,5 @@
 import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { formatCommandLine } from "../../process/shell-words.ts";
@@ -25,24 +24,27 @@ const id = {
 } as const satisfies PositionalSpec;
 const last = { flag: "last", type: "switch", description: "Use the newest job" } as const satisfies FlagSpec;
 
-type JobInput = CommandInputOf<readonly [typeof last], readonly [typeof id]>;
-
 const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
 
 /** Finds the named job, or the newest with a matching status. */
 async function findJob(
-  { positionals, flags }: JobInput,
+  name: string | undefined,
+  isLast: boolean | undefined,
   { host }: Context,
   isMatching: (job: FoundJob) => boolean = () => true,
 ): Promise<StoredJob> {
-  const name = positionals.job;
-  const isLast = flags.last === true;
   if (name === undefined && !isLast) throw new InputRequiredError("job", "<job> or --last is required");
   if (name !== undefined && isLast) throw new UsageError("<job> cannot be used with --last");
   const isName = name !== undefined && isJobId(name);
   const all = isLast ? await listJobs(host) : [];
   const job = isLast ? (all.find(isMatching) ?? all[0]) : isName ? await readJob(name, host) : undefined;
-  if (job?.status === "damaged") throw createDamagedJobError(job);
+  if (job?.status === "damaged") {
+    const { id, reason, folder } = job;
+    throw new CommandFailedError("failed", "job_damaged", `Cannot read ${id}: ${reason}. Nothing was changed.`, {
+      hint: `Run the command of the job again: rows that are sent twice change nothing. Then remove ${folder}.`,
+      next: ["router", "jobs", "list"],
+    });
+  }
   if (job) return job;
   throw new CommandFailedError("not-found", "no_such_job", isLast ? "No jobs found." : `Job ${name} not found.`, {
     hint: `Jobs are stored in ${getJobsFolder(host)}.`,
@@ -50,13 +52,7 @@ async function findJob(
   });
 }
 
-const createDamagedJobError = ({ id, reason, folder }: DamagedJob) =>
-  new CommandFailedError("failed", "job_damaged", `Cannot read ${id}: ${reason}. Nothing was changed.`, {
-    hint: `Run the command of the job again: rows that are sent twice change nothing. Then remove ${folder}.`,
-    next: ["router", "jobs", "list"],
-  });
-
-const toShownDamaged = ({ id, status, reason }: DamagedJob) => ({
+const toDamagedRow = ({ id, status, reason }: DamagedJob) => ({
   ...Object.fromEntries(fields.map((field) => [field, null])),
   id,
   status,
@@ -109,7 +105,7 @@ const jobsList = defineCommand({
   async run(_input, { host, output }) {
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
-    const rows = jobs.map((job) => (job.status === "damaged" ? toShownDamaged(job) : toJobRow(job)));
+    const rows = jobs.map((job) => (job.status === "damaged" ? toDamagedRow(job) : toJobRow(job)));
     await output.show(rows, { fields, columns, emptyMessage: "No jobs. To start one: svc router map-emails FILE" });
     for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
     return undefined;
@@ -123,8 +119,8 @@ const jobsShow = defineCommand({
   positionals: [id],
   flags: [last],
   examples: [{ title: "The newest job", argv: ["router", "jobs", "show", "--last"] }],
-  async run(input, context) {
-    const job = await findJob(input, context);
+  async run({ positionals, flags }, context) {
+    const job = await findJob(positionals.job, flags.last, context);
     await context.output.show(toJobRow(job), { fields });
     if (job.status === "interrupted")
       await context.output.note(`Resume it with: ${formatCommandLine(job.record.resume)}`);
@@ -164,20 +160,25 @@ const jobsResume = defineCommand({
     { title: "The newest unfinished job", argv: ["router", "jobs", "resume", "--last"] },
     { title: "A job that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
   ],
-  async run(input, context) {
-    const { record, folder, status } = await findJob(omitFile(input), context, (job) => !isFinished(job));
+  async run({ positionals, flags }, context) {
+    const { job } = positionals;
+    // In `resume --last FILE`, the first argument is the file.
+    const isFileAlone = job === "-" || (flags.last === true && job !== undefined && !isJobId(job));
+    const [name, file] = isFileAlone ? [undefined, job] : [job, positionals.file];
+    const isUnfinished = (job: FoundJob) => !isFinished(job);
+    const { record, folder, status } = await findJob(name, flags.last, context, isUnfinished);
     if (isFinished({ status })) {
-      const explanation = input.flags.last
+      const explanation = flags.last
         ? `All jobs are finished; the newest is ${record.id}`
         : `${record.id} is already finished`;
       await context.output.note(explanation);
       return status === "partial" ? "partial" : undefined;
     }
     const options = {
-      input: getFile(input),
-      concurrency: input.flags.concurrency ?? record.concurrency,
-      skipInvalid: input.flags["skip-invalid"] === true,
-      maxErrors: input.flags["max-errors"],
+      input: file,
+      concurrency: flags.concurrency ?? record.concurrency,
+      skipInvalid: flags["skip-invalid"] === true,
+      maxErrors: flags["max-errors"],
     };
     return resumeJob(folder, record, options, context);
   },
@@ -194,28 +195,13 @@ const jobsUndo = defineCommand({
     { flag: "concurrency", type: "integer", least: 1, description: "Concurrent requests", default: defaultConcurrency },
   ],
   examples: [{ title: "The newest job", argv: ["router", "jobs", "undo", "--last"] }],
-  async run(input, context) {
-    const { record, folder } = await findJob(input, context);
-    return undoJob(folder, record, input.flags.concurrency ?? defaultConcurrency, context);
+  async run({ positionals, flags }, context) {
+    const { record, folder } = await findJob(positionals.job, flags.last, context);
+    return undoJob(folder, record, flags.concurrency ?? defaultConcurrency, context);
   },
 });
 
 const isFinished = ({ status }: Pick<FoundJob, "status">): boolean => status === "done" || status === "partial";
-
-type ResumeInput = CommandInputOf<
-  readonly [typeof last],
-  readonly [typeof id, { readonly name: "file"; readonly optional: true }]
->;
-
-/** In `resume --last FILE`, the first argument is the file. */
-const isFileAlone = ({ positionals: { job }, flags }: JobInput): boolean =>
-  job === "-" || (flags.last === true && job !== undefined && !isJobId(job));
-
-const omitFile = (input: JobInput): JobInput =>
-  isFileAlone(input) ? { ...input, positionals: { job: undefined } } : input;
-
-const getFile = (input: ResumeInput): string | undefined =>
-  isFileAlone(input) ? input.positionals.job : input.positionals.file;
 
 const jobsResults = defineCommand({
   words: ["router", "jobs", "results"],
@@ -234,9 +220,9 @@ const jobsResults = defineCommand({
     },
   ],
   examples: [{ title: "As CSV", argv: ["router", "jobs", "results", "--last", "--format", "csv"] }],
-  async run(input, context) {
-    const { folder } = await findJob(input, context);
-    await showResults(folder, input.flags.status, context);
+  async run({ positionals, flags }, context) {
+    const { folder } = await findJob(positionals.job, flags.last, context);
+    await showResults(folder, flags.status, context);
     return undefined;
   },
 });

@@ -86,20 +86,15 @@ function createMappingCommand(table: MappingTable, action: "map" | "unmap"): Com
       },
     ],
     async run(input, context, spec) {
-      const { file: path, isJob } = parseInput(input);
-      if (!isJob) return runFew(spec!, table, action, input, context);
+      const path = input.positionals.file;
+      if (path === undefined && input.flags.apply === undefined) return runFew(spec!, table, action, input, context);
       return runMapping(`${action}-${name}`, flags, path, input, context).catch((error: unknown) => {
         throw input.flags.apply === undefined && isAbsent(error, path, context)
-          ? error.withHint(suggestFewIdentifiers(spec!, table))
+          ? error.withHint(`To pass a few ${noun}s as options, use --${listFlag(spec!, table.listField)}.`)
           : error;
       });
     },
   });
-}
-
-function parseInput({ positionals, flags }: MappingInput): { file: string | undefined; isJob: boolean } {
-  const { file } = positionals;
-  return { file, isJob: file !== undefined || flags.apply !== undefined };
 }
 
 /** Whether the error is about this file, which does not exist. */
@@ -108,14 +103,9 @@ function isAbsent(error: unknown, file: string | undefined, { host }: Context): 
   return error instanceof UsageError && code === "ENOENT" && file !== undefined && path === resolve(host.cwd, file);
 }
 
-/** Suggests the flag if an identifier was given instead of a file. */
-const suggestFewIdentifiers = (spec: CommandSpec, { noun, listField }: MappingTable): string =>
-  `To pass a few ${noun}s as options, use --${listFlag(spec, listField)}.`;
-
 const listFlag = ({ flags }: CommandSpec, listField: string): string =>
   flags.find(({ target }) => target?.name === listField)!.flag;
 
-/** Sends the identifiers of the command line in one request. */
 async function runFew(
   spec: CommandSpec,
   { name, noun, getKind, listField }: MappingTable,
@@ -123,11 +113,9 @@ async function runFew(
   input: MappingInput,
   context: Context,
 ): Promise<FailureKind | undefined> {
-  const given: ReadonlySet<string> = new Set(Object.keys(input.flags));
   const flag = listFlag(spec, listField);
-  if (![flag, "data", "set"].some((name) => given.has(name))) {
-    const file = "<file> is required";
-    throw new InputRequiredError("file", `${file}; or --${flag}`);
+  if (![flag, "data", "set"].some((name) => name in input.flags)) {
+    throw new InputRequiredError("file", `<file> is required; or --${flag}`);
   }
   const getMapped = ({ args }: CheckedCall) => {
     const { cluster_id, [listField]: list } = toFields(args.body);

@@ -151,7 +151,6 @@ export const commands: readonly Command[] = [routerOffboard];
 
 interface Options {
   readonly workspaceId: number;
-  /** If a workspace is named. */
   readonly cluster: string | undefined;
   readonly confirm: string | undefined;
   readonly dryRun: boolean;

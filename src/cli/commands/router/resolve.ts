@@ -53,7 +53,6 @@ const routerResolve = defineCommand({
   },
 });
 
-/** Finds owners by the two public look-ups. */
 async function lookUpOwners(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
   const client = await context.client("router");
   const options = { signal: context.signal };

@@ -94,7 +94,6 @@ export const hashFlag = {
 
 export const defaultConcurrency = 6;
 
-/** `dry-run` is a flag of the derived commands. */
 export type BulkInput = CommandInputOf<
   readonly [
     ...ReturnType<typeof createBulkFlags>,

@@ -98,7 +98,6 @@ export async function performJob(
   }
 }
 
-/** Records the outcome in the log. */
 async function recordOutcome<T>(run: Promise<T>, job: OpenJob): Promise<T> {
   try {
     const value = await run;

@@ -32,24 +32,20 @@ const JobInput = z.object({
 /** Everything that determines a job. The data is stored in plans and next to the job log. */
 export const JobPlan = z.object({
   version: z.literal(1),
-  /** Example: `map-emails`. */
   command: z.string(),
   scope: dictionary(z.string()),
-  /** Target of the requests. */
   target: z.string(),
   input: JobInput,
   format: z.enum(inputFormats),
   /** Whether the format is a guess. */
   format_guessed: z.boolean(),
   columns: z.array(z.string()).readonly(),
-  /** How e-mail addresses become identifiers. */
   hash: z.enum(emailHashings),
   /** Separator of CSV cells; null for a comma. */
   delimiter: z.string().nullable(),
   batch_size: count.positive(),
   shard: z.object({ index: count.positive(), of: count.positive() }).nullable(),
   skip_invalid: z.boolean(),
-  /** Example: `100` or `2%`. */
   max_errors: z.string().nullable(),
   results: z.enum(["errors", "all"]),
   /** Whether each identifier is looked up after its request. */

@@ -16,11 +16,9 @@ export interface Progress {
 }
 
 export interface ProgressOptions {
-  /** Example: `mapped`. */
   readonly verb: string;
   /** Undefined if unknown, as for standard input. */
   readonly total: number | undefined;
-  /** Rows processed in earlier runs of the job. */
   readonly resumedRows: number;
 }
 

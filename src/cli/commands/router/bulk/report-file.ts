@@ -16,7 +16,6 @@ import { type BulkWork, formatOutcome, formatUnknownNote } from "./work.ts";
 /** Status of a job when its report is written. */
 export interface JobEnd extends RowCounts {
   readonly distinct: number | null;
-  /** Undefined for a finished job. */
   readonly stoppedBecause: string | undefined;
 }
 
@@ -131,7 +130,6 @@ interface JobReport {
   readonly failed: number;
   readonly retries: number;
   readonly first_invalid_row: number | null;
-  /** CSV file of invalid and failed rows. */
   readonly results: string | null;
 }
 

@@ -11,7 +11,6 @@ import { type BulkWork, type CallScope, requireConfirmed } from "./work.ts";
 /** Sends one batch until every response is final. Throws errors that concern the whole job. */
 export type BatchSender = (batch: Pick<Batch, "index" | "getValues">) => Promise<BatchResult>;
 
-/** Result of a batch. */
 export interface BatchResult {
   /** Identifiers that another cluster had before; null if the service does not report it. */
   readonly moved: number | null;

@@ -4,13 +4,11 @@ import type { FinishedBatches } from "../log/log-file.ts";
 import type { IdentifierCounter, RowGroup } from "./distinct.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 
-/** A row with its number in the input. */
 export interface Row {
   readonly number: number;
   readonly text: string;
 }
 
-/** A row that is not an identifier. */
 export interface InvalidRow extends Row {
   readonly problem: string;
 }
@@ -21,7 +19,6 @@ export interface Batch {
   readonly index: number;
   /** Number of valid rows. */
   readonly count: number;
-  /** The valid rows, created on demand. */
   readonly getRows: () => Row[];
   /** The values of the request body, created on demand so that they are collected early. */
   readonly getValues: () => string[];

@@ -15,13 +15,11 @@ const pieceBytes = 64 * 1_024;
 export const readFileBytes = (path: string): AsyncIterable<Uint8Array> =>
   createReadStream(path, { highWaterMark: pieceBytes });
 
-/** Identifies the content of an input. */
 export interface Fingerprint {
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** Forwards bytes and computes their fingerprint. */
 export class FingerprintedBytes implements AsyncIterable<Uint8Array> {
   readonly #source: AsyncIterable<Uint8Array>;
   readonly #sum: Hash = createHash("sha256");

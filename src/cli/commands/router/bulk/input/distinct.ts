@@ -1,7 +1,6 @@
 import { UsageError } from "../../../../process/failure.ts";
 import type { IdentifierKind } from "./identifiers.ts";
 
-/** Counts distinct identifiers. */
 export class IdentifierCounter {
   readonly #kind: IdentifierKind;
   readonly #keys = new DistinctCounter();
@@ -73,7 +72,6 @@ class DistinctCounter {
     return true;
   }
 
-  /** Whether the string is new. */
   #insert(slots: Uint32Array, high: number, low: number): boolean {
     const mask = slots.length - 2;
     for (let at = (high * 2) & mask; ; at = (at + 2) & mask) {

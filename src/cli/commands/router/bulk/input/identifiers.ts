@@ -42,11 +42,13 @@ export const createSecretWordKind = (noun: string): IdentifierKind => ({
   toShown: () => mask,
 });
 
+const removeChatPrefix = (text: string): string => text.replace(/^CHAT_B:(?=.)/, "");
+
 /** An external ID. The emulator's tables and svc router resolve prefix it with its type. */
 export const externalId: IdentifierKind = {
   ...createWordKind("external id"),
-  toValue: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
-  toKey: (text) => text.replace(/^CHAT_B:(?=.)/, ""),
+  toValue: removeChatPrefix,
+  toKey: removeChatPrefix,
 };
 
 /** Addresses are hashed. A digest passes (DECISIONS.md, R11), converted to lower case as the service stores it. */

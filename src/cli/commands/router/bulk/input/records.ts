@@ -12,7 +12,6 @@ export interface InputRecord {
 /** Describes how a file represents a table. */
 export interface Notation {
   readonly records: AsyncIterable<readonly InputRecord[]>;
-  /** Decodes a cell. */
   readonly decodeCell: (cell: string) => string;
   /** Explains a read error. The invalid row begins in that line. */
   readonly explainError: (cause: unknown, line: number) => unknown;
@@ -89,7 +88,6 @@ const countLines = (record: readonly string[]): number =>
 /** Column names used by svc router resolve. */
 const otherNames = lookupTable({ kind: "table", identifier: "key" });
 
-/** The name of a column in the table. */
 export function matchColumnName(names: readonly string[], column: string, columns: readonly string[]): string {
   return columns.length > 1 && !names.includes(column) ? (otherNames[column] ?? column) : column;
 }

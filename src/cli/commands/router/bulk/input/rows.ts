@@ -6,7 +6,6 @@ import { type InputRecord, matchColumnName, type Notation, recordRows } from "./
 
 export interface RowReadOptions {
   readonly format: InputFormat;
-  /** Whether the format is a guess. */
   readonly format_guessed: boolean;
   /** Separator of CSV cells; null for a comma. */
   readonly delimiter: string | null;

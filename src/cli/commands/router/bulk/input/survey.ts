@@ -22,11 +22,9 @@ export interface Survey extends Fingerprint {
   readonly all: number;
   /** Distinct valid identifiers; null if they could not be counted. */
   readonly distinct: number | null;
-  /** Number of requests. */
   readonly calls: number;
   readonly invalid: number;
   readonly firstInvalid: InvalidRow | undefined;
-  /** First rows. */
   readonly sample: readonly string[];
 }
 
@@ -91,7 +89,6 @@ async function surveySource(
   return { ...bytes.getFingerprint(), all, rows, distinct: distinct.count, calls, invalid, firstInvalid, sample };
 }
 
-/** Returns only the fingerprint. */
 export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Promise<Fingerprint> {
   const bytes = new FingerprintedBytes(source);
   for await (const _ of bytes);

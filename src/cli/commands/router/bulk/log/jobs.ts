@@ -22,7 +22,6 @@ const JobRecord = JobPlan.extend({
   id: z.string(),
   created_at: z.string(),
   errors_out: z.string().nullable(),
-  /** Absolute path of the report. */
   report: z.string().nullable(),
   concurrency: z.int().positive(),
   /** The command line that resumes the job, without `svc`. */
@@ -35,7 +34,6 @@ const killed = "The process was killed, or the machine went down.";
 
 export type JobStatus = "running" | "interrupted" | "done" | "partial";
 
-/** A job as stored on disk. */
 export interface StoredJob extends RowCounts {
   readonly record: JobRecord;
   readonly folder: string;

@@ -14,7 +14,6 @@ export class JobLogError extends Error {
   override readonly name = "JobLogError";
 }
 
-/** Path and length of a log. */
 interface LogFile extends LogEnd {
   readonly path: string;
 }
@@ -89,13 +88,11 @@ export interface BatchLine extends RowCounts {
 export interface EventLine {
   readonly event: "started" | "stopped" | "finished";
   readonly at: string;
-  /** Reason for the stop. */
   readonly reason?: string;
 }
 
 type LogLine = BatchLine | EventLine;
 
-/** Content of a job log. */
 export interface LoggedState extends RowCounts {
   readonly unverified: number;
   readonly finished: FinishedBatches;

@@ -83,7 +83,6 @@ export class OpenJob {
     return this.#counts;
   }
 
-  /** Confirmed rows without a look-up. */
   get unverified(): number {
     return this.#unverified;
   }

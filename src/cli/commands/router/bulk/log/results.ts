@@ -77,7 +77,6 @@ const getReason = ({ error: { status, problem } }: RejectedRange) => ({
 /** The results of a running job as rows of CSV. They are written before the log lines that refer to them. */
 export class OpenResults {
   readonly #file: DiskFile;
-  /** Number of bytes on disk. */
   #written: number;
   #waiting: string[] = [];
   #waitingBytes = 0;
