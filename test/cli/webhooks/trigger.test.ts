@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
 import { activities } from "../../../src/api/activities.ts";
 import { cliEmulator } from "../../support/cli/cli-emulator.ts";
 import { following } from "../../support/cli/following.ts";
@@ -382,6 +383,73 @@ describe("svc webhooks schedule", () => {
       at: "2031-01-02T03:10:00.000Z",
       reason: "5 minutes after failed attempt 1, rounded up to the next whole minute",
     });
+  });
+
+  it("prints the retry rule of the running emulator's webhooks", async (t) => {
+    const { svc, json } = await cliEmulator(t, { retrySchedule: ["30s", "PT2M"] });
+    const rule = ["webhooks", "schedule", "--rule", "--from", "2031-01-02T03:04:05Z"];
+    const without = await svc([...rule, "--json"]);
+    assert.equal((JSON.parse(without.out) as object[]).length, 7);
+    assert.equal(
+      without.err,
+      "This is the schedule of the specification. The emulator has no webhooks, which may have other schedules.\n",
+    );
+    await json([
+      "webhooks",
+      "create",
+      "--title",
+      "app",
+      "--url",
+      "http://127.0.0.1:9/",
+      "--only-for-activities",
+      "CONTRACT_SIGNED",
+    ]);
+    const { exit, out, err } = await svc([...rule, "--json=attempt,at,after,reason"]);
+    assert.deepEqual(
+      [exit, JSON.parse(out), err],
+      [
+        0,
+        [
+          { attempt: 1, at: "2031-01-02T03:04:05.000Z", after: "0 minutes", reason: "immediately" },
+          { attempt: 2, at: "2031-01-02T03:04:35.000Z", after: "30 s", reason: "30 s after failed attempt 1" },
+          {
+            attempt: 3,
+            at: "2031-01-02T03:06:35.000Z",
+            after: "2 min 30 s",
+            reason: "2 minutes after failed attempt 2",
+          },
+        ],
+        "This is the schedule of the webhooks of the running emulator.\n",
+      ],
+    );
+  });
+
+  it("prints the specified retry rule if the webhooks of the emulator have different schedules", async (t) => {
+    const seeded = {
+      ...demo,
+      workspaces: demo.workspaces.map((one, i) => ({ ...one, retry_schedule: ["1m", `${i + 2}m`] })),
+    };
+    const { svc, emulator } = await cliEmulator(t, { seed: seeded });
+    for (const cluster of emulator.clusters.slice(0, 2)) {
+      const env = {
+        SVC_CONTRACTS_URL: cluster.url,
+        SVC_CLIENT_ID: cluster.clientId,
+        SVC_CLIENT_SECRET: cluster.clientSecret,
+      };
+      const made = await svc(
+        "webhooks create --title app --url http://127.0.0.1:9/ --only-for-activities CONTRACT_SIGNED",
+        {
+          env: env as Record<string, string>,
+        },
+      );
+      assert.equal(made.exit, 0, made.err);
+    }
+    const { out, err } = await svc("webhooks schedule --rule --json");
+    assert.equal((JSON.parse(out) as object[]).length, 7);
+    assert.equal(
+      err,
+      "This is the schedule of the specification. The webhooks of the emulator have others: webhook 1 after 1 and 2 minutes, webhook 2 after 1 and 4 minutes\n",
+    );
   });
 
   it("exits 2 for an invalid time, and for --from without --rule", async () => {

@@ -4,12 +4,16 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { filterScheduled } from "../../../api/webhook-health/attempts.ts";
 import {
   computeNextAttempt,
+  describeRetrySchedule,
   failuresUntilDisabled,
   getRetryDelayMs,
+  type RetrySchedule,
   specifiedRetrySchedule,
 } from "../../../api/webhook-retries.ts";
+import { describeDuration } from "../../../base/duration.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
+import { requireEmulator } from "./why.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];
@@ -18,7 +22,7 @@ const webhooksSchedule = defineCommand({
   words: ["webhooks", "schedule"],
   summary: "Show when webhooks are retried, and why",
   description:
-    "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx, without an emulator.",
+    "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx: that of the running emulator's webhooks, or that of the specification if no emulator runs.",
   positionals: [],
   flags: [
     { flag: "rule", type: "switch", description: "Print the retry rule for a delivery at --from" },
@@ -41,7 +45,9 @@ const webhooksSchedule = defineCommand({
   async run(input, context) {
     const { flags } = input;
     if (flags.rule) {
-      const rows = createRuleRows(resolveStart(flags.from, context), flags["worker-tick"] === true);
+      const start = resolveStart(flags.from, context);
+      const schedule = await findSchedule(flags.file, context);
+      const rows = createRuleRows(schedule, start, flags["worker-tick"] === true);
       await context.output.show(rows, {
         columns: ["attempt", "at", "after", { name: "reason", cut: 1, least: 24, purpose: true }],
       });
@@ -72,17 +78,50 @@ function resolveStart(text: string | undefined, { host }: Context): number {
   return ms;
 }
 
-const formatMinutes = (ms: number): string => `${ms / 60_000} minutes`;
+/** The schedule of the running emulator's webhooks, or that of the specification. Reports which one it is. */
+async function findSchedule(file: string | undefined, context: Context): Promise<RetrySchedule> {
+  // The rule needs no emulator, so none is started for it.
+  if (context.globals.emulator) return specifiedRetrySchedule;
+  const webhooks = await listWebhooks(file, context).catch((error: unknown) => {
+    if (file !== undefined) throw error;
+    context.signal.throwIfAborted();
+    return undefined;
+  });
+  if (!webhooks) return specifiedRetrySchedule;
+  const schedules = new Map(webhooks.map((one) => [one.retry_schedule.join(), one]));
+  const [first, ...others] = schedules.values();
+  if (first && others.length === 0) {
+    await context.output.note("This is the schedule of the webhooks of the running emulator.");
+    return first.retry_schedule;
+  }
+  const differing = [...schedules.values()].slice(0, maxNamed);
+  const list = differing.map(({ id, retry_schedule: own }) => `webhook ${id} after ${describeRetrySchedule(own)}`);
+  await context.output.note(
+    `This is the schedule of the specification. The ${first ? `webhooks of the emulator have others: ${list.join(", ")}` : "emulator has no webhooks, which may have other schedules."}`,
+  );
+  return specifiedRetrySchedule;
+}
+
+/** Maximum number of webhooks in one message. */
+const maxNamed = 5;
+
+async function listWebhooks(file: string | undefined, context: Context): Promise<readonly Webhook[]> {
+  await requireEmulator(file, context);
+  const client = await context.client("emulator", { file });
+  return client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0 });
+}
+
+const formatDelay = (ms: number): string => (ms % 60_000 === 0 ? `${ms / 60_000} minutes` : describeDuration(ms));
 const toIso = (ms: number): string => new Date(ms).toISOString();
 
-/** The seven attempts of a delivery without a 2xx response. The sixth failure disables the subscription. */
-function createRuleRows(start: number, workerTick: boolean) {
+/** The attempts of a delivery without a 2xx response. The sixth failure disables the webhook. */
+function createRuleRows(schedule: RetrySchedule, start: number, workerTick: boolean) {
   const rows = [{ attempt: 1, at: toIso(start), after: "0 minutes", reason: "immediately" }];
   let last = start;
-  for (const i of specifiedRetrySchedule.keys()) {
+  for (const i of schedule.keys()) {
     const failures = i + 1;
-    const delay = getRetryDelayMs(specifiedRetrySchedule, failures)!;
-    const at = computeNextAttempt(specifiedRetrySchedule, failures, last, workerTick)!;
+    const delay = getRetryDelayMs(schedule, failures)!;
+    const at = computeNextAttempt(schedule, failures, last, workerTick)!;
     const rounded = at === last + delay ? "" : ", rounded up to the next whole minute";
     const disabled =
       failures === failuresUntilDisabled
@@ -91,8 +130,8 @@ function createRuleRows(start: number, workerTick: boolean) {
     rows.push({
       attempt: failures + 1,
       at: toIso(at),
-      after: formatMinutes(Math.round((at - start) / 1_000) * 1_000),
-      reason: `${formatMinutes(delay)} after failed attempt ${failures}${rounded}${disabled}`,
+      after: formatDelay(Math.round((at - start) / 1_000) * 1_000),
+      reason: `${formatDelay(delay)} after failed attempt ${failures}${rounded}${disabled}`,
     });
     last = at;
   }
@@ -146,7 +185,7 @@ function getReason({ attempts, next_attempt_at: at, postponement }: Delivery, we
   const turn =
     last === undefined || at === null
       ? `first attempt${by ? "" : ", immediately"}`
-      : `${formatMinutes(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
+      : `${formatDelay(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
   const when = by ? `${turn}, ${by}` : turn;
   if (webhook === undefined) return `${when}; will be skipped: the webhook is deleted`;
   if (webhook.status !== "ACTIVE") return `${when}; will be skipped: the webhook is ${webhook.status}`;
