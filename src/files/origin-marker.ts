@@ -4,7 +4,7 @@ import { toFields, tryParseJson } from "../base/object.ts";
 import { makeFolder } from "./folders.ts";
 
 /** A file next to a state, which records that this user created the folder on this machine. */
-const originFile = ".origin";
+export const originFile = ".origin";
 
 /** The folder that is found by default, and so may have come with files of others. */
 const stateFolder = ".svc";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -76,6 +76,26 @@ describe("second svc emulator start", () => {
       known.err,
       /\n {2}The variables of this shell point to it\. To stop it, run svc emulator stop\. Choose another /,
     );
+  });
+});
+
+describe("svc emulator start on a taken port", () => {
+  it("leaves nothing in the folder", async (t) => {
+    const { port } = await started(t, "emulator start --port 0");
+    for (const line of [`emulator start --port ${port}`, `emulator start --port ${port} --detach`]) {
+      const cwd = await testFolder(t);
+      assert.equal((await runCli(line, { cwd })).exit, 1, line);
+      assert.deepEqual(await readdir(cwd), [], line);
+    }
+  });
+
+  it("keeps a .svc folder that existed, and its files", async (t) => {
+    const { port } = await started(t, "emulator start --port 0");
+    const cwd = await testFolder(t);
+    await mkdir(join(cwd, ".svc"));
+    await writeFile(join(cwd, ".svc/notes.txt"), "mine");
+    assert.equal((await runCli(`emulator start --port ${port}`, { cwd })).exit, 1);
+    assert.deepEqual(await readdir(join(cwd, ".svc")), ["notes.txt"]);
   });
 });
 

@@ -45,7 +45,7 @@ export async function openEmulator(
   const { startEmulator } = await import("../../../../emulator/index.ts");
   await requireDifferentFiles({ "--file": options.file, SVC_RUN_FILE: options.runFile, "--ready-file": readyFile });
   const beside = options.file ?? (options.store === undefined ? undefined : runFileState);
-  if (beside !== undefined) await makeStateFolder(beside);
+  const removeStateFolder = beside === undefined ? undefined : await makeStateFolder(beside);
   if (options.file !== undefined) context.allowToClose(closeMs);
   try {
     const given = { otel: host.env, ...options, log: log ?? ((line: string) => void output.warn(line)) };
@@ -60,6 +60,7 @@ export async function openEmulator(
     );
     return emulator;
   } catch (error) {
+    await removeStateFolder?.();
     const isPortTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
     const state = options.file ?? runFileState;
     if (state !== undefined && (isPortTaken || isFileTaken(error as Error, options))) {

@@ -25,13 +25,14 @@ export async function createEmbeddedTarget(
   await noteStateAbove(host, output, path, file);
   if (file === undefined && (await isForeignState(path)))
     throw createUntrustedStateError(path, "Use it with svc emulator start --trust-state.");
-  await makeStateFolder(path);
+  const removeStateFolder = await makeStateFolder(path);
   const { startEmulator } = await import("../../../../emulator/index.ts");
   try {
     const emulator = await startEmulator({ port: 0, file: path, otel: host.env });
     onEnd(() => emulator.close({ signal: cut }));
     return await createEmulatorTarget(emulator, "--emulator", { host, output });
   } catch (error) {
+    await removeStateFolder();
     const running =
       (error as Error).name === "StateLockedError" ? await readRunFile(await resolveRunFile(path)) : undefined;
     if (!running || !(await isSameEmulator(running))) throw toStartError(error as Error, { file: path });

@@ -1,11 +1,11 @@
 import { type Stats, statSync } from "node:fs";
-import { lstat, readFile, writeFile } from "node:fs/promises";
+import { lstat, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { toFields } from "../../../base/object.ts";
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
 import { findOriginal, readLock } from "../../../files/lock.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
-import { hasOriginMarker, markNewState } from "../../../files/origin-marker.ts";
+import { hasOriginMarker, markNewState, originFile } from "../../../files/origin-marker.ts";
 import type { Output } from "../../output/output.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -143,13 +143,27 @@ export const createUntrustedStateError = (state: string, hint: string): CommandF
     hint: `Its state may send webhooks and contain tokens of its author. ${hint}`,
   });
 
-/** Creates a `.svc` folder for a state that git ignores, because its contents are secrets of this machine. */
-export async function makeStateFolder(state: string): Promise<void> {
+/**
+ * Creates a `.svc` folder for a state that git ignores, because its contents are secrets of this machine. Returns a
+ * function for a failed start: it removes what was created, unless the folder contains other files by then.
+ */
+export async function makeStateFolder(state: string): Promise<() => Promise<void>> {
   const folder = dirname(state);
-  if (basename(folder) !== dirname(defaultStateFile)) return;
+  if (basename(folder) !== dirname(defaultStateFile)) return async () => {};
   // The emulator reports errors of the folder.
-  const made = await makeFolder(folder).catch(() => undefined);
-  if (made !== undefined)
+  const topmost = await makeFolder(folder).catch(() => undefined);
+  const made: string[] = [];
+  if (topmost !== undefined) {
     await writeFile(join(folder, ".gitignore"), "*\n", { mode: 0o600, flag: "wx" }).catch(() => {});
-  await markNewState(state);
+    made.push(".gitignore");
+  }
+  if (!(await hasOriginMarker(folder)) && (await markNewState(state))) made.push(originFile);
+  return async () => {
+    const others = (await readdir(folder).catch(() => [])).filter((name) => !made.includes(name));
+    if (topmost === undefined ? others.some((name) => name.startsWith(basename(state))) : others.length > 0) return;
+    for (const name of made) await rm(join(folder, name), { force: true });
+    if (topmost === undefined) return;
+    // A folder with other files stays.
+    for (let at = folder; at.length >= topmost.length; at = dirname(at)) await rmdir(at).catch(() => {});
+  };
 }

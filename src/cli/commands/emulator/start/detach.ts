@@ -10,7 +10,7 @@ import type { Context } from "../../../command.ts";
 import { createUntrustedStateError, makeStateFolder, resolveStateFile } from "../../../connection/emulator/run-file.ts";
 import { maskSecrets } from "../../../output/github-actions.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
-import { type Host, parentPidVariable } from "../../../process/host.ts";
+import { parentPidVariable } from "../../../process/host.ts";
 import { forwardOutput } from "../../../process/write.ts";
 import { canPrompt } from "../../../prompt/confirm.ts";
 
@@ -43,11 +43,17 @@ export async function startDetached(
   context: Context,
 ): Promise<{ exit: number } | undefined> {
   const { host, signal } = context;
-  const path = await resolveLogPath(flags, host);
+  const state = resolveStateFile(host, flags.ephemeral ? undefined : flags.file);
+  const removeStateFolder = await makeStateFolder(state);
+  // For a state in memory, the log is at the default path.
+  const path = flags.ephemeral
+    ? join(dirname(state), "ephemeral.log")
+    : `${await resolveRealPath(state).catch(() => state)}.log`;
   // The log of a running emulator keeps its name unless this one starts.
   const temporaryPath = createTemporaryName(path);
   const log = await openLog(path, temporaryPath, flags.ephemeral === true);
   let child: ChildProcess | undefined;
+  let isStarted = false;
   try {
     child = startAgain(context, log.fd, flags.seed === "-");
     const end = await waitForFirstMessage(child, context);
@@ -57,6 +63,7 @@ export async function startDetached(
     if (typeof end === "number" && end !== 0 && printed.byteLength === 0) throw createSilentExitError(end, path);
     if (typeof end === "number") return { exit: end };
     await rename(temporaryPath, path);
+    isStarted = true;
     child.disconnect();
     child.unref();
     await showStartReport(end, context);
@@ -67,17 +74,8 @@ export async function startDetached(
   } finally {
     await log.close();
     await rm(temporaryPath, { force: true });
+    if (!isStarted) await removeStateFolder();
   }
-}
-
-/** Next to the state; for a state in memory, at the default path. */
-async function resolveLogPath({ file, ephemeral }: LocationFlags, host: Host): Promise<string> {
-  const state = resolveStateFile(host, ephemeral ? undefined : file);
-  await makeStateFolder(state);
-  const path = ephemeral
-    ? join(dirname(state), "ephemeral.log")
-    : `${await resolveRealPath(state).catch(() => state)}.log`;
-  return path;
 }
 
 const stateLogHint =
