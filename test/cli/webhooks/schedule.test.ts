@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
+import { cliEmulator } from "../../support/cli/cli-emulator.ts";
+import { nda } from "../../support/cli/nda.ts";
+import { runCli } from "../../support/cli/run-cli.ts";
+import { receiver } from "../../support/receiver.ts";
+
+/** An emulator with a contract and a receiver that is told of signatures. */
+async function withReceiver(t: TestContext) {
+  const started = await cliEmulator(t);
+  const app = await receiver(t);
+  await started.json("contracts create --data -", { stdin: nda });
+  const argv = ["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"];
+  const { id } = await started.json<{ id: number }>(argv);
+  return { ...started, app, webhook: id };
+}
+
+describe("svc webhooks schedule", () => {
+  it("lists each scheduled attempt with its reason", async (t) => {
+    const { svc, app, json, webhook } = await withReceiver(t);
+    app.answer(500);
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    await svc("emulator clock advance --by PT5M");
+    assert.deepEqual(await json("webhooks schedule"), [
+      {
+        at: "2031-01-02T03:19:05.000Z",
+        delivery: 1,
+        webhook_id: webhook,
+        activity: "CONTRACT_SIGNED",
+        contract_id: 1,
+        composite_id: "T-1",
+        attempt: 3,
+        reason: "10 minutes after failed attempt 2 (status 500)",
+      },
+    ]);
+    await svc("emulator clock advance --by PT1H10M");
+    const [last] = await json<{ reason: string }[]>("webhooks schedule");
+    assert.equal(last!.reason, "80 minutes after failed attempt 5 (status 500); one more failure disables the webhook");
+    await svc("emulator clock advance --by PT1H20M");
+    const [skipped] = await json<{ attempt: number; reason: string }[]>("webhooks schedule");
+    assert.deepEqual(
+      [skipped!.attempt, skipped!.reason],
+      [7, "160 minutes after failed attempt 6 (status 500); will be skipped: the webhook is DISABLED_BY_ERROR"],
+    );
+  });
+
+  it("prints the retry schedule without an emulator", async () => {
+    const { out } = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --json");
+    const rows = JSON.parse(out) as { attempt: number; at: string; after: string; reason: string }[];
+    assert.deepEqual(
+      rows.map(({ attempt, at, after }) => [attempt, at.slice(11, 19), after]),
+      [
+        [1, "03:04:05", "0 minutes"],
+        [2, "03:09:05", "5 minutes"],
+        [3, "03:19:05", "15 minutes"],
+        [4, "03:39:05", "35 minutes"],
+        [5, "04:19:05", "75 minutes"],
+        [6, "05:39:05", "155 minutes"],
+        [7, "08:19:05", "315 minutes"],
+      ],
+    );
+    assert.match(
+      rows[6]!.reason,
+      /^160 minutes after failed attempt 6 \(skipped unless the webhook is enabled again: 6 consecutive failures/,
+    );
+    const ticking = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --worker-tick --json=at,reason");
+    assert.deepEqual((JSON.parse(ticking.out) as object[])[1], {
+      at: "2031-01-02T03:10:00.000Z",
+      reason: "5 minutes after failed attempt 1, rounded up to the next whole minute",
+    });
+  });
+
+  it("prints the retry rule of the running emulator's webhooks", async (t) => {
+    const { svc, json } = await cliEmulator(t, { retrySchedule: ["30s", "PT2M"] });
+    const rule = ["webhooks", "schedule", "--rule", "--from", "2031-01-02T03:04:05Z"];
+    const without = await svc([...rule, "--json"]);
+    assert.equal((JSON.parse(without.out) as object[]).length, 7);
+    assert.equal(
+      without.err,
+      "This is the schedule of the specification. The emulator has no webhooks, which may have other schedules.\n",
+    );
+    await json([
+      "webhooks",
+      "create",
+      "--title",
+      "app",
+      "--url",
+      "http://127.0.0.1:9/",
+      "--only-for-activities",
+      "CONTRACT_SIGNED",
+    ]);
+    const { exit, out, err } = await svc([...rule, "--json=attempt,at,after,reason"]);
+    assert.deepEqual(
+      [exit, JSON.parse(out), err],
+      [
+        0,
+        [
+          { attempt: 1, at: "2031-01-02T03:04:05.000Z", after: "0 minutes", reason: "immediately" },
+          { attempt: 2, at: "2031-01-02T03:04:35.000Z", after: "30 s", reason: "30 s after failed attempt 1" },
+          {
+            attempt: 3,
+            at: "2031-01-02T03:06:35.000Z",
+            after: "2 min 30 s",
+            reason: "2 minutes after failed attempt 2",
+          },
+        ],
+        "This is the schedule of the webhooks of the running emulator.\n",
+      ],
+    );
+  });
+
+  it("prints the specified retry rule if the webhooks of the emulator have different schedules", async (t) => {
+    const seeded = {
+      ...demo,
+      workspaces: demo.workspaces.map((one, i) => ({ ...one, retry_schedule: ["1m", `${i + 2}m`] })),
+    };
+    const { svc, emulator } = await cliEmulator(t, { seed: seeded });
+    for (const cluster of emulator.clusters.slice(0, 2)) {
+      const env = {
+        SVC_CONTRACTS_URL: cluster.url,
+        SVC_CLIENT_ID: cluster.clientId,
+        SVC_CLIENT_SECRET: cluster.clientSecret,
+      };
+      const made = await svc(
+        "webhooks create --title app --url http://127.0.0.1:9/ --only-for-activities CONTRACT_SIGNED",
+        {
+          env: env as Record<string, string>,
+        },
+      );
+      assert.equal(made.exit, 0, made.err);
+    }
+    const { out, err } = await svc("webhooks schedule --rule --json");
+    assert.equal((JSON.parse(out) as object[]).length, 7);
+    assert.equal(
+      err,
+      "This is the schedule of the specification. The webhooks of the emulator have others: webhook 1 after 1 and 2 minutes, webhook 2 after 1 and 4 minutes\n",
+    );
+  });
+
+  it("exits 2 for an invalid time, and for --from without --rule", async () => {
+    assert.equal((await runCli("webhooks schedule --rule --from yesterday")).exit, 2);
+    assert.equal((await runCli("webhooks schedule --from 2031-01-02T03:04:05Z")).exit, 2);
+  });
+});
