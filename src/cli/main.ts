@@ -12,8 +12,7 @@ import { readProfiles } from "./connection/profiles/profile.ts";
 import { renderHelp } from "./help/help.ts";
 import { annotate, shouldAnnotate } from "./output/github-actions.ts";
 import { createPrinter, escapePage, printPage } from "./output/print.ts";
-import { locateCommand, normalizeArgv, parseTargetFlags } from "./parse/argv.ts";
-import { buildNextArgv } from "./parse/next-command.ts";
+import { buildNextArgv, locateCommand, normalizeArgv, parseTargetFlags } from "./parse/argv.ts";
 import {
   type Explanation,
   explainError,
@@ -28,7 +27,7 @@ import { CommandFailedError, PartialFailureError, UsageError } from "./process/f
 import type { Host } from "./process/host.ts";
 import { ShutdownController } from "./process/shutdown-controller.ts";
 
-export { createProcessHost } from "./process/process-host.ts";
+export { createProcessHost } from "./process/host.ts";
 
 /** The build sets this to the version of the package. */
 declare const SVC_VERSION: string | undefined;

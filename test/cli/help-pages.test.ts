@@ -7,10 +7,10 @@ import { createEmulatorFlags } from "../../src/cli/commands/emulator/options.ts"
 import { layOutPage } from "../../src/cli/help/layout.ts";
 import { topics } from "../../src/cli/help/topics.ts";
 import { normalizeArgv } from "../../src/cli/parse/argv.ts";
+import { findMissingInput } from "../../src/cli/parse/declaration.ts";
 import { globalFlags } from "../../src/cli/parse/globals.ts";
 import { Parser } from "../../src/cli/parse/parser.ts";
 import { environmentVariables } from "../../src/cli/process/environment.ts";
-import { findMissingInput } from "../../src/cli/runtime/missing-input.ts";
 import type { FlagSpec } from "../../src/derive/command-spec.ts";
 import { sources } from "../structure/repository.ts";
 import { allCommands } from "../support/cli/all-commands.ts";

@@ -1,7 +1,7 @@
 import { type Command, defineCommand } from "../command.ts";
 import { withSpinner } from "../prompt/spinner.ts";
-import type { CheckResult } from "./doctor/check.ts";
 import { checkEnvironment, checkMachine } from "./doctor/machine.ts";
+import type { CheckResult } from "./doctor/services.ts";
 import { checkServices } from "./doctor/services.ts";
 
 const doctor = defineCommand({

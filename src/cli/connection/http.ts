@@ -1,4 +1,6 @@
 import { setFlagsFromString } from "node:v8";
+import { hasCollector, type OtelEnvironment } from "../../base/otel-settings.ts";
+import { readTraceparent, readTracestate, type TraceContext } from "../../base/trace-context.ts";
 import type { CheckedCall } from "../../client/checked-call.ts";
 import { type Client, createClient, type ExchangeObserver } from "../../client/client.ts";
 import type { BaseUrls, Credentials } from "../../client/published.d.ts";
@@ -16,7 +18,6 @@ import {
   redactUrlValues,
   rememberSentSecrets,
 } from "../process/redact.ts";
-import { createTraceHeaders } from "./trace-headers.ts";
 
 /** Creates a client for the flags of this run. */
 export async function openClient(options: {
@@ -165,4 +166,28 @@ function formatBodyLine(text: string): string {
   } catch {
     return `[${Buffer.byteLength(text)} bytes]`;
   }
+}
+/** Inform a program about its trace (OpenTelemetry: "Environment Variables as Context Propagation Carriers"). */
+const variables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;
+
+/** Reads the calling trace from the environment. */
+export const readParentContext = (env: OtelEnvironment): TraceContext | undefined =>
+  readTraceparent(env[variables.traceparent]);
+
+/** The trace state has no meaning without its parent (W3C Trace Context, 3.3). */
+const readTraceState = (env: OtelEnvironment): string | undefined =>
+  readParentContext(env) && readTracestate(env[variables.tracestate]);
+
+/** Creates the trace variables of a child process. */
+export const buildChildVariables = (env: OtelEnvironment, traceparent: string): OtelEnvironment => ({
+  [variables.traceparent]: traceparent,
+  [variables.tracestate]: readTraceState(env),
+});
+
+/** Creates the headers of requests with their trace, if there is one. */
+export function createTraceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
+  const traceparent = env[variables.traceparent];
+  if (traceparent === undefined || !hasCollector(env) || !readParentContext(env)) return undefined;
+  const tracestate = readTraceState(env);
+  return { traceparent, ...(tracestate !== undefined && { tracestate }) };
 }

@@ -5,9 +5,8 @@ import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { isProcessAlive, isSameEmulator } from "./emulator/emulator-access.ts";
+import { createNoEmulatorError, isProcessAlive, isSameEmulator } from "./emulator/emulator-access.ts";
 import { noteUnused } from "./emulator/emulator-variables.ts";
-import { createNoEmulatorError } from "./emulator/listening-emulator.ts";
 import {
   findNearestState,
   noteStateAbove,

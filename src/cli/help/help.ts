@@ -14,7 +14,7 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   const isHelpCommand = words[0] === "help";
   const named = isHelpCommand ? words.slice(1) : words;
   if (isHelpCommand && argv.includes("--json")) {
-    const { buildManifest } = await import("./manifest.ts");
+    const { buildManifest } = await import("./manual.ts");
     return `${JSON.stringify(buildManifest(await loadCommandTree(loadDeclarations), host.version), null, 2)}\n`;
   }
   if (isHelpCommand && argv.includes("--man")) {

@@ -1,10 +1,9 @@
 import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import type { Context } from "../command.ts";
-import type { CommandInput } from "../parse/declaration.ts";
+import type { CommandInput, MissingInput } from "../parse/declaration.ts";
 import { convertValue, findAddressProblem } from "../parse/values.ts";
 import { type AnswerCheck, askChoice, askSecret, askSeveral, askText, askYesNo } from "../prompt/ask.ts";
 import { findChoices } from "../prompt/choices.ts";
-import type { MissingInput } from "./missing-input.ts";
 
 /**
  * Asks the user for the missing input of `command`, one value at a time; callers have checked that questions are

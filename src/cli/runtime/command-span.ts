@@ -3,8 +3,7 @@ import { buildOtlpDocument } from "../../base/otlp.ts";
 import { type TraceContext, writeTraceparent } from "../../base/trace-context.ts";
 import { createSpan } from "../../base/trace-ids.ts";
 import { svcVersion } from "../../base/version.ts";
-import { openTransport } from "../connection/http.ts";
-import { buildChildVariables, readParentContext } from "../connection/trace-headers.ts";
+import { buildChildVariables, openTransport, readParentContext } from "../connection/http.ts";
 import { explainError } from "../process/exit.ts";
 import type { Host } from "../process/host.ts";
 

@@ -13,7 +13,6 @@ import { findBearerToken } from "../auth/tokens.ts";
 import type { Context } from "../command.ts";
 import { describeDroppedEvents } from "../connection/follow.ts";
 import { printPlan } from "../connection/http.ts";
-import { findUnknownName } from "../connection/named-things.ts";
 import { createEmptyResponseError, getDocumentBytes } from "../output/document.ts";
 import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { maskSecrets } from "../output/github-actions.ts";
@@ -25,7 +24,7 @@ import { describeEmptyResult } from "../process/service-message.ts";
 import { confirmName, confirmYes } from "../prompt/confirm.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import { buildArguments, toUsageError } from "./arguments.ts";
-import { buildFirstPageQuery, describePastEnd, fetchAllPages, noteMoreRows } from "./paging.ts";
+import { buildFirstPageQuery, describePastEnd, fetchAllPages, findUnknownName, noteMoreRows } from "./paging.ts";
 
 /** Runs the command of one operation: input → request → response on standard output. */
 export async function runDerivedCommand(

@@ -7,6 +7,7 @@ import { loadWrittenCommand } from "../command-tree/written-commands.ts";
 import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
 import { createOutput } from "../output/output.ts";
 import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
+import { findMissingInput } from "../parse/declaration.ts";
 import { type Globals, readGlobals } from "../parse/globals.ts";
 import type { Invocation } from "../parse/parser.ts";
 import { parsePositional } from "../parse/values.ts";
@@ -24,7 +25,6 @@ import { CommandSpan } from "./command-span.ts";
 import { createContext, type RunOptions } from "./context.ts";
 import { runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
-import { findMissingInput } from "./missing-input.ts";
 
 /** Runs the command of a line and prompts for missing input. Resolves with the exit code. */
 export function runCommandLine(invocation: Invocation<DeclaredCommand>, run: RunOptions): Promise<number> {

@@ -1,7 +1,7 @@
 import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readTokenSetting, resolveOAuthClientSetting } from "../../connection/resolve-settings.ts";
-import { formatNextCommand } from "../../parse/next-command.ts";
+import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { issuerFlag } from "./tokens.ts";
 

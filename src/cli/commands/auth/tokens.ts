@@ -5,7 +5,7 @@ import { hasExpired, refreshAccount, requireValidAccount } from "../../auth/toke
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readTokenSetting } from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";
-import { formatNextCommand } from "../../parse/next-command.ts";
+import { formatNextCommand } from "../../parse/argv.ts";
 import { PartialFailureError } from "../../process/failure.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];

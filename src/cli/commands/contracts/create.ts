@@ -4,7 +4,7 @@ import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { ApiResponse } from "../../../client/response.ts";
 import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { formatNextCommand } from "../../parse/next-command.ts";
+import { formatNextCommand } from "../../parse/argv.ts";
 import { PartialFailureError, UsageError } from "../../process/failure.ts";
 import { canPrompt } from "../../prompt/confirm.ts";
 import { type PreparedCall, prepareCall } from "../../runtime/derived-command.ts";

@@ -10,7 +10,7 @@ import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { formatNextCommand } from "../../parse/next-command.ts";
+import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 import { parseActivities } from "../webhooks/registration.ts";

@@ -3,7 +3,7 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
-import { formatActivityLine, formatLineTime } from "../emulator/start/activity-lines.ts";
+import { formatActivityLine, formatLineTime } from "../emulator/start/banner.ts";
 import { formatVerdict, type ListenedDelivery } from "../webhooks/listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
 

@@ -8,8 +8,7 @@ import { readAccounts } from "../../auth/accounts.ts";
 import { resolveServerAddress } from "../../auth/oauth-call.ts";
 import { hasExpired } from "../../auth/tokens.ts";
 import type { Context } from "../../command.ts";
-import { isSameEmulator } from "../../connection/emulator/emulator-access.ts";
-import { probeListener } from "../../connection/emulator/listening-emulator.ts";
+import { isSameEmulator, probeListener } from "../../connection/emulator/emulator-access.ts";
 import { readRunFile, resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { getProfilesPath, readProfiles } from "../../connection/profiles/profile.ts";
 import {
@@ -20,7 +19,7 @@ import {
 } from "../../connection/resolve-settings.ts";
 import { getConfigFolder, hasConfigFolder } from "../../process/environment.ts";
 import { explainError } from "../../process/exit.ts";
-import { type CheckResult, createFailed, createPassed, createSkipped, createWarning } from "./check.ts";
+import { type CheckResult, createFailed, createPassed, createSkipped, createWarning } from "./services.ts";
 
 /** Performs the checks that need no request. */
 export async function checkMachine(context: Context): Promise<CheckResult[]> {

@@ -10,7 +10,6 @@ import { findEndedHint } from "../../connection/emulator/ended-emulator.ts";
 import { listProxyVariables, parseProxy, readProxies } from "../../connection/proxies.ts";
 import { explainError } from "../../process/exit.ts";
 import { type FailureKind, UsageError } from "../../process/failure.ts";
-import { type CheckResult, createFailed, createPassed, createSkipped, createWarning } from "./check.ts";
 
 /** A greater clock skew breaks signed addresses, codes and tokens. */
 const toleratedSkewMs = 30_000;
@@ -154,3 +153,29 @@ const kinds: Readonly<Record<number, FailureKind>> = { 2: "usage", 4: "forbidden
 
 /** Maps a failure to the exit code category of doctor. */
 const toFailureKind = (error: unknown): FailureKind => kinds[explainError(error).exitCode] ?? "failed";
+/** Result of one check. `skipped` gives the reason. */
+export interface CheckResult {
+  readonly check: string;
+  readonly status: "ok" | "warning" | "failed" | "skipped";
+  readonly detail: string;
+  /** Suggested fix. */
+  readonly hint?: string | undefined;
+  /** Exit code category of a failed check. */
+  readonly kind?: FailureKind | undefined;
+}
+
+export const createPassed = (check: string, detail: string): CheckResult => ({ check, status: "ok", detail });
+export const createWarning = (check: string, detail: string, hint?: string): CheckResult => ({
+  check,
+  status: "warning",
+  detail,
+  hint,
+});
+export const createFailed = (check: string, detail: string, kind: FailureKind, hint?: string): CheckResult => ({
+  check,
+  status: "failed",
+  detail,
+  hint,
+  kind,
+});
+export const createSkipped = (check: string, detail: string): CheckResult => ({ check, status: "skipped", detail });

@@ -14,11 +14,11 @@ import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
 import { createEmulatorFlags, isStateless, readEmulatorOptions } from "./options.ts";
-import { formatActivityLine } from "./start/activity-lines.ts";
 import {
   createJsonLog,
   createReadyEvent,
   createStandbyEvent,
+  formatActivityLine,
   formatBanner,
   type JsonLog,
   type LeaderInfo,

@@ -5,12 +5,11 @@ import type { Column, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
-import { findUnknownName } from "../../connection/named-things.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { UsageError } from "../../process/failure.ts";
 import { describeFilteredResult } from "../../process/service-message.ts";
-import { buildFirstPageQuery, fetchAllPages, noteMoreRows } from "../../runtime/paging.ts";
+import { buildFirstPageQuery, fetchAllPages, findUnknownName, noteMoreRows } from "../../runtime/paging.ts";
 import { requireEmulator } from "./why.ts";
 
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];

@@ -5,8 +5,8 @@ import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { openReceiver, type Receiver } from "../../connection/webhook-receiver.ts";
+import { formatNextCommand } from "../../parse/argv.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
-import { formatNextCommand } from "../../parse/next-command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { fetchKey, keyFlag } from "./key.ts";
 import {

@@ -11,7 +11,7 @@ import { type ApiResponse, requireValidValue } from "../../../client/response.ts
 import { createTransport } from "../../../client/transport.ts";
 import type { Context } from "../../command.ts";
 import { findLocalEmulator, withControlClient } from "../../connection/emulator/emulator-access.ts";
-import { formatNextCommand } from "../../parse/next-command.ts";
+import { formatNextCommand } from "../../parse/argv.ts";
 import { explainError } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";
 

@@ -11,7 +11,7 @@ import { readWindowWidth } from "../../output/line-wrapping.ts";
 import { checkFields, listFields } from "../../output/output.ts";
 import type { StyledLine } from "../../output/styled.ts";
 import { fitTable } from "../../output/table.ts";
-import { formatNextCommand } from "../../parse/next-command.ts";
+import { formatNextCommand } from "../../parse/argv.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { buildFindings, formatFindings, sortWorstFirst, type WebhookReading } from "../trace/failing-webhook.ts";
 import { addTrace, readDeletedWebhook, readHealth } from "../trace/webhook-reading.ts";

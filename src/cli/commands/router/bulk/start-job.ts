@@ -4,7 +4,7 @@ import { toIsoSeconds } from "../../../../base/clock.ts";
 import { formatSuggestion } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { checkOutputFile } from "../../../output/file.ts";
-import { formatTargetFlags } from "../../../parse/next-command.ts";
+import { formatTargetFlags } from "../../../parse/argv.ts";
 import { CommandFailedError, type FailureKind, UsageError } from "../../../process/failure.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
 import { type InputSource, openInputSource } from "./input/bytes.ts";
