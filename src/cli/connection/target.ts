@@ -19,6 +19,7 @@ import { readProfiles } from "./profiles/profile.ts";
 import {
   readControlTokenSetting,
   readEnvironmentEmulator,
+  readProfileEmulator,
   resolveEmulatorSetting,
   resolveServiceSettings,
 } from "./resolve-settings.ts";
@@ -126,3 +127,31 @@ export async function isEmulator(context: Context, file?: string): Promise<boole
 
 const getOrigin = (url: string | undefined): string | undefined =>
   url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
+
+/** Rejects emulator-only features before any request. */
+export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {
+  const service = await findRealService(file, context);
+  if (service === undefined) return;
+  throw new CommandFailedError(
+    "failed",
+    "only_emulator",
+    `This command requires an emulator. The selected service is that of ${service}.`,
+    { hint: "The real service shows its webhook deliveries in its application only." },
+  );
+}
+
+/** Finds the setting that selects a real service. Returns undefined for an emulator. */
+export async function findRealService(
+  file: string | undefined,
+  { globals, host }: Context,
+): Promise<string | undefined> {
+  if (file !== undefined || globals.emulator) return undefined;
+  const isNamed = globals.profile !== undefined;
+  if (!isNamed && globals.baseUrl === undefined && readEnvironmentEmulator(host)) return undefined;
+  const { chosenBy, isEmulatorHere, controlToken } = await resolveServiceSettings({ globals, host });
+  const isRealService = chosenBy !== undefined && !isEmulatorHere && (isNamed || controlToken === undefined);
+  // A profile may name the emulator that replaces its services.
+  const isFromProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;
+  if (isRealService && isFromProfile && (await readProfileEmulator({ globals, host }))) return undefined;
+  return isRealService ? chosenBy : undefined;
+}

@@ -5,12 +5,12 @@ import type { Column, ResultOf } from "../../../api/operation.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
+import { requireEmulator } from "../../connection/target.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { UsageError } from "../../process/failure.ts";
 import { describeFilteredResult } from "../../process/service-message.ts";
 import { buildFirstPageQuery, fetchAllPages, findUnknownName, noteMoreRows } from "../../runtime/paging.ts";
-import { requireEmulator } from "./why.ts";
 
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 type Event = EventOf<typeof watchDeliveries>;

@@ -12,8 +12,8 @@ import {
 } from "../../../api/webhook-retries.ts";
 import { describeDuration } from "../../../base/duration.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
+import { requireEmulator } from "../../connection/target.ts";
 import { UsageError } from "../../process/failure.ts";
-import { requireEmulator } from "./why.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 type Webhook = ResultOf<typeof listControlWebhooks>[number];

@@ -3,10 +3,10 @@ import { toFields } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
+import { requireEmulator } from "../../connection/target.ts";
 import { explainRejectedAddress } from "../../parse/values.ts";
 import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
 import { prepareCall } from "../../runtime/derived-command.ts";
-import { requireEmulator } from "./why.ts";
 
 const webhooksCreate = defineCommand({
   words: ["webhooks", "create"],

@@ -1,0 +1,307 @@
+import { mintChatBToken } from "../../api/emulator/chat-b.ts";
+import { toFields } from "../../base/object.ts";
+import { buildRequest } from "../../client/request.ts";
+import type { TypedFlag } from "../../derive/command-flags.ts";
+import type { FlagSpec } from "../../derive/command-spec.ts";
+import { signChatA } from "../../schemes/chat-a.ts";
+import { signCrmA } from "../../schemes/crm-a.ts";
+import { signCrmB } from "../../schemes/crm-b.ts";
+import { type Command, type Context, defineCommand } from "../command.ts";
+import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/secrets.ts";
+import { readText } from "../parse/body.ts";
+import type { CommandInputOf } from "../parse/declaration.ts";
+import { parseBaseUrlFlag } from "../parse/globals.ts";
+import { InputRequiredError, UsageError } from "../process/failure.ts";
+import { runDerivedCommand } from "../runtime/derived-command.ts";
+
+/** A webhook of chat_a, signed as the app does if its secret is given. */
+function defineChatACommand(verb: string, file: string, summary: string, positionals: readonly string[] = []): Command {
+  const words = ["chat-a", verb];
+  return defineCommand({
+    words,
+    summary,
+    description: "The request is signed with the app's signing secret and the time of this machine.",
+    extendsDerived: true,
+    positionals: [],
+    flags: [
+      createSecretFlag(appSecrets.chatA),
+      {
+        flag: "header-prefix",
+        type: "text",
+        placeholder: "NAME",
+        default: "x-chat-a",
+        description: "Prefix of the two signature headers",
+      },
+    ],
+    examples: [
+      { title: "Signed", argv: [...words, ...positionals, "--file", file, "--signing-secret-file", "chat-a.secret"] },
+    ],
+    async run(input, context, spec) {
+      const secret = await readAppSecret(appSecrets.chatA, input, context);
+      const prefix = input.flags["header-prefix"] ?? "x-chat-a";
+      return runDerivedCommand(spec!, input, context, {
+        sign(given) {
+          if (secret === undefined) return given;
+          const timestamp = String(Math.floor(context.host.wall.now() / 1_000));
+          const body = (given.args.body as Uint8Array | undefined) ?? "";
+          const signature = signChatA({ signingSecret: secret, timestamp, body });
+          return given.with({
+            headers: {
+              ...given.args.headers,
+              [`${prefix}-request-timestamp`]: timestamp,
+              [`${prefix}-signature`]: signature,
+            },
+          });
+        },
+      });
+    },
+  });
+}
+
+const chatBMessaging = defineCommand({
+  words: ["chat-b", "messaging"],
+  summary: "Verify and forward an activity of chat_b to its cluster",
+  description: "The token comes from a file or the environment. --mint requests one from the running emulator.",
+  extendsDerived: true,
+  readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
+  positionals: [],
+  flags: [
+    createSecretFlag(appSecrets.chatB),
+    { flag: "mint", type: "switch", description: "Request a token from the running emulator" },
+  ],
+  examples: [
+    {
+      title: "To an emulator, with a token of its issuer",
+      argv: ["chat-b", "messaging", "--file", "activity.json", "--mint"],
+    },
+    {
+      title: "With your own token",
+      argv: ["chat-b", "messaging", "--file", "activity.json", "--token-file", "token.txt"],
+    },
+  ],
+  async run(input, context, spec) {
+    const mints = input.flags.mint === true;
+    if (mints && input.flags["token-file"] !== undefined) {
+      throw new UsageError("--mint cannot be used with --token-file");
+    }
+    const appSecret = mints ? undefined : await readAppSecret(appSecrets.chatB, input, context);
+    return runDerivedCommand(spec!, input, context, {
+      async sign(given) {
+        const isDry = input.flags["dry-run"] === true;
+        // A dry run needs no token, because the printed header is masked.
+        const bearer = mints ? (isDry ? "minted" : await mintToken(context, given.args.body)) : appSecret;
+        return bearer === undefined ? given : given.with({ headers: { authorization: `Bearer ${bearer}` } });
+      },
+    });
+  },
+});
+
+/** A token for the activity's serviceUrl. A body that is not an activity gets a token without one. */
+async function mintToken(context: Context, activity: unknown): Promise<string> {
+  const client = await context.client("emulator");
+  const service_url = parseServiceUrl(activity);
+  const body = service_url === undefined ? {} : { service_url };
+  return (await client.call(mintChatBToken, { body }, { signal: context.signal })).token;
+}
+
+function parseServiceUrl(body: unknown): string | undefined {
+  try {
+    const { serviceUrl } = toFields(JSON.parse(Buffer.from((body as Uint8Array | undefined) ?? "").toString("utf8")));
+    return typeof serviceUrl === "string" ? serviceUrl : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A request of crm_a, signed as the CRM does if the app's secret is given. */
+function defineCrmACommand(verb: string, summary: string, example: readonly string[]): Command {
+  const words = ["crm-a", verb];
+  return defineCommand({
+    words,
+    summary,
+    description: "The request is signed with the app's client secret and the time of this machine.",
+    extendsDerived: true,
+    positionals: [],
+    flags: [
+      createSecretFlag(appSecrets.crmA),
+      {
+        flag: "signature-version",
+        type: "text",
+        placeholder: "VERSION",
+        choices: ["v1", "v2", "v3"],
+        default: "v3",
+        description: "Signature version",
+      },
+      {
+        flag: "public-url",
+        type: "text",
+        placeholder: "URL",
+        description: "Address to sign (default: the requested address)",
+      },
+      {
+        flag: "query",
+        type: "text",
+        placeholder: "NAME=VALUE",
+        repeatable: true,
+        description: "Parameter of the CRM: portalId=62515",
+      },
+    ],
+    examples: [{ title: "Signed", argv: [...words, ...example, "--client-secret-file", "crm-a.secret"] }],
+    async run(input, context, spec) {
+      const secret = await readAppSecret(appSecrets.crmA, input, context);
+      const version = input.flags["signature-version"] ?? "v3";
+      const publicUrl = input.flags["public-url"];
+      const payload = Object.fromEntries((input.flags.query ?? []).map(parsePair));
+      return runDerivedCommand(spec!, input, context, {
+        query: payload,
+        async sign(given) {
+          if (secret === undefined) return given;
+          const base =
+            publicUrl === undefined
+              ? (await context.target("router")).baseUrls
+              : { router: parseBaseUrlFlag(publicUrl, "--public-url") };
+          const timestamp = version === "v3" ? String(context.host.wall.now()) : "";
+          const { method, url } = buildRequest(given, base, undefined);
+          const signature = signCrmA({ version, clientSecret: secret, method, url, body: "", timestamp });
+          return given.with({
+            headers: {
+              ...given.args.headers,
+              "x-crm-a-signature": signature,
+              "x-crm-a-signature-version": version,
+              ...(timestamp && { "x-crm-a-signature-timestamp": timestamp }),
+            },
+          });
+        },
+      });
+    },
+  });
+}
+
+function parsePair(text: string): [string, string] {
+  const equals = text.indexOf("=");
+  if (equals < 1) throw new UsageError(`--query must be NAME=VALUE (portalId=62515), got "${text}"`);
+  return [text.slice(0, equals), text.slice(equals + 1)];
+}
+
+const consumerSecret = appSecrets.crmB;
+
+const envelope = {
+  flag: "envelope",
+  type: "text",
+  placeholder: "FILE|-",
+  description: "JSON envelope to sign and send (default: an empty context)",
+} as const satisfies FlagSpec;
+const signedRequest = { flag: "signed-request", type: "text" } as const satisfies TypedFlag;
+
+const crmBOpen = defineCommand({
+  words: ["crm-b", "open"],
+  summary: "Open the canvas app with a signed request",
+  description: "Signs an envelope with the app's consumer secret, as the CRM does.",
+  extendsDerived: true,
+  readsDerived: { flags: [signedRequest] },
+  bodyFrom: ["envelope", "consumer-secret-file"],
+  positionals: [],
+  flags: [createSecretFlag(consumerSecret), envelope],
+  examples: [
+    {
+      title: "Sign an envelope",
+      argv: ["crm-b", "open", "--envelope", "envelope.json", "--consumer-secret-file", "crm-b.secret"],
+    },
+  ],
+  async run(input, context, spec) {
+    const signed = await signEnvelope(input, context);
+    const flags = signed === undefined ? input.flags : { ...input.flags, "signed-request": signed };
+    return runDerivedCommand(spec!, { ...input, flags }, context);
+  },
+});
+
+async function signEnvelope(
+  input: CommandInputOf<readonly [typeof envelope, typeof signedRequest]>,
+  context: Context,
+): Promise<string | undefined> {
+  const { envelope } = input.flags;
+  if (input.flags["signed-request"] !== undefined) {
+    if (envelope === undefined) return undefined;
+    throw new UsageError("--envelope cannot be used with --signed-request");
+  }
+  const secret = await readAppSecret(consumerSecret, input, context);
+  if (secret === undefined) {
+    if (envelope === undefined) return undefined;
+    throw new InputRequiredError(
+      consumerSecret.flag,
+      `--${consumerSecret.flag} is required, or the secret in ${consumerSecret.env}`,
+    );
+  }
+  const text =
+    envelope === undefined
+      ? '{"algorithm":"HMACSHA256","context":{}}'
+      : await readText(context.host, envelope, "--envelope");
+  if (text === "") throw new UsageError(`--envelope: ${envelope} is empty, expected a JSON document`);
+  return signCrmB(secret, text);
+}
+
+const password = appSecrets.billing;
+
+const username = {
+  flag: "username",
+  type: "text",
+  placeholder: "NAME",
+  description: "User name of the billing provider (default: that of SVC_BASIC_AUTH)",
+} as const satisfies FlagSpec;
+
+const billingEvent = defineCommand({
+  words: ["billing", "event"],
+  summary: "Forward a billing event to the cluster of its customer",
+  extendsDerived: true,
+  positionals: [],
+  flags: [username, createSecretFlag(password)],
+  examples: [
+    {
+      title: "An event from a file",
+      argv: ["billing", "event", "--data", "event.json", "--username", "billing", "--password-file", "billing.secret"],
+    },
+  ],
+  async run(input, context, spec) {
+    const basic = await resolveBasicAuth(input, context);
+    return runDerivedCommand(spec!, input, context, basic ? { credentials: { basic } } : {});
+  },
+});
+
+async function resolveBasicAuth(
+  input: CommandInputOf<readonly [typeof username, ReturnType<typeof createSecretFlag<"password-file">>]>,
+  context: Context,
+) {
+  const { username } = input.flags;
+  if (username === undefined) {
+    if (input.flags[password.flag] === undefined) return undefined;
+    throw new UsageError(`--${password.flag} needs --username`);
+  }
+  const secret = await readAppSecret(password, input, context);
+  if (secret === undefined)
+    throw new InputRequiredError(password.flag, `--${password.flag} is required, or the password in ${password.env}`);
+  return { username, password: secret };
+}
+
+export const commands: readonly Command[] = [
+  defineChatACommand("event", "event.json", "Forward an event of chat_a to its team's cluster"),
+  defineChatACommand("interaction", "payload.txt", "Forward an interaction of chat_a to its team's cluster"),
+  defineChatACommand("options", "payload.txt", "Forward an options request of chat_a to its team's cluster"),
+  defineChatACommand("destination-event", "event.json", "Forward an event of chat_a within a destination", ["default"]),
+  defineChatACommand(
+    "destination-interaction",
+    "payload.txt",
+    "Forward an interaction of chat_a within a destination",
+    ["default"],
+  ),
+  defineChatACommand(
+    "destination-options",
+    "payload.txt",
+    "Forward an options request of chat_a within a destination",
+    ["default"],
+  ),
+  chatBMessaging,
+  defineCrmACommand("iframe", "Open the embedded app of crm_a", ["--contract-id", "T-17"]),
+  defineCrmACommand("cards", "List the cards that crm_a shows next to a record", ["--query", "associatedObjectId=245"]),
+  crmBOpen,
+  billingEvent,
+];

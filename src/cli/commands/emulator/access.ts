@@ -1,0 +1,87 @@
+import { approveDevice } from "../../../api/emulator/device-grants.ts";
+import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { type Command, defineCommand } from "../../command.ts";
+import { runDerivedCommand } from "../../runtime/derived-command.ts";
+
+/** Tables may appear on shared screens, so this one shows where the secrets are and not the secrets. */
+const emulatorWorkspaces = defineCommand({
+  words: ["emulator", "workspaces"],
+  summary: "List workspaces with their keys",
+  extendsDerived: true,
+  positionals: [],
+  flags: [],
+  examples: [],
+  async run(input, context, spec) {
+    await runDerivedCommand(spec!, input, context);
+    const hides = context.output.format === "table" && context.globals.fields === undefined;
+    if (hides)
+      await context.output.note(
+        "Secrets are hidden. To print them, use --json. For the variables of the first workspace: svc emulator env",
+      );
+    return undefined;
+  },
+});
+
+/** Creates a derived command that shows new secrets. Runners mask them, as they mask those of `env`. */
+const createMaskedCommand = (words: readonly string[], summary: string, secrets: readonly string[]) =>
+  defineCommand({
+    words,
+    summary,
+    extendsDerived: true,
+    positionals: [],
+    flags: [],
+    examples: [],
+    run: (input, context, spec) => runDerivedCommand(spec!, input, context, { secrets }),
+  });
+
+const tokensCreate = createMaskedCommand(["emulator", "tokens", "create"], "Create a token for the control plane", [
+  "token",
+]);
+
+const workspacesCreate = createMaskedCommand(
+  ["emulator", "workspaces", "create"],
+  "Create a workspace with its own keys and templates",
+  ["client_secret", "hmac_key"],
+);
+
+const deviceFlags = [
+  {
+    flag: "cluster",
+    type: "text",
+    placeholder: "ID",
+    description: "Cluster of the device (default: that of the address, or the first)",
+  },
+  { flag: "email", type: "text", placeholder: "ADDRESS", description: "E-mail address of the user who decides" },
+  { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+] as const satisfies readonly FlagSpec[];
+
+const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>
+  defineCommand({
+    words: ["emulator", "device", verb],
+    summary: `${verb === "approve" ? "Approve" : "Deny"} a device by its user code, as a user`,
+    positionals: [{ name: "user_code", description: "User code that the device shows; case and hyphen are ignored" }],
+    flags: deviceFlags,
+    examples: [{ title: "Use the code that a device shows", argv: ["emulator", "device", verb, "WDJB-MJHT"] }],
+    async run(input, context) {
+      const client = await context.client("emulator", { file: input.flags.file });
+      const { cluster: clusterId, email } = input.flags;
+      const answer = await client.call(
+        approveDevice,
+        {
+          params: { user_code: input.positionals.user_code },
+          body: { status, ...(clusterId && { cluster_id: clusterId }), ...(email && { email }) },
+        },
+        { signal: context.signal },
+      );
+      await context.output.show(answer);
+      return undefined;
+    },
+  });
+
+export const commands: readonly Command[] = [
+  emulatorWorkspaces,
+  workspacesCreate,
+  tokensCreate,
+  createDecisionCommand("approve", "AUTHORIZED"),
+  createDecisionCommand("deny", "DENIED"),
+];
