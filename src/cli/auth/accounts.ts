@@ -21,7 +21,6 @@ export interface Account {
   readonly refreshed_at?: string | undefined;
   readonly refresh_token?: string | undefined;
   readonly id_token?: string | undefined;
-  /** Endpoint that redeems refresh tokens. */
   readonly refresh_url: string;
   /** Endpoint that revokes tokens (RFC 7009); absent if the server has none. */
   readonly revocation_url?: string | undefined;
@@ -36,7 +35,6 @@ interface TokenFile {
 export const getTokensPath = ({ host: { env } }: Pick<Context, "host">): string =>
   join(getConfigFolder(env), "tokens.json");
 
-/** All accounts by server address. */
 export async function readAccounts(context: Pick<Context, "host">): Promise<Accounts> {
   if (!hasConfigFolder(context.host.env)) return {};
   return (await readPrivateFile<TokenFile>(getTokensPath(context), checkAccounts))?.accounts ?? {};

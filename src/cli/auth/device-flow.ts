@@ -53,7 +53,6 @@ function parseWebAddress(value: unknown): string | undefined {
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
 }
 
-/** Receives the progress of polling. */
 export interface PollObserver {
   readonly onSlowDown?: (intervalSeconds: number) => void;
   readonly onFailure?: (reason: string, waitSeconds: number) => void;

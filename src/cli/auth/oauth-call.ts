@@ -44,7 +44,6 @@ export async function postOAuth(
   return read(await client.exchange({ method: "POST", url, headers, body }, { signal, retries: 0 }));
 }
 
-/** Gets a metadata document with the default retries. */
 export async function getOAuth(client: Client, url: string, signal: AbortSignal): Promise<OAuthResponse> {
   const headers = { accept: "application/json" };
   return read(await client.exchange({ method: "GET", url, headers, body: undefined }, { signal }));
@@ -63,7 +62,6 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Returns the member if it is a non-empty string. */
 export const toNonEmptyString = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
@@ -95,7 +93,6 @@ export function createOAuthError(what: string, { status, fields, error }: OAuthR
   );
 }
 
-/** Endpoints that issue device codes and tokens. */
 export interface AuthServer {
   /** The tokens are stored under this address. */
   readonly address: string;

@@ -19,13 +19,11 @@ import { toTokens } from "./tokens.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** A signed-in account and its server. */
 export interface SignInResult {
   readonly address: string;
   readonly account: Account;
 }
 
-/** Options of a sign-in. */
 export interface SignInRequest {
   readonly clientId: string;
   /** An OAuth server other than the routing service. */
@@ -168,7 +166,6 @@ interface PendingSignIn {
 const getPendingLoginPath = ({ host: { env } }: Pick<Context, "host">): string =>
   join(getConfigFolder(env), "device-login.json");
 
-/** Stores the sign-in and replaces an earlier one. */
 async function savePendingSignIn(pending: PendingSignIn, context: Context): Promise<void> {
   await changePrivateFile<PendingSignIn>(
     getPendingLoginPath(context),

@@ -25,7 +25,6 @@ type Heading = (typeof headings)[number];
 /** Headings whose groups the root help lists on one line, without summaries. */
 export const briefHeadings: readonly Heading[] = ["Connected apps", "More"];
 
-/** The groups in the order of the root help. */
 export const commandGroups = lookupTable<CommandGroup>({
   dev: { summary: "Run an emulator and forward its webhooks to your app", heading: "Integrate" },
   contracts: {

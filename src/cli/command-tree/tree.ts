@@ -67,11 +67,9 @@ const withTexts = (declaration: DeclaredCommand): DeclaredCommand => ({
   }),
 });
 
-/** Loads every command of a group. */
 export const loadDeclarations = async (group: string): Promise<readonly DeclaredCommand[]> =>
   (await loadCommands(group)).map((one) => one.loadDeclaration());
 
-/** Loads the words of the commands of a group. */
 export const loadCommandWords = async (group: string): Promise<readonly (readonly string[])[]> =>
   (await loadCommands(group)).map(({ words }) => words);
 

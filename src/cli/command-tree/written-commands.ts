@@ -125,10 +125,8 @@ const loaders = lookupTable<CommandLoader>(
   Object.fromEntries(writtenModules.flatMap(([load, ...commands]) => commands.map((words) => [words, load]))),
 );
 
-/** The words of all hand-written commands. */
 export const writtenWords = Object.keys(loaders);
 
-/** Loads the hand-written command with these words. */
 export async function loadWrittenCommand(words: string): Promise<Command> {
   const found = (await loaders[words]?.())?.commands.find((command) => command.words.join(" ") === words);
   if (!found) throw new Error(`Command ${words} not found in this build; rebuild with npm run build`);

@@ -91,7 +91,6 @@ async function readContent(file: string, shown: string): Promise<string | undefi
   }
 }
 
-/** The fields of `svc help --json` used here. */
 interface Manifest {
   readonly groups: readonly { readonly name: string; readonly summary: string }[];
   readonly commands: readonly { readonly command: string; readonly summary: string; readonly fields?: string[] }[];
@@ -230,7 +229,6 @@ ${formatBlock(end)}
 `;
 }
 
-/** Formats shell lines, each below a comment with the purpose of its command. */
 function formatShellBlock(manifest: Manifest, lines: readonly Line[], withSummary: boolean): string {
   const shown = lines.flatMap(([words, ...more]) => [
     ...(withSummary ? [`# ${findCommand(manifest, words).summary}`] : []),

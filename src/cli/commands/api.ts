@@ -123,7 +123,6 @@ const api = defineCommand({
 /** Whether the content is readable text. A body without a type counts as text. */
 const isText = (type = "text/plain"): boolean => /^text\/|json|xml|javascript|urlencoded/i.test(type);
 
-/** Finds the service of a path and its authentication. */
 function findService(path: string): { service: keyof BaseUrls; auth: Operation["auth"] } {
   if (/^\/api\/v[\d.]+\/public\//.test(path)) return { service: "contracts", auth: "api-key" };
   if (path.startsWith("/_emulator/")) return { service: "emulator", auth: "control-token" };

@@ -40,7 +40,6 @@ const openapi = defineCommand({
   },
 });
 
-/** Adds observations of a corpus to the document. */
 async function annotateDocument(document: object, folder: string, { host, signal }: Context): Promise<object> {
   const { startEmulator } = await import("../../../emulator/index.ts");
   const observations = await loadObservations(resolve(host.cwd, folder), startEmulator, signal).catch(
@@ -51,7 +50,6 @@ async function annotateDocument(document: object, folder: string, { host, signal
   return markObserved(document, observations.seen);
 }
 
-/** Undefined if no address of the service is configured. */
 async function findServer(service: (typeof services)[number], surroundings: Pick<Context, "globals" | "host">) {
   const { chosenBy, router, contracts } = await resolveServiceSettings(surroundings);
   const url = service === "contracts" ? contracts : router;

@@ -38,13 +38,11 @@ const tour = defineCommand({
   },
 });
 
-/** One command of the tour and its outcome. */
 interface Step {
   readonly title: string;
   readonly command: string;
   readonly exit: number;
   readonly output: string;
-  /** Its standard error. */
   readonly notes: string;
   readonly problem: string | null;
 }
@@ -113,7 +111,6 @@ const readTour = (): Promise<string> =>
     readFile(new URL("../../../fixtures/scenarios/tour.yaml", import.meta.url), "utf8"),
   );
 
-/** Returns the characteristic part of a response. */
 const shownLines = 12;
 
 function formatStepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {
@@ -152,7 +149,6 @@ export const commands: readonly Command[] = [tour];
 /** One attempt to deliver to the unreachable receiver. */
 interface TimelineRow {
   readonly attempt: number;
-  /** Virtual time. */
   readonly at: string;
   readonly minutes: number;
   readonly outcome: string;

@@ -5,7 +5,6 @@ import { requireValidValue } from "../../client/response.ts";
 import type { Context } from "../command.ts";
 import { CommandFailedError } from "../process/failure.ts";
 
-/** Data of one event of an operation's stream. */
 export type EventOf<O extends Operation> = ResultOf<O> extends AsyncIterable<infer One> ? One : never;
 
 /**

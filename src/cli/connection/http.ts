@@ -178,13 +178,11 @@ export const readParentContext = (env: OtelEnvironment): TraceContext | undefine
 const readTraceState = (env: OtelEnvironment): string | undefined =>
   readParentContext(env) && readTracestate(env[variables.tracestate]);
 
-/** Creates the trace variables of a child process. */
 export const buildChildVariables = (env: OtelEnvironment, traceparent: string): OtelEnvironment => ({
   [variables.traceparent]: traceparent,
   [variables.tracestate]: readTraceState(env),
 });
 
-/** Creates the headers of requests with their trace, if there is one. */
 export function createTraceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
   const traceparent = env[variables.traceparent];
   if (traceparent === undefined || !hasCollector(env) || !readParentContext(env)) return undefined;

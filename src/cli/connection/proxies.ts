@@ -5,7 +5,6 @@ import { UsageError } from "../process/failure.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** A proxy and its variable. */
 export interface NamedProxy extends ForwardProxy {
   readonly variable: string;
 }
@@ -16,7 +15,6 @@ const variables = lookupTable<readonly string[]>({
   "https:": ["https_proxy", "HTTPS_PROXY"],
 });
 
-/** Lists the effective proxy variables. */
 export const listProxyVariables = (env: Env): string[] =>
   Object.values(variables).flatMap((names) => names.filter((name) => Boolean(env[name])).slice(0, 1));
 

@@ -25,7 +25,6 @@ export interface ServiceSettings {
   readonly contracts: SettingValue | undefined;
   readonly clientId: SettingValue | undefined;
   readonly clientSecret: SettingValue | undefined;
-  /** By cluster ID. */
   readonly clusterKeys: Readonly<Record<string, SettingValue>>;
   readonly clusterKey: SettingValue | undefined;
   readonly basicAuth: SettingValue<{ readonly username: string; readonly password: string }> | undefined;
@@ -125,10 +124,8 @@ const readAddresses = (fromEnv: (name: string) => SettingValue | undefined) => {
   return { router: fromEnv("SVC_ROUTER_URL") ?? base, contracts: fromEnv("SVC_CONTRACTS_URL") ?? base };
 };
 
-/** Reads the token that takes precedence over every sign-in. */
 export const readTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined => readVariable(host, "SVC_TOKEN");
 
-/** Reads the token of an emulator's control plane that has no run file. */
 export const readControlTokenSetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_EMULATOR_TOKEN");
 
@@ -138,7 +135,6 @@ export interface ControlSettings {
   readonly token: SettingValue | undefined;
 }
 
-/** Reads the control plane of the environment. */
 export function readEnvironmentEmulator(host: Pick<Host, "env">): ControlSettings | undefined {
   const url = checkUrl(readVariable(host, "SVC_EMULATOR_URL"));
   return url && { url: removePath(url), token: readControlTokenSetting(host) };
@@ -179,7 +175,6 @@ export async function resolveEmulatorSetting(
 
 const removePath = (url: SettingValue): SettingValue => ({ ...url, value: url.value.replace(/\/_emulator$/, "") });
 
-/** Reads the key that signs and verifies webhooks, in any printed format. */
 export const readWebhookKeySetting = (host: Pick<Host, "env">): SettingValue | undefined =>
   readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
 
@@ -191,7 +186,6 @@ export async function resolveOAuthClientSetting({ globals, host }: SettingsConte
   return chosen && createProfileReader(chosen, host)("oauth_client_id");
 }
 
-/** Resolves the selected profile and what selects it. */
 export const resolveProfileSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>
   (await resolveProfile(surroundings))?.name;
 

@@ -128,7 +128,6 @@ export async function isEmulator(context: Context, file?: string): Promise<boole
 const getOrigin = (url: string | undefined): string | undefined =>
   url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 
-/** Rejects emulator-only features before any request. */
 export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {
   const service = await findRealService(file, context);
   if (service === undefined) return;

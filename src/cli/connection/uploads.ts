@@ -9,7 +9,6 @@ import type { Context } from "../command.ts";
 import { readInput, requireFile } from "../parse/body.ts";
 import { CommandFailedError, PartialFailureError, UsageError } from "../process/failure.ts";
 
-/** A completed upload. */
 export interface UploadedFile {
   readonly file_id: string;
   readonly filename: string;
@@ -28,7 +27,6 @@ interface Candidate {
   readonly contentType: string;
   /** Yields the bytes from the beginning for each attempt. */
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** Throws if the file changed while it was read. */
   readonly checkUnchanged: () => Promise<void>;
 }
 
@@ -94,7 +92,6 @@ async function openFile({ host }: Context, path: string, flag: string): Promise<
   };
 }
 
-/** Completed uploads for the report of a later failure. */
 export const describeCompletedUploads = (done: readonly UploadedFile[]): string[] =>
   done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 

@@ -2,7 +2,6 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import { runAfterDelay } from "../../base/clock.ts";
 
-/** A received POST with its raw body. */
 export interface ReceivedPost {
   readonly method: string;
   readonly path: string;
@@ -18,7 +17,6 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** The receiver's response to one POST. */
 export interface ReceiverResponse {
   readonly status: number;
   readonly body?: string;

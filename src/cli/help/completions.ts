@@ -15,9 +15,7 @@ interface Candidate {
 export interface CompletionTree {
   readonly groups: readonly Candidate[];
   readonly loadDeclarations: (group: string) => Promise<readonly DescribedCommand[]>;
-  /** Names of profiles, for --profile. */
   readonly listProfiles: () => Promise<readonly string[]>;
-  /** Names of snapshots of the state that this folder has. */
   readonly listSnapshots: () => Promise<readonly string[]>;
 }
 
@@ -70,7 +68,6 @@ async function findCandidates(before: readonly string[], typed: string, tree: Co
   return command ? completePositional(command, bare.length - command.words.length, typed, tree) : offerOnly([]);
 }
 
-/** Returns the words that are neither flags nor values of flags. */
 function getBareWords(words: readonly string[], flags: readonly FlagSpec[]): string[] {
   const bare: string[] = [];
   for (let i = 0; i < words.length; i += 1) {

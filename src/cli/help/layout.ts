@@ -2,7 +2,6 @@ import type { CommandExample, FlagSpec, PositionalSpec } from "../../derive/comm
 import { formatFlagValue } from "../parse/declaration.ts";
 import { formatExamples } from "../process/shell-words.ts";
 
-/** Content of a help page before its layout. */
 export interface HelpPage {
   readonly usage?: string;
   readonly about: readonly string[];

@@ -114,7 +114,6 @@ function toCommandEntry(command: DescribedCommand) {
   };
 }
 
-/** `in` is the position of the value in the request. */
 function toFlagEntry({ target, ...flag }: FlagSpec) {
   return { ...flag, ...(target && { in: target.in }) };
 }

@@ -83,7 +83,6 @@ export function findUnknownWords(
   return isCommand || at.length === words.length ? undefined : words.slice(0, at.length + 1);
 }
 
-/** Returns the longest prefix of the words that is in the tree. */
 function findDeepest(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] {
   for (let length = words.length; length > 1; length -= 1) {
     const start = words.slice(0, length);

@@ -22,7 +22,6 @@ const isPicture = (char: string): boolean => /\p{Extended_Pictographic}|\p{Emoji
 const isJoiner = (char: string): boolean => char === "\u200c" || char === "\u200d";
 const isVariation = (char: string): boolean => /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u180b-\u180d\u180f]/u.test(char);
 
-/** Formats one suspicious character. */
 type Escape = (char: string) => string;
 
 const names = lookupTable<string>({ "\n": "\\n", "\r": "\\r", "\t": "\\t" });

@@ -24,7 +24,6 @@ async function* requireContent(bytes: AsyncIterable<Uint8Array>, status: number)
   if (isEmpty) throw createEmptyResponseError("a document", status);
 }
 
-/** The response to a request for data. */
 export const createEmptyResponseError = (what: string, status: number): InvalidResponseError =>
   new InvalidResponseError(status, `Expected ${what}, but the service answered ${status} with an empty body.`);
 

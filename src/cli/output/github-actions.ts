@@ -12,7 +12,6 @@ import { escapeControlCharacters, escapeMultilineText, neutralizeCommands } from
 export const shouldAnnotate = (env: Host["env"], argv: readonly string[] = []): boolean =>
   env.GITHUB_ACTIONS === "true" && !argv.includes("--no-annotations");
 
-/** Annotates a failure in the run. */
 export async function annotate(
   host: Host,
   { code, message, hint }: Pick<Explanation, "code" | "message" | "hint">,
@@ -26,7 +25,6 @@ export async function annotate(
   );
 }
 
-/** Annotates a line of a file with an error. */
 export async function annotateAt(
   host: Host,
   { file, line, column }: { readonly file: string; readonly line: number; readonly column: number },
@@ -78,7 +76,6 @@ export async function printGroup(host: Host, title: string, lines: readonly stri
 
 const summaryMaxBytes = 1024 * 1024;
 
-/** Adds Markdown to the summary of the step, if there is one with enough space. */
 export async function addSummary(host: Host, markdown: string): Promise<void> {
   const path = host.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
@@ -91,7 +88,6 @@ export async function addSummary(host: Host, markdown: string): Promise<void> {
   await appendFile(path, markdown).catch(() => {});
 }
 
-/** Formats one cell of a Markdown table. */
 export const formatMarkdownCell = (text: string): string =>
   escapeControlCharacters(text.replace(/[\r\n]+/g, " ")).replace(/[\\|<>`*_[\]]/g, (mark) => `\\${mark}`);
 

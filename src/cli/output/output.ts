@@ -10,12 +10,10 @@ import type { StyledLine } from "./styled.ts";
 import { fitTable } from "./table.ts";
 import { formatCell, formatRecord } from "./text.ts";
 
-/** Layout of a response as a table. */
 export interface TableView {
   /** Names of the selectable fields. An empty list allows any field; without a list, the fields of the rows count. */
   readonly fields?: readonly string[];
   readonly columns?: readonly Column[] | undefined;
-  /** The field that holds the rows. */
   readonly rows?: string | undefined;
   /** Message for users about an empty result: `No webhooks`. */
   readonly emptyMessage?: string;
@@ -30,7 +28,6 @@ export interface TableView {
 export interface Output {
   /** The output options of the flags. `table`, the default, is tab-separated when standard output is not a terminal. */
   readonly format: OutputFormat;
-  /** Prints a response. */
   show(value: unknown, view?: TableView): Promise<void>;
   /** Prints one document of a stream: a line of JSON, or lines for users. */
   printEvent(value: unknown, ...lines: readonly StyledLine[]): Promise<void>;
@@ -171,11 +168,9 @@ const getValueAt = (value: unknown, path: string): unknown =>
 const hasField = (value: unknown, name: string): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name);
 
-/** Selects fields of a value by their paths. */
 export const pickFields = (value: unknown, names: readonly string[]): unknown =>
   Object.fromEntries(names.map((name) => [name, getValueAt(value, name) ?? null]));
 
-/** Lists the fields of all rows. */
 export const listFields = (rows: readonly unknown[]): readonly string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : []))),
 ];

@@ -14,7 +14,6 @@ import type { Paint } from "./paint.ts";
 import { hasColour, type StyledLine } from "./styled.ts";
 import { formatCsvLine, formatSafeCsvLine, formatTsvLine } from "./text.ts";
 
-/** Standard output or standard error. */
 export type StreamName = "stdout" | "stderr";
 
 /** With `csv-safe`, no cell is a formula. */
@@ -32,7 +31,6 @@ export interface Printer {
    * `laidOut`: rows of a table.
    */
   printLines(name: StreamName, lines: readonly StyledLine[], how?: { readonly laidOut?: boolean }): Promise<void>;
-  /** A document of JSON, on one line unless indented. */
   printJson(name: StreamName, value: unknown, indent?: number): Promise<void>;
   /** Prints rows with the escapes of their format, or for users on a terminal. */
   printRows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;

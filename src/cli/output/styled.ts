@@ -23,7 +23,6 @@ export const green = createStyle("green");
 export const yellow = createStyle("yellow");
 export const cyan = createStyle("cyan");
 
-/** Returns the text of a line without its styles. */
 export const stripStyles = (line: StyledLine): string =>
   typeof line === "string" ? line : line.map((piece) => (typeof piece === "string" ? piece : piece.text)).join("");
 

@@ -43,7 +43,6 @@ function splitCharacters(text: string): readonly string[] {
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
 
-/** Returns the first characters that fit into this many columns. */
 function takeColumns(characters: readonly string[], columns: number): readonly string[] {
   let used = 0;
   const firstExcess = characters.findIndex((one) => {

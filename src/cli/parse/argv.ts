@@ -37,7 +37,6 @@ export function locateCommand(argv: readonly string[]): CommandLocation {
   return { words, wantsHelp };
 }
 
-/** The target of requests on a command line. */
 export function parseTargetFlags(argv: readonly string[]): Pick<Globals, "baseUrl" | "profile" | "emulator"> {
   const getFlagValue = (flag: string) => {
     const at = argv.findIndex((token) => token === flag || token.startsWith(`${flag}=`));
@@ -50,7 +49,6 @@ export function parseTargetFlags(argv: readonly string[]): Pick<Globals, "baseUr
   };
 }
 
-/** Whether the words begin with `start`. */
 export const startsWithWords = (words: readonly string[], start: readonly string[]): boolean =>
   start.every((word, i) => word === words[i]);
 

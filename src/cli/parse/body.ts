@@ -25,7 +25,6 @@ export const readText = async (host: Host, path: string, flag: string): Promise<
 
 export const stripByteOrderMark = (text: string): string => text.replace(/^\ufeff/, "");
 
-/** Reads the bytes in pieces. */
 export async function openInput(host: Host, path: string, flag: string): Promise<AsyncIterable<Uint8Array>> {
   if (path === "-") return readPipedInput(host, flag);
   return readPieces(await requireFile(host, path, flag), path, flag);
@@ -71,7 +70,6 @@ async function* readPipedInput({ stdin }: Host, flag: string): AsyncGenerator<Ui
 
 const readErrorMessages = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
 
-/** Converts a read error to a UsageError. */
 export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
   const why =
     readErrorMessages[cause.code ?? ""] ?? (isFsError(cause) ? getFsErrorReason(cause) : (cause.code ?? cause.message));

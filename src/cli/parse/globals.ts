@@ -93,9 +93,7 @@ export interface Globals {
   readonly json: boolean;
   readonly fields: readonly string[] | undefined;
   readonly format: OutputFormat | undefined;
-  /** CSV cells that begin like formulas are escaped. */
   readonly csvSafe: boolean;
-  /** Tables are not fitted to the window. */
   readonly wide: boolean;
   readonly color: boolean | undefined;
   readonly quiet: boolean;

@@ -29,7 +29,6 @@ const replacements = lookupTable<string>({
   "emulator logs": log,
 });
 
-/** Replacements for commonly expected commands that do not exist. */
 export const findReplacement = (words: readonly string[]): string | undefined =>
   replacements[words.slice(0, 2).join(" ")];
 

@@ -64,7 +64,6 @@ const maxShownChoices = 6;
 const suggestChoice = (nearest: string | undefined): string | undefined =>
   nearest === undefined ? undefined : `Did you mean ${nearest}?`;
 
-/** Formats `csv, json or table`. */
 const formatAlternatives = (words: readonly string[]): string =>
   words.length > 1 ? `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` : words.join();
 

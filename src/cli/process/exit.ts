@@ -256,7 +256,6 @@ export function formatExplanation({ message, details, next, hint, requestId }: E
   ];
 }
 
-/** Converts an error to one document for programs. `next` is a command line without secrets. */
 export function toExplanationJson({
   code,
   message,

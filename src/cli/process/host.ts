@@ -40,7 +40,6 @@ export interface Host {
   readonly program: readonly [string, ...string[]];
   /** Set if `svc` started this process in the background and waits for its message. */
   readonly starter?: ParentRun | undefined;
-  /** Whether child processes may inherit the streams of this process. */
   readonly inherits: boolean;
   /** Listens for signals until the returned function is called. */
   onSignal(listener: (name: SignalName) => void): () => void;

@@ -54,7 +54,6 @@ export function maskBodySecrets(value: unknown, name = ""): unknown {
 /** These are secrets to a log, but ordinary words to the user who typed them. */
 const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.test(name);
 
-/** Whether a field of a user's body holds a secret. */
 export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
 
 /** Masks everything in a JSON body except harmless values. */

@@ -115,7 +115,6 @@ function describeProblem({ method, path, status, problem: { message, fields } }:
   return named !== undefined && isUnnamed ? `${named}: ${own}` : own;
 }
 
-/** Formats `Contract T-9 not found (HTTP 404)`. */
 export const formatServiceError = (error: ServiceError): string =>
   `${error.outcomeUnknown ? "The outcome is unknown: " : ""}${describeProblem(error)} (HTTP ${error.status})`;
 
@@ -135,7 +134,6 @@ const remedies = lookupTable<string>({
   ENOENT: "Create it, or choose another location.",
 });
 
-/** Suggests the next step after a system error. */
 export const getRemedy = ({ code }: FsError): string => remedies[code] ?? "Choose another location.";
 
 /** The command that creates the first row of a list. */
@@ -166,6 +164,5 @@ export function describeEmptyResult(words: readonly string[], filters: readonly 
   return maker === undefined ? "Nothing found" : `Nothing found; ${maker}`;
 }
 
-/** Formats the message for a list that flags have filtered. */
 export const describeFilteredResult = (filters: readonly string[]): string =>
   `Nothing found with ${filters.map((flag) => `--${flag}`).join(" and ")}`;

@@ -4,7 +4,6 @@ import type { CommandExample } from "../../derive/command-spec.ts";
 export const formatExamples = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
   ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...breakExample(example, width)])].join("\n");
 
-/** Formats an example on one line. */
 export const formatExample = ({ argv, stdin }: CommandExample): string => formatPipe(stdin) + formatCommandLine(argv);
 
 /** Formats a command line with POSIX shell quoting. */

@@ -31,7 +31,6 @@ export class ShutdownController {
     this.#host = host;
   }
 
-  /** The first received signal. */
   get name(): SignalName | undefined {
     return this.#name;
   }
@@ -100,7 +99,6 @@ export class ShutdownController {
     else begin();
   }
 
-  /** Registers work for a forced exit. */
   onForcedExit(act: () => void): void {
     this.#forcedExitHandlers.push(act);
   }

@@ -8,7 +8,6 @@ import { hasColour } from "../output/styled.ts";
 import { InterruptedError } from "../process/failure.ts";
 import type { Host, InputStream, OutputStream } from "../process/host.ts";
 
-/** One of several options. */
 export interface Choice<T = string> {
   readonly value: T;
   readonly name: string;
@@ -103,7 +102,6 @@ export const askYesNo = (message: string, host: Host, signal: AbortSignal): Prom
     signal,
   );
 
-/** Asks for a line of text on standard error. */
 export const askText = (
   message: string,
   host: Host,
@@ -125,7 +123,6 @@ export const askSecret = (message: string, host: Host, signal: AbortSignal): Pro
     signal,
   );
 
-/** Asks for one of several options. */
 export function askChoice<T>(
   message: string,
   choices: readonly Choice<T>[],

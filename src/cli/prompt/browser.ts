@@ -17,7 +17,6 @@ export function findBrowserCommand(
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ["xdg-open"] : undefined;
 }
 
-/** Whether a browser may open the address. */
 export const isWebAddress = (address: string): boolean =>
   URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
 

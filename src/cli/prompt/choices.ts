@@ -106,7 +106,6 @@ export async function findChoices(
   return found;
 }
 
-/** Reports what is missing, if that is known. */
 function failWithoutChoices(offer: Fetch, command: string): void {
   const statuses = offer === listContractChoices ? statusesFor[command] : undefined;
   const message =

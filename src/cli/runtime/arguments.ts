@@ -93,7 +93,6 @@ async function createBody(spec: CommandSpec, operation: CallableOperation, input
   return { body: { ...set, ...flags }, contentType: undefined };
 }
 
-/** Encodes the files of flags for base64 fields. */
 async function encodeFiles(
   flags: readonly FlagSpec[],
   input: CommandInput,
@@ -109,7 +108,6 @@ async function encodeFiles(
   return Object.fromEntries(named.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
 }
 
-/** Reads the files of flags for secret fields. */
 async function readSecretFiles(
   flags: readonly FlagSpec[],
   input: CommandInput,

@@ -36,7 +36,6 @@ export class CommandSpan {
     return read && new CommandSpan(host, words, read);
   }
 
-  /** Trace variables of requests and child processes. */
   get variables(): TracedHost["env"] {
     return buildChildVariables(this.#host.env, writeTraceparent(this.#self));
   }

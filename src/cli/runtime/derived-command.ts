@@ -178,7 +178,6 @@ async function maskValues(value: unknown, members: readonly string[], { host }: 
   );
 }
 
-/** Fetches all parts and returns one response with all rows. */
 async function fetchAllParts(
   paged: Paging,
   rows: string,
@@ -248,7 +247,6 @@ export async function loadOperation({ operation: id, resource }: CommandSpec): P
   return found;
 }
 
-/** Asks for confirmation if the operation declares it. */
 async function confirmCommand(
   spec: CommandSpec,
   { positionals, flags }: CommandInput,
@@ -261,7 +259,6 @@ async function confirmCommand(
   return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
 }
 
-/** Explains why a list is empty, if the reason is known. */
 async function explainEmptyList(
   { paged, rows, service, method }: CommandSpec,
   value: unknown,
@@ -274,7 +271,6 @@ async function explainEmptyList(
   return pastEndNote ?? (service === "emulator" ? findUnknownName(query, queryContext) : undefined);
 }
 
-/** Lists the given flags that filter rows. */
 const listFilters = ({ flags }: CommandSpec, given: CommandInput["flags"]): string[] =>
   flags
     .filter(
@@ -288,7 +284,6 @@ const pagingParameters: ReadonlySet<string> = new Set(["page", "limit", "offset"
 const formatMovedNote = (count: number): string =>
   `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster and ${count === 1 ? "has" : "have"} been moved`;
 
-/** Prints notes on a successful response. */
 async function report({ headers }: ApiResponse, { output }: Context): Promise<void> {
   const moved = headers["x-svc-moved"];
   if (Number(moved) > 0) await output.note(formatMovedNote(Number(moved)));

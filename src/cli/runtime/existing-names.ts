@@ -51,7 +51,6 @@ const nextCommands = lookupTable<readonly string[]>({
   ON_HOLD: ["emulator", "resume"],
 });
 
-/** Lists of the objects in body fields. */
 const listCommands = lookupTable<readonly string[]>({
   contract_template_id: ["contracts", "templates", "list"],
   contract_type_id: ["contracts", "types", "list"],

@@ -42,7 +42,6 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   return { ...first, [total]: last[total], [rows]: all };
 }
 
-/** Reports that there are more rows than printed. */
 export async function noteMoreRows(paged: Paging, rows: string, part: Part, query: Query, context: Context) {
   const { output, globals } = context;
   const shown = getRows(part, rows).length;
@@ -70,7 +69,6 @@ type ListQuery = Readonly<Record<string, unknown>>;
 type ListContext = { readonly client: Client; readonly signal: AbortSignal };
 
 interface NamedObject {
-  /** The command that lists these objects. */
   readonly list: string;
   readonly exists: (id: string, queryContext: ListContext) => Promise<boolean>;
 }

@@ -11,7 +11,6 @@ import { withSpinner } from "../../prompt/spinner.ts";
 
 type Question = z.output<typeof Attribute>;
 
-/** The declared flags of `contracts create` that are read here. */
 type ContractInput = CommandInputOf<
   readonly [
     { readonly flag: "contract-template-id"; readonly type: "integer" },
@@ -96,7 +95,6 @@ function getCounterpartySignatories(set: readonly string[]): object[] {
   return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
 }
 
-/** Prompts for a template other than the rejected ones. Returns undefined if there is none. */
 async function askOtherTemplate(refused: number | undefined, context: Context): Promise<number | undefined> {
   const all = await findChoices("contract_template_id", undefined, context, "contracts create");
   const others = all?.filter(({ value }) => value !== String(refused)) ?? [];

@@ -29,7 +29,6 @@ interface Due {
   readonly at: string | null;
 }
 
-/** The activities that the state of a contract reveals. */
 const shownColumns = [
   "CONTRACT_CREATED",
   "CONTRACT_SENT_TO_COUNTERPARTY",
@@ -136,7 +135,6 @@ async function resolveStart(text: string, client: Client, { signal, host }: Cont
 const pageSize = 100;
 const maxConcurrent = 4;
 
-/** Oldest contract first. */
 async function listDueSince(since: number, client: Client, { signal }: Context): Promise<Due[]> {
   const contracts: Contract[] = [];
   for (let page = 1; ; page += 1) {

@@ -21,7 +21,6 @@ import { getConfigFolder, hasConfigFolder } from "../../process/environment.ts";
 import { explainError } from "../../process/exit.ts";
 import { type CheckResult, createFailed, createPassed, createSkipped, createWarning } from "./services.ts";
 
-/** Performs the checks that need no request. */
 export async function checkMachine(context: Context): Promise<CheckResult[]> {
   return [checkVersions(context), ...(await checkFiles(context)), await checkProfile(context)];
 }
@@ -122,7 +121,6 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   return createWarning("emulator", detail, 'To use the emulator of this folder: eval "$(svc emulator env)" again.');
 }
 
-/** Maximum number of listed names. */
 const named = 5;
 
 /**

@@ -151,14 +151,12 @@ const explainsNothing = (outcome: unknown): boolean =>
 
 const kinds: Readonly<Record<number, FailureKind>> = { 2: "usage", 4: "forbidden", 75: "temporary" };
 
-/** Maps a failure to the exit code category of doctor. */
 const toFailureKind = (error: unknown): FailureKind => kinds[explainError(error).exitCode] ?? "failed";
 /** Result of one check. `skipped` gives the reason. */
 export interface CheckResult {
   readonly check: string;
   readonly status: "ok" | "warning" | "failed" | "skipped";
   readonly detail: string;
-  /** Suggested fix. */
   readonly hint?: string | undefined;
   /** Exit code category of a failed check. */
   readonly kind?: FailureKind | undefined;

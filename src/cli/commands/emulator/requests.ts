@@ -52,7 +52,6 @@ export const emulatorRequests = defineCommand({
   },
 });
 
-/** Excluded unless requested. */
 const excludesReads = ({
   flags: { reads, service, operation, id },
 }: Pick<CommandInput, "flags">): { readonly reads?: boolean } =>
@@ -160,7 +159,6 @@ async function resendSilently(
   return requireValidValue(await client.send(one, { signal })) as ResendResult;
 }
 
-/** The exit code reports whether all deliveries have arrived. */
 const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],
   summary: "Resend the undelivered deliveries of a webhook",

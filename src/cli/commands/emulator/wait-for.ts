@@ -188,7 +188,6 @@ function parseQuery({ flags: given }: CommandInputOf<typeof flags>): Query {
 const parseDuration = (text: string | undefined, flag: string): number | undefined =>
   text === undefined ? undefined : parseDurationFlag(text, flag);
 
-/** Formats the awaited event: `3 times CONTRACT_SIGNED of T-1`. */
 function describeQuery({ activity, outcome, contract_status, contract, count }: Query): string {
   const countText = count === undefined || count === 1 ? "" : `${count} times `;
   const what = contract_status ?? ([activity, outcome].filter(Boolean).join(" ") || undefined);
@@ -201,7 +200,6 @@ interface UnmetReason {
   readonly isUnreachable: boolean;
 }
 
-/** Reports the awaited events and the closest matches. */
 function createNotReachedError(
   query: Query,
   matched: MatchedEvents,

@@ -97,7 +97,6 @@ function createMappingCommand(table: MappingTable, action: "map" | "unmap"): Com
   });
 }
 
-/** Whether the error is about this file, which does not exist. */
 function isAbsent(error: unknown, file: string | undefined, { host }: Context): error is UsageError {
   const { code, path } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
   return error instanceof UsageError && code === "ENOENT" && file !== undefined && path === resolve(host.cwd, file);

@@ -157,7 +157,6 @@ interface Options {
   readonly verify: boolean;
 }
 
-/** Shows the routing data of a workspace in an emulator, asks, and removes it. */
 async function offboardWorkspace(options: Options, context: Context): Promise<FailureKind | undefined> {
   const { workspaceId, dryRun, verify } = options;
   const { output } = context;

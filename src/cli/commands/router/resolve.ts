@@ -91,7 +91,6 @@ async function findNamedClusters(context: Context, identifier: string): Promise<
   ];
 }
 
-/** Finds owners through the control plane. Returns undefined if the router is not an emulator. */
 async function findEmulatorOwners(context: Context, identifier: string, file: string | undefined) {
   if (!(await isEmulator(context, file))) return undefined;
   const client = await context.client("emulator", { file });

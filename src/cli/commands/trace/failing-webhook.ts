@@ -116,7 +116,6 @@ function rateSeverity({ webhook, health: { failing, since } }: WebhookReading): 
 const countFailures = ({ webhook }: WebhookReading): number =>
   webhook.status === "DELETED" ? 0 : webhook.failure_count;
 
-/** Lists all attempts in chronological order. */
 function listAttempts(deliveries: readonly Delivery[], trace: Trace | undefined) {
   const reasons = new Map(trace?.nodes.map((node) => [node.id, node.because]));
   return deliveries
@@ -137,7 +136,6 @@ function listAttempts(deliveries: readonly Delivery[], trace: Trace | undefined)
     }));
 }
 
-/** Finds the distinct causes of the failing deliveries in chronological order. */
 function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
   const known = new Map(nodes.map((node) => [node.id, node]));
   const findParent = (id: string) => known.get(known.get(id)?.parent ?? "");
@@ -151,7 +149,6 @@ function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
 }
 
 export interface FindingLinesOptions {
-  /** Shows everything, whatever its length. */
   readonly all: boolean;
   /** Otherwise, the size of the window in lines and columns. */
   readonly maxLines: number;
@@ -177,7 +174,6 @@ export function formatFindings(found: WebhookFindings, { all, maxLines, columns 
 
 const identity = (text: string): string => text;
 
-/** Formats the cause and the fix. */
 function formatAnswer(found: WebhookFindings, all: boolean): StyledLine[] {
   const { since, why, last_answer: answered, last_delivered_at: lastDeliveredAt } = found;
   const [begin, ...rest] = why;
@@ -193,7 +189,6 @@ function formatAnswer(found: WebhookFindings, all: boolean): StyledLine[] {
   ];
 }
 
-/** Formats all attempts and all undelivered deliveries. */
 function formatEvidence(found: WebhookFindings): StyledLine[] {
   const { attempts } = found;
   return [

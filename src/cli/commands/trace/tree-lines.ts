@@ -95,7 +95,6 @@ const maxBoxes = 400;
 const maxCharacters = 45_000;
 const maxTextLength = 100;
 
-/** Formats the tree as a Mermaid flowchart. */
 export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   const boxes = new Map<string, string>();
   const lines = ["flowchart TD"];

@@ -46,7 +46,6 @@ export async function readHealth(webhooks: readonly Webhook[], queryContext: Que
   });
 }
 
-/** Data of each webhook. */
 function groupByWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Delivery[]> {
   const own = new Map<number, Delivery[]>();
   for (const one of deliveries) {
@@ -73,12 +72,10 @@ export async function addTrace(read: WebhookReading, { client, signal }: QueryCo
   return { ...read, trace };
 }
 
-/** In milliseconds. */
 async function getVirtualTime({ client, signal }: QueryContext): Promise<number> {
   return Date.parse((await client.call(showClock, {}, { signal })).now);
 }
 
-/** Times are in the format of the service. */
 const formatTime = (iso: string): string => iso;
 
 async function fetchFirstPage(

@@ -22,7 +22,6 @@ export const followFlag = {
   description: "Print new ones as they happen, until Ctrl-C",
 } as const satisfies FlagSpec;
 
-/** The argument that selects deliveries. */
 export const deliveryFlags = [
   { flag: "webhook", type: "integer", description: "Show only this webhook" },
   { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Show only this activity" },

@@ -36,7 +36,6 @@ export async function resolveKey(
   return readKeyFile(host, file, "--key-file");
 }
 
-/** Reads the base64 key from the file of a flag. */
 export async function readKeyFile(host: Context["host"], file: string, flag: string): Promise<string> {
   const text = (await readText(host, file, flag)).trim();
   if (text === "") throw new UsageError(`${flag}: ${file} is empty`);
@@ -66,7 +65,6 @@ function checkKey(key: string, origin: string): string {
   throw new UsageError(`${origin}: the key is not base64. To print it, run svc webhooks hmac-key.`);
 }
 
-/** Resolves the key for commands that work without a network. */
 export async function requireKey(context: Context, input: KeyOptions): Promise<string> {
   const key = await resolveKey(context, input);
   if (key !== undefined) return key;
@@ -75,7 +73,6 @@ export async function requireKey(context: Context, input: KeyOptions): Promise<s
   });
 }
 
-/** Resolves the key, or fetches it from the service if none is given. */
 export async function fetchKey(context: Context, input: KeyOptions): Promise<string> {
   const isGiven = input.flags["key-file"] !== undefined;
   const given = isGiven ? await resolveKey(context, input) : findKeyVariable(context.host);

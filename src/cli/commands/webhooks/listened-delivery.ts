@@ -6,7 +6,6 @@ import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { toKeyError } from "./key.ts";
 import { formatPostResult, isSuccessfulPost, type PostResult } from "./post.ts";
 
-/** A received delivery and its report. */
 export interface VerifiedDelivery {
   /** Starts at 1. */
   readonly number: number;

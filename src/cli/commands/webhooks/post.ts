@@ -10,7 +10,6 @@ import { parseUrlFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 
-/** A receiver's response, or the error. */
 export type PostResult =
   | { readonly status: number; readonly duration_ms: number; readonly body: string; readonly content_type: string }
   | { readonly error: string; readonly duration_ms: number };
@@ -66,7 +65,6 @@ export function parseReceiverUrl(text: string, flag: string): string {
   return parseUrlFlag(/^[\w.-]+:\d{1,5}(\/|$)/.test(text) ? `http://${text}` : text, flag);
 }
 
-/** Parses `Name: value` of --header. */
 export function parseHeader(text: string): [string, string] {
   const colon = text.indexOf(":");
   const name = text.slice(0, colon).trim().toLowerCase();

@@ -106,7 +106,6 @@ function getId(answer: ApiResponse): number {
   return typeof id === "number" ? id : requireValidValue(answer as ApiResponse<{ id: number }>).id;
 }
 
-/** Reports that a webhook was not deleted, why, and how to delete it. */
 export async function reportLeft(id: number, error: unknown, context: Context): Promise<void> {
   if (error instanceof ServiceError && error.status === 404) return;
   const line = formatNextCommand(["webhooks", "delete", String(id)], context);
@@ -138,7 +137,6 @@ function isLocal(text: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || /^127\./.test(hostname);
 }
 
-/** The title of a listener's subscription. */
 const listenerTitle = "svc webhooks listen";
 
 /** A local port that does not respond in this time is busy, not closed. */
@@ -176,7 +174,6 @@ async function isDead(url: string): Promise<boolean> {
   return (hostname === "127.0.0.1" || hostname === "localhost") && isRefused(url);
 }
 
-/** Whether connections to an address are refused. */
 export function isRefused(url: string): Promise<boolean> {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, "");

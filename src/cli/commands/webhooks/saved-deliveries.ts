@@ -76,7 +76,6 @@ export class SavedDeliveries {
 /** The sender stores its deliveries, and waiting for the disk would delay the response. */
 const writeOptions = { durable: false };
 
-/** Lists the bodies in a folder, oldest first. */
 export async function listSavedBodies(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
     const why =
@@ -108,7 +107,6 @@ export async function readDelivery({ host }: Context, path: string, name: string
 export const readSavedHeaders = async ({ cwd }: Host, path: string): Promise<Record<string, string>> =>
   parseHeaders(await readFile(resolve(cwd, getHeadersPath(path)), "utf8").catch(() => ""));
 
-/** Parses `name: value` lines. */
 export function parseHeaders(text: string): Record<string, string> {
   return Object.fromEntries(
     text.split(/\r?\n/).flatMap((line) => {
@@ -118,7 +116,6 @@ export function parseHeaders(text: string): Record<string, string> {
   );
 }
 
-/** Selects the headers to forward with a delivery. */
 export const selectForwardedHeaders = (headers: SavedDelivery["headers"]): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.test(name)));
 
@@ -139,9 +136,7 @@ interface AnsweredDelivery extends SavedDelivery {
   readonly status: number;
 }
 
-/** Adds webhooks to a corpus. */
 interface WebhookRecording {
-  /** Resolves with the name of the file. */
   add(activity: string | undefined, delivery: AnsweredDelivery): Promise<string>;
 }
 

@@ -102,7 +102,6 @@ async function findSchedule(file: string | undefined, context: Context): Promise
   return specifiedRetrySchedule;
 }
 
-/** Maximum number of webhooks in one message. */
 const maxNamed = 5;
 
 async function listWebhooks(file: string | undefined, context: Context): Promise<readonly Webhook[]> {
@@ -138,7 +137,6 @@ function createRuleRows(schedule: RetrySchedule, start: number, workerTick: bool
   return rows;
 }
 
-/** Lists every attempt that the emulator plans, the next one first. */
 async function listPlannedRows(file: string | undefined, context: Context) {
   const { signal } = context;
   const client = await context.client("emulator", { file });

@@ -15,15 +15,12 @@ interface Webhook {
 }
 
 interface WatchOptions {
-  /** The app that receives forwarded deliveries. */
   readonly forwardTo: string | undefined;
-  /** Whether the webhook is enabled again when the app is back. */
   readonly shouldEnable: boolean;
   /** Called once the webhook no longer exists, by a caller that subscribes again. Watching stops then. */
   readonly onDeleted?: (() => void) | undefined;
 }
 
-/** Timeout of a control plane request. */
 const timeoutMs = 3_000;
 /** Interval of checks for a restarted emulator. */
 const emulatorProbeMs = 1_000;
@@ -104,7 +101,6 @@ class SubscriptionWatch {
     while (!this.#signal.aborted && (await this.#waitUntilBack()));
   }
 
-  /** Resolves when the emulator has ended. */
   async #follow(): Promise<void> {
     const onMissed = () => void this.#check().catch(() => {});
     try {

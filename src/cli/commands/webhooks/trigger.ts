@@ -23,7 +23,6 @@ type WholeDelivery = ResultOf<typeof showDelivery>;
 type Body = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
 type Document = Record<string, unknown>;
 
-/** The contract of the activity. */
 const contractFlag = {
   flag: "contract",
   type: "text",
@@ -111,7 +110,6 @@ async function readObject(
   throw new UsageError(`${flag} must be a JSON object`);
 }
 
-/** Returns the call with the payload that the user edited. */
 async function editPayload({ activity, ...changes }: Body, client: Client, context: Context): Promise<Body> {
   const { editText } = await import("../../prompt/editor.ts");
   const { signal } = context;

@@ -66,12 +66,10 @@ const webhooksWhy = defineCommand({
 
 const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "state", "failing", "since", "short"];
 
-/** Prints one row per webhook, for spreadsheets and selected fields. */
 async function showRows(all: readonly WebhookReading[], { output }: Context) {
   await output.show(all.map(buildFindings), { columns: rowColumns });
 }
 
-/** Selects webhooks by the argument (default: all). */
 async function selectWebhooks(argument: string | undefined, access: ControlAccess): Promise<readonly WebhookReading[]> {
   const { client, signal } = access;
   const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
@@ -118,7 +116,6 @@ async function printForPeople(
   }
 }
 
-/** Formats one row per webhook: webhook, workspace, status, since when, and a short reason. */
 async function formatTable(reads: readonly WebhookReading[], { host, globals }: Context): Promise<StyledLine[]> {
   const window = globals.wide ? undefined : readWindowWidth(host.stdout, host.env);
   const columns: readonly Column[] = [
@@ -178,7 +175,6 @@ async function showChecklist(service: string, context: Context): Promise<"failed
 
 type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
 
-/** Maximum number of webhooks listed in one message. */
 const maxNamed = 5;
 
 /**

@@ -22,7 +22,6 @@ export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token"
 
 /** An emulator that runs on a state of this folder or of a parent folder. */
 export interface LocalEmulator extends EmulatorAccess {
-  /** Absolute path of its state file. */
   readonly state: string;
 }
 
@@ -80,7 +79,6 @@ async function createAccess(
   };
 }
 
-/** Workspaces of an emulator with their keys. */
 export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
   const { listWorkspaces } = await import("../../../api/emulator/state.ts");
   return withControlClient(routerUrl, token, (client) => client.call(listWorkspaces, {}, once));
@@ -133,7 +131,6 @@ export async function isSameEmulator(
   }
 }
 
-/** Whether nothing listens there. */
 export async function isConnectionRefused(url: string): Promise<boolean> {
   const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
   return withControlClient(url, undefined, (client) => client.send(CheckedCall.check(checkReadiness), once)).then(
@@ -172,7 +169,7 @@ export async function withControlClient<T>(
     await client.close();
   }
 }
-/** A local process that does not respond at probeOnce is not an emulator of this user. */
+/** A local process that does not respond at once is not an emulator of this user. */
 const probeTimeoutMs = 2_000;
 
 /**
@@ -196,7 +193,6 @@ interface StopInstructions {
   readonly words: string;
 }
 
-/** Explains how to end the described emulator at that address. */
 export async function findStopInstructions(
   { instance_id, process: reported }: Liveness,
   url: string,

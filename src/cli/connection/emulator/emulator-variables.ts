@@ -54,7 +54,6 @@ export const collectSecrets = ({
   ...clusters.flatMap(({ clientSecret, clusterKey, hmacKey }) => [clientSecret, clusterKey, hmacKey]),
 ];
 
-/** Variables with credentials of a service. */
 const credentialVariables = [
   "SVC_CLIENT_ID",
   "SVC_CLIENT_SECRET",
@@ -103,7 +102,6 @@ function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boole
   return false;
 }
 
-/** Parses the keys in a list of clusters. Returns undefined if it is invalid. */
 function parseKeys(list: string): unknown[] | undefined {
   try {
     const found: unknown = JSON.parse(list);
@@ -113,7 +111,6 @@ function parseKeys(list: string): unknown[] | undefined {
   }
 }
 
-/** Reports unused credentials of the environment. */
 export async function noteUnused(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
   if (unused.length === 0) return;
   await output.note(`Ignored: ${unused.join(", ")} (not known to this emulator; see svc help addresses)`);

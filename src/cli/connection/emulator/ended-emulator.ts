@@ -8,7 +8,6 @@ import { findPathAbove } from "./run-file.ts";
 
 /** A shell whose variables point to an emulator that has ended. */
 export interface EndedEmulator {
-  /** The variable with the address of the ended emulator. */
   readonly variable: string;
   /** The emulator that runs in its folder; undefined if none does. */
   readonly running: LocalEmulator | undefined;
@@ -42,7 +41,6 @@ export async function findEndedEmulator(
   return { variable, running };
 }
 
-/** Formats the user's next step. */
 function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<Context, "host">): string {
   const ended = `${variable} points to an emulator that has ended`;
   if (running === undefined)

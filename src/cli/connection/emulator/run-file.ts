@@ -81,7 +81,6 @@ async function findDistrustReason(path: string, { routerUrl }: RunningEmulator):
   return isOnThisMachine(routerUrl) ? undefined : "it has the address of another machine";
 }
 
-/** Default path of the emulator's state. */
 const defaultStateFile = ".svc/emulator.json";
 
 /** Default address of the router. */

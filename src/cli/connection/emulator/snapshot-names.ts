@@ -49,7 +49,6 @@ export async function resolveSnapshotFile(named: string, host: Host): Promise<st
 }
 
 interface RunningSnapshot {
-  /** The emulator of the snapshot. */
   readonly url: string;
   /** Undefined if the snapshot is in a database, in memory or on another machine. */
   readonly file: string | undefined;

@@ -17,7 +17,6 @@ import { changePrivateFile } from "./private-file.ts";
 import { checkProfiles, getProfilesPath, type Profile, type ProfileFile, readProfiles } from "./profile.ts";
 import { appSecrets } from "./secrets.ts";
 
-/** A field of a profile that users set. */
 export interface Setting {
   readonly key: string;
   readonly what: string;

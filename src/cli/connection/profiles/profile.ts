@@ -12,9 +12,7 @@ export interface Profile {
   readonly client_secret?: string;
   /** A bearer token that takes precedence over every sign-in. */
   readonly token?: string;
-  /** The OAuth client of `svc auth device-login`. */
   readonly oauth_client_id?: string;
-  /** The control plane of a shared emulator. */
   readonly emulator_url?: string;
   readonly emulator_token?: string;
   /** By cluster ID. */
@@ -37,7 +35,6 @@ export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
   return { ...content, profiles: content?.profiles ?? {} };
 }
 
-/** Describes the member of the file with the wrong type. */
 export function checkProfiles({ current, profiles = {} }: Readonly<Record<string, unknown>>): string | undefined {
   if (current !== undefined && typeof current !== "string") return "current must be the name of a profile";
   if (!isObject(profiles)) return "profiles must be an object";

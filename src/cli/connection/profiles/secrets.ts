@@ -12,7 +12,6 @@ export interface SecretSource<Flag extends string = string> {
   readonly what: string;
 }
 
-/** Secrets that authenticate connected apps. */
 export const appSecrets = {
   chatA: { flag: "signing-secret-file", env: "SVC_CHAT_A_SIGNING_SECRET", what: "the app's signing secret" },
   chatB: { flag: "token-file", env: "SVC_CHAT_B_TOKEN", what: "a bot-framework token" },
@@ -21,7 +20,6 @@ export const appSecrets = {
   billing: { flag: "password-file", env: "SVC_BILLING_PASSWORD", what: "the provider's password" },
 } as const satisfies Record<string, SecretSource>;
 
-/** Creates the flag for the file of a secret. */
 export const createSecretFlag = <Flag extends string>({ flag, env, what }: SecretSource<Flag>) =>
   ({
     flag,

@@ -19,13 +19,11 @@ export const createReadyEvent = ({ routerUrl, controlUrl, clusters, file, store 
   pid,
 });
 
-/** Addresses of a standby and of its leader. */
 export interface LeaderInfo {
   readonly routerUrl: string;
   readonly leader: string;
 }
 
-/** Message of a standby. It prints its ready line when it becomes the leader. */
 export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
   ready: { event: "following", router_url: routerUrl, leader },
   banner: [
@@ -35,7 +33,6 @@ export const createStandbyEvent = ({ routerUrl, leader }: LeaderInfo) => ({
   secrets: [],
 });
 
-/** Message of a process that is leader again. */
 export const leadershipRegainedLines = ["This process is the leader of its store again."];
 
 /**
@@ -79,7 +76,6 @@ function formatTime({ clock: { now, mode, speed } }: Emulator): string {
   return `${toIsoMillis(now())}, ${clockDescription}${isDefault ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
 }
 
-/** Formats the flag for the state, if commands would otherwise find another one. */
 const formatFileFlag = (file: string, host: Host): string =>
   file === resolveStateFile(host, undefined) ? "" : ` --file ${quoteShellWord(relative(host.cwd, file) || file)}`;
 
@@ -105,9 +101,7 @@ type Level = "info" | "warn" | "error";
 export interface JsonLog {
   /** Logs an activity of the emulator: its `at` is virtual time, `time` is wall-clock time. */
   logEvent(event: EmulatorEvent): Promise<void>;
-  /** Logs that the emulator is ready, stopping or stopped. */
   logLifecycle(event: "ready" | "stopping" | "stopped", about?: object): Promise<void>;
-  /** Logs a message. */
   logMessage(level: Level, message: string): Promise<void>;
 }
 

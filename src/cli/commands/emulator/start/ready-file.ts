@@ -70,7 +70,6 @@ function isReadyLine(text: string): boolean {
   }
 }
 
-/** Formats the number of lines that are missing in the log. */
 type MissingLinesNote = (lines: number) => string;
 
 /**

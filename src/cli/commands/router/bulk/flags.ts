@@ -82,7 +82,6 @@ export const createBulkFlags = (batchSize: number) =>
     },
   ] as const satisfies readonly FlagSpec[];
 
-/** Flags of commands that accept e-mail addresses. */
 export const hashFlag = {
   flag: "hash",
   type: "text",

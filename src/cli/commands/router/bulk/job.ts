@@ -19,7 +19,6 @@ const emptyResult: BatchResult = { moved: 0, refused: [] };
 const noMoves: ReadonlyMap<number, string> = new Map();
 const noVerification = { mismatches: noMoves, unverified: 0 };
 
-/** Summary of the rows of a job. */
 export interface RowSummary {
   readonly firstInvalid: InvalidRow | undefined;
   readonly distinct: number | null;
@@ -147,7 +146,6 @@ const createTooManyErrorsError = (errors: number, limit: string): Error =>
 /** Maximum number of failed rows before a job stops. */
 interface ErrorLimit {
   readonly text: string;
-  /** Whether the number of errors exceeds the limit. */
   isExceeded(errors: number, rows: number): boolean;
 }
 

@@ -11,7 +11,6 @@ import type { JobRecord } from "./log/jobs.ts";
 import { type RejectedRange, runConcurrently } from "./send.ts";
 import { type BulkWork, offboardKinds, splitOffboardValue } from "./work.ts";
 
-/** Looks up the cluster of identifiers in their request form. */
 export interface Lookup {
   /** The cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind. */
   findClusters(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
@@ -98,7 +97,6 @@ const toNullIfMissing = (owner: Promise<{ readonly cluster_id: string }>): Promi
     },
   );
 
-/** Creates the look-up, or throws the reason why there is none. */
 export async function requireLookup(work: BulkWork, context: Context): Promise<Lookup> {
   const lookup = await createLookup(work, context);
   if (lookup) return lookup;

@@ -16,7 +16,6 @@ import type { BulkWork } from "./work.ts";
 
 const count = z.int().nonnegative();
 
-/** The input of a job and its fingerprint. */
 const JobInput = z.object({
   /** Absolute; `-` for standard input and other pipes, about which nothing is known in advance. */
   path: z.string(),
@@ -25,7 +24,6 @@ const JobInput = z.object({
   rows: count.nullable(),
   invalid: count.nullable(),
   first_invalid_row: count.nullable(),
-  /** Distinct identifiers; null if they were not counted. */
   distinct: count.nullable(),
 });
 
@@ -37,18 +35,15 @@ export const JobPlan = z.object({
   target: z.string(),
   input: JobInput,
   format: z.enum(inputFormats),
-  /** Whether the format is a guess. */
   format_guessed: z.boolean(),
   columns: z.array(z.string()).readonly(),
   hash: z.enum(emailHashings),
-  /** Separator of CSV cells; null for a comma. */
   delimiter: z.string().nullable(),
   batch_size: count.positive(),
   shard: z.object({ index: count.positive(), of: count.positive() }).nullable(),
   skip_invalid: z.boolean(),
   max_errors: z.string().nullable(),
   results: z.enum(["errors", "all"]),
-  /** Whether each identifier is looked up after its request. */
   verify: z.boolean(),
 });
 export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
@@ -56,7 +51,6 @@ export type JobPlan = Readonly<z.infer<typeof JobPlan>>;
 /** The plan of a file, which can be read again. */
 const FilePlan = JobPlan.extend({ input: JobInput.extend({ sha256: z.string() }) });
 
-/** Describes the target of a run, as plans and job logs record it. */
 export async function getTargetName({ globals, host, target }: Context): Promise<string> {
   if (globals.emulator) return `the emulator of ${resolveStateFile(host, undefined)}`;
   return (await target("router")).baseUrls.router ?? "";
@@ -96,7 +90,6 @@ export function requireUnchangedPlan(
   }
 }
 
-/** Options of a bulk command line, before its input is read. */
 export interface JobRequest extends Omit<JobPlan, "version" | "command" | "target" | "input"> {
   readonly work: BulkWork;
   /** As typed: a path, or `-` for standard input. */

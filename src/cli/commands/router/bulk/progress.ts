@@ -7,7 +7,6 @@ import { isSwitchedOn } from "../../../process/environment.ts";
 const everyMs = { terminal: 200, plain: 10_000 };
 
 export interface Progress {
-  /** Counts the rows processed in this run. */
   add(rows: number): void;
   reportRetry(retry: { readonly waitMs: number; readonly reason: string }): void;
   readonly retries: number;
@@ -89,7 +88,6 @@ function formatCount(count: number): string {
   return count >= 10_000 ? `${Math.round(count / 1e3)}k` : String(Math.round(count));
 }
 
-/** Formats `5m20s`. */
 export function formatSeconds(seconds: number): string {
   const wholeSeconds = Math.max(0, Math.round(seconds));
   const [h, m, s] = [Math.floor(wholeSeconds / 3_600), Math.floor(wholeSeconds / 60) % 60, wholeSeconds % 60];

@@ -13,7 +13,6 @@ import { type Tally, tallyResults } from "./log/read-results.ts";
 import { formatSeconds } from "./progress.ts";
 import { type BulkWork, formatOutcome, formatUnknownNote } from "./work.ts";
 
-/** Status of a job when its report is written. */
 export interface JobEnd extends RowCounts {
   readonly distinct: number | null;
   readonly stoppedBecause: string | undefined;
@@ -22,7 +21,6 @@ export interface JobEnd extends RowCounts {
 const csvHeader = formatCsvLine(["section", "item", "value"]);
 const htmlBeginning = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Bulk job ';
 
-/** Whether a file with this beginning is a report. */
 export const isReport = (beginning: string): boolean =>
   beginning.startsWith(csvHeader) || beginning.startsWith(htmlBeginning);
 
@@ -117,14 +115,10 @@ interface JobReport {
   readonly action: string;
   readonly cluster_id: string;
   readonly rows: number;
-  /** Distinct valid identifiers of the input; null if they were not counted. */
   readonly distinct: number | null;
-  /** Rows that a look-up found in the right cluster; null without a look-up. */
   readonly verified: number | null;
-  /** Rows without a possible look-up. */
   readonly unverified: number;
   readonly batches: number;
-  /** Identifiers that another cluster had before; null if the service does not report it. */
   readonly moved: number | null;
   readonly invalid: number;
   readonly failed: number;

@@ -29,7 +29,6 @@ import {
 import { limitYoungGeneration } from "./progress.ts";
 import { checkReportName, isReport } from "./report-file.ts";
 
-/** Shows, plans or starts a job, as its command line requests. */
 export async function startJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
   limitYoungGeneration();
   const source = await openInputSource(context.host, request.path, request.work.place);
@@ -171,7 +170,6 @@ async function requireKnownCluster(cluster: string, context: Context): Promise<v
   });
 }
 
-/** The command line, without `svc`, that reads the input in its actual format. */
 function buildRetryArgv(request: JobRequest, { reading }: OtherFormatError): string[] {
   const { work, path, scope, columns, hash, format, format_guessed } = request;
   const { cluster_id: cluster = "", integration_type: type } = scope;
@@ -260,7 +258,6 @@ async function findSource({ id }: JobRecord, named: string, { host }: Context): 
   });
 }
 
-/** Updates the path of a moved file in the job and in its resume command. */
 function withFile(record: JobRecord, path: string, { globals }: Context): JobRecord {
   const { id, input } = record;
   if (path === input.path) return record;

@@ -60,7 +60,6 @@ const creatorToken = createSecretWordKind("creator invite token");
 const counterpartyToken = createSecretWordKind("counterparty invite token");
 const teamId = createWordKind("team id");
 
-/** A mapping table that bulk commands fill and empty. */
 export interface MappingTable {
   /** Second part of the command names: `emails` for `map-emails` and `unmap-emails`. */
   readonly name: string;
@@ -115,7 +114,6 @@ const mappingWork: readonly BulkWork[] = mappingTables.flatMap(({ name, noun, ge
 );
 
 interface OffboardKind {
-  /** The field of the request body that lists the identifiers. */
   readonly field: string;
   /** Its name in svc router resolve. */
   readonly table: string;
@@ -145,7 +143,6 @@ interface OffboardRow {
   readonly field: string;
   readonly kind: IdentifierKind;
   readonly identifier: string;
-  /** The owner according to svc router resolve. */
   readonly cluster: string | undefined;
 }
 
@@ -217,15 +214,12 @@ export const offboardWork: BulkWork = {
   },
 };
 
-/** Finds the kind of a job by the name of its command. */
 export const findWork = (name: string): BulkWork | undefined =>
   [...mappingWork, offboardWork].find((work) => work.name === name);
 
-/** Subject of the requests, and its known counts. */
 interface Outcome extends Pick<BulkWork, "action" | "noun"> {
   readonly cluster: string;
   readonly rows: number;
-  /** Undefined if repeated rows were not counted. */
   readonly distinct?: number | undefined;
 }
 
@@ -238,7 +232,6 @@ export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: 
     : `Requested removal of ${what} from ${cluster}${repeated}; the service confirmed it`;
 }
 
-/** Describes the unknowns of a removal. */
 export const formatUnknownNote = (cluster: string): string =>
   `Identifiers that are not mapped to ${cluster} were ignored; the service does not report how many`;
 

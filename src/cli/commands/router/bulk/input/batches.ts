@@ -17,7 +17,6 @@ export interface InvalidRow extends Row {
 export interface Batch {
   /** From 0. A batch index always refers to the same rows, regardless of how many are valid. */
   readonly index: number;
-  /** Number of valid rows. */
   readonly count: number;
   readonly getRows: () => Row[];
   /** The values of the request body, created on demand so that they are collected early. */
@@ -30,7 +29,6 @@ export interface Batch {
 export interface BatchOptions {
   readonly size: number;
   readonly kind: IdentifierKind;
-  /** Counts the rows of unfinished batches. */
   readonly counter?: IdentifierCounter | undefined;
   /** Finished batches, which are skipped. */
   readonly finished: FinishedBatches;

@@ -150,7 +150,6 @@ export function toUtf8Error(cause: unknown, row: number): unknown {
   return createUnreadableInputError(`Row ${row} is not UTF-8`, { hint, cause });
 }
 
-/** Source of the rows of a run. */
 export interface InputSource {
   /** Absolute; `-` for an input that can be read only once: standard input, a named pipe or a process substitution. */
   readonly path: string;

@@ -106,7 +106,6 @@ function mixHash(hash: number): number {
 
 /** One of several runs that share an input. */
 export interface Shard {
-  /** From 1. */
   readonly index: number;
   readonly of: number;
 }
@@ -142,7 +141,6 @@ export async function* selectShare(groups: AsyncIterable<RowGroup>, shard: Shard
 
 /** Consecutive rows, numbered like lines in an editor. An empty string is a skipped line. */
 export interface RowGroup {
-  /** Number of the first row. */
   readonly first: number;
   readonly texts: readonly string[];
   /** Reasons for missing values by position in the group. */

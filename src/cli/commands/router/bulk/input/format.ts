@@ -1,7 +1,6 @@
 import { UsageError } from "../../../../process/failure.ts";
 
 interface InputOptions {
-  /** Flags that can read the input. */
   readonly flags: readonly string[];
   /** Used to choose a column: the cells of the first two rows. */
   readonly columns?: { readonly first: readonly string[]; readonly second: readonly string[] } | undefined;
@@ -36,7 +35,6 @@ export function detectSeparator(line: string): { readonly character: string; rea
   return most!.count > 0 ? most : undefined;
 }
 
-/** The cells of a line, used only for a hint. */
 export const splitCells = (line: string, separator: string): string[] =>
   line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 

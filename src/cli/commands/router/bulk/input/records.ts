@@ -9,7 +9,6 @@ export interface InputRecord {
   readonly raw: string;
 }
 
-/** Describes how a file represents a table. */
 export interface Notation {
   readonly records: AsyncIterable<readonly InputRecord[]>;
   readonly decodeCell: (cell: string) => string;

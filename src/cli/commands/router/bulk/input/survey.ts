@@ -20,7 +20,6 @@ export interface Survey extends Fingerprint {
   readonly rows: number;
   /** Non-empty rows of all shares. */
   readonly all: number;
-  /** Distinct valid identifiers; null if they could not be counted. */
   readonly distinct: number | null;
   readonly calls: number;
   readonly invalid: number;

@@ -17,7 +17,6 @@ import type { Host } from "../../../../process/host.ts";
 import { JobPlan } from "../plan.ts";
 import { createLog, logName, type RowCounts, readJobLog } from "./log-file.ts";
 
-/** Content of `job.json`: the plan and its run. */
 const JobRecord = JobPlan.extend({
   id: z.string(),
   created_at: z.string(),
@@ -48,12 +47,10 @@ export interface StoredJob extends RowCounts {
 export const createJobId = ({ wall }: Host): string =>
   `job_${toIsoSeconds(wall.now()).replace(/[-:]/g, "")}_${createRandomIds().pick("0123456789abcdefghjkmnpqrstvwxyz", 6)}`;
 
-/** A folder with an unreadable job record or log. */
 export interface DamagedJob {
   readonly id: string;
   readonly folder: string;
   readonly status: "damaged";
-  /** The file and its error. */
   readonly reason: string;
 }
 

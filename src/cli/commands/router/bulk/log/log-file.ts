@@ -136,7 +136,6 @@ export class FinishedBatches {
   /** Rolling digests of the batch just below the mark and of those above it: enough to recognize the input. */
   readonly #digests = new Map<number, string>();
 
-  /** The first unfinished batch. */
   get low(): number {
     return this.#low;
   }
@@ -145,7 +144,6 @@ export class FinishedBatches {
     return this.#low + this.#finishedAbove.size;
   }
 
-  /** The index after the last finished batch. */
   get end(): number {
     return this.#finishedAbove.size === 0 ? this.#low : Math.max(...this.#finishedAbove) + 1;
   }

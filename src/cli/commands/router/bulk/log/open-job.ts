@@ -143,7 +143,6 @@ export class OpenJob {
   }
 }
 
-/** Repairs the log for appending and returns its content. */
 async function openWritableLog(folder: string, disk: Disk, report: Options["report"]): Promise<LoggedState> {
   const state = await readJobLog(folder, disk);
   const { path, length, torn } = state.file;

@@ -8,7 +8,6 @@ import { resultColumns } from "./results.ts";
 
 export const getResultsPath = (folder: string): string => join(folder, "results.csv");
 
-/** Reads the rows of the results in groups, without the heading. */
 async function* readResults(path: string): AsyncGenerator<(readonly string[])[]> {
   let isHeader = true;
   for await (const records of parseCsvRecords(readFileBytes(path))) {
@@ -54,7 +53,6 @@ const formatPiece = (documents: readonly unknown[], isFirst: boolean): Buffer =>
     documents.map((one, i) => `${isFirst && i === 0 ? "[" : ","}\n  ${escapeJson(JSON.stringify(one))}`).join(""),
   );
 
-/** Rows of the results with the same reason. */
 interface TallyReason {
   readonly status: string;
   readonly reason: string;
@@ -62,7 +60,6 @@ interface TallyReason {
   readonly first_row: number;
 }
 
-/** Totals of the results of a job. */
 export interface Tally {
   /** Reasons of invalid and failed rows, the most frequent first. */
   readonly reasons: readonly Readonly<TallyReason>[];
@@ -92,7 +89,6 @@ export async function tallyResults(folder: string): Promise<Tally> {
   return { reasons: [...reasons.values()].sort((a, b) => b.rows - a.rows), moves };
 }
 
-/** Reads the identifiers that a job moved, with their previous cluster. */
 export async function* readMovedRows(folder: string): AsyncGenerator<{ readonly text: string; readonly from: string }> {
   for await (const records of readResults(getResultsPath(folder))) {
     for (const record of records) {

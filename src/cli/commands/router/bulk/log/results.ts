@@ -22,7 +22,6 @@ export const resultsHeader: string = formatCsvLine(resultColumns);
 export const formatResultLine = (result: ResultRow): string =>
   formatCsvLine(resultColumns.map((name) => String(result[name])));
 
-/** Whether a file with this beginning is a results file. */
 export const isResults = (beginning: string): boolean => beginning.startsWith(resultsHeader);
 
 export const toInvalidResult = ({ number, text, problem }: InvalidRow): ResultRow => ({
@@ -115,7 +114,6 @@ export class OpenResults {
     this.#waitingBytes += Buffer.byteLength(rows);
   }
 
-  /** Makes all previous additions durable. */
   async write(): Promise<void> {
     const bytes = Buffer.from(this.#waiting.splice(0).join(""));
     if (bytes.byteLength === 0) return;
