@@ -10,7 +10,7 @@ import type { BaseUrls } from "../../client/published.d.ts";
 import { isIdempotent } from "../../client/request.ts";
 import { formatRequestPath, readBodyText } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { type Command, type Context, defineCommand } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import { readInput } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
@@ -64,7 +64,8 @@ const api = defineCommand({
     const { baseUrls, credentials } = await context.target(service);
     const base = baseUrls[service];
     if (base === undefined) throw new UsageError(`No address of the service "${service}" is configured.`);
-    const body = await readBody(input, context);
+    const { data } = input.flags;
+    const body = data === undefined ? undefined : await readInput(context.host, data, "--data");
     const request = {
       method: input.positionals.method,
       url: trimTrailing(base, "/") + path,
@@ -140,11 +141,6 @@ async function isCaught(method: string, path: string): Promise<boolean> {
 
 const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && "responses" in value && "path" in value;
-
-async function readBody(input: CommandInputOf<typeof flags>, { host }: Context): Promise<Uint8Array | undefined> {
-  const data = input.flags.data;
-  return data === undefined ? undefined : readInput(host, data, "--data");
-}
 
 function parseHeaders(input: CommandInputOf<typeof flags>): Record<string, string> {
   return Object.fromEntries(

@@ -2,7 +2,6 @@ import { toFields } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { describeCompletedUploads, findUploadCandidates, upload } from "../connection/uploads.ts";
-import type { CommandInput } from "../parse/declaration.ts";
 import { PartialFailureError } from "../process/failure.ts";
 import { prepareCall } from "../runtime/derived-command.ts";
 
@@ -40,7 +39,8 @@ const intakeCreate = defineCommand({
   async run(input, context, spec) {
     const files = await findUploadCandidates(context, input.flags.file ?? [], "--file");
     // All input is checked before the first upload.
-    const prepared = await prepareCall(spec!, omitFlag(input, "file"), context);
+    const { file: _, ...flags } = input.flags;
+    const prepared = await prepareCall(spec!, { ...input, flags }, context);
     if (prepared === "dry-run") {
       for (const { path, bytes } of files)
         await context.output.note(`would upload ${path} (${pluralize(bytes, "byte")})`);
@@ -59,11 +59,6 @@ const intakeCreate = defineCommand({
     });
     return undefined;
   },
-});
-
-const omitFlag = (input: CommandInput, flag: string): CommandInput => ({
-  ...input,
-  flags: Object.fromEntries(Object.entries(input.flags).filter(([name]) => name !== flag)),
 });
 
 export const commands: readonly Command[] = [intakeCreate];

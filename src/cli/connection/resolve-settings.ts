@@ -6,7 +6,6 @@ import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-access.ts";
 import { getMainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
-import { findNearestState } from "./emulator/run-file.ts";
 import { getProfilesPath, type Profile, readProfiles } from "./profiles/profile.ts";
 
 /** A value and its source: a flag, a variable, or a profile with its file. */
@@ -56,7 +55,7 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
   const envAddresses = isNamed || flag ? { router: undefined, contracts: undefined } : readAddresses(readFromEnv);
   const isFromEnv = (envAddresses.router ?? envAddresses.contracts) !== undefined;
   const isExplicit = isNamed || isFromEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
-  const localEmulator = isExplicit ? undefined : await findRunningEmulator(host);
+  const localEmulator = isExplicit ? undefined : await findLocalEmulator(host);
   if (localEmulator) return createEmulatorSettings(localEmulator, host);
   const chosen = isNamed || !(flag || isFromEnv) ? await resolveProfile({ globals, host }) : undefined;
   const given = chosen === undefined ? undefined : createProfileReader(chosen, host);
@@ -83,12 +82,6 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
     isEmulatorHere: false,
     unused: [],
   };
-}
-
-/** The client is loaded only if there is a state. */
-async function findRunningEmulator(host: Host): Promise<LocalEmulator | undefined> {
-  if (findNearestState(host.cwd) === undefined) return undefined;
-  return findLocalEmulator(host);
 }
 
 /**

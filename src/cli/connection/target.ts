@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
+import { processExists } from "../../files/machine.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { Globals } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { createNoEmulatorError, isProcessAlive, isSameEmulator } from "./emulator/emulator-access.ts";
+import { createNoEmulatorError, isSameEmulator } from "./emulator/emulator-access.ts";
 import { noteUnused } from "./emulator/emulator-variables.ts";
 import {
   findNearestState,
@@ -90,7 +91,7 @@ export async function resolveControlTarget(
   }
   if (!running) throw await createNoEmulatorError(state, path);
   if (!(await isSameEmulator(running, { mayBeStarting: true }))) {
-    if (await isProcessAlive(running.pid)) throw await createNoEmulatorError(state, path);
+    if (await processExists(running.pid)) throw await createNoEmulatorError(state, path);
     const hasState = existsSync(state);
     throw new CommandFailedError(
       "not-found",

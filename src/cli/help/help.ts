@@ -44,17 +44,17 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
     await check(named).catch((error: unknown) => addSuggestion(error, named));
   const commands = await loadCommands(named[0]!);
   const unknown = findUnknownWords(named, commands);
-  if (unknown) await check(unknown).catch((error: unknown) => addHelpHint(error, unknown.slice(0, -1)));
+  if (unknown) {
+    await check(unknown).catch((error: unknown) => {
+      throw error instanceof UsageError ? error.withHint(`See svc ${unknown.slice(0, -1).join(" ")} --help.`) : error;
+    });
+  }
   return layOutPage(buildHelpPage(named, commands), columns);
 }
 
 /** Throws a usage error if the command line names an unknown command. */
 async function check(line: readonly string[]): Promise<void> {
   (await loadParser(locateCommand(line).words)).parse(line);
-}
-
-function addHelpHint(error: unknown, group: readonly string[]): never {
-  throw error instanceof UsageError ? error.withHint(`See svc ${group.join(" ")} --help.`) : error;
 }
 
 /** The word may be meant as a topic. */

@@ -112,36 +112,34 @@ export interface Globals {
 export function readGlobals(values: Readonly<Record<string, unknown>>): Globals {
   const getText = (name: string) => values[name] as string | undefined;
   const isSet = (name: string) => values[name] === true;
+  const parse = <T>(name: string, parseText: (text: string, flag: string) => T): T | undefined =>
+    getText(name) === undefined ? undefined : parseText(getText(name)!, `--${name}`);
   if (isSet("emulator") && getText("base-url") !== undefined) {
     throw new UsageError("--emulator cannot be used with --base-url");
   }
   const format = getText("format");
   if (isSet("json") && format !== undefined && format !== "json") {
-    const hint =
-      getText("fields") === undefined
-        ? "See svc help formats."
-        : `Choose fields in any format with --fields ${getText("fields")}.`;
+    const fields = getText("fields");
     throw new UsageError(`--json cannot be used with --format ${format}`, {
-      hint,
+      hint: fields === undefined ? "See svc help formats." : `Choose fields in any format with --fields ${fields}.`,
     });
   }
-  if (isSet("csv-safe") && getText("format") !== "csv") throw new UsageError("--csv-safe requires --format csv");
+  if (isSet("csv-safe") && format !== "csv") throw new UsageError("--csv-safe requires --format csv");
   return {
-    baseUrl: getText("base-url") === undefined ? undefined : parseBaseUrlFlag(getText("base-url")!, "--base-url"),
+    baseUrl: parse("base-url", parseBaseUrlFlag),
     emulator: isSet("emulator"),
     profile: getText("profile"),
-    json: isSet("json") || getText("format") === "json",
-    fields: getText("fields") === undefined ? undefined : parseFieldNames(getText("fields")!),
-    format: getText("format") as OutputFormat | undefined,
+    json: isSet("json") || format === "json",
+    fields: parse("fields", parseFieldNames),
+    format: format as OutputFormat | undefined,
     csvSafe: isSet("csv-safe"),
     wide: isSet("wide"),
     color: values.color as boolean | undefined,
     quiet: isSet("quiet"),
     verbose: isSet("verbose") || isSet("debug"),
     debug: isSet("debug"),
-    timeoutMs: getText("timeout") === undefined ? undefined : parseDurationFlag(getText("timeout")!, "--timeout"),
-    maxAnswerBytes:
-      getText("max-answer") === undefined ? undefined : parseSizeFlag(getText("max-answer")!, "--max-answer"),
+    timeoutMs: parse("timeout", parseDurationFlag),
+    maxAnswerBytes: parse("max-answer", parseSizeFlag),
     retries: Number(values.retries ?? 3),
     maxWaitMs: parseDurationFlag(getText("max-wait") ?? "60s", "--max-wait"),
     noInput: isSet("no-input"),

@@ -146,7 +146,11 @@ export async function prepareCall<Value = unknown>(
       if (reads) requireValidValue(answer);
       check?.(answer, changed);
       if (secrets) await maskValues(answer.value, secrets, context);
-      await report(answer, context);
+      const moved = Number(answer.headers["x-svc-moved"]);
+      if (moved > 0) {
+        const count = pluralize(moved, "identifier was", "identifiers were");
+        await context.output.note(`${count} mapped to another cluster and ${moved === 1 ? "has" : "have"} been moved`);
+      }
       const query = changed.args.query ?? {};
       // Otherwise an irrelevant question would be asked.
       const emptyReason = context.globals.quiet
@@ -280,14 +284,6 @@ const listFilters = ({ flags }: CommandSpec, given: CommandInput["flags"]): stri
 
 /** For a query: the number and order of the returned rows. */
 const pagingParameters: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
-
-const formatMovedNote = (count: number): string =>
-  `${pluralize(count, "identifier was", "identifiers were")} mapped to another cluster and ${count === 1 ? "has" : "have"} been moved`;
-
-async function report({ headers }: ApiResponse, { output }: Context): Promise<void> {
-  const moved = headers["x-svc-moved"];
-  if (Number(moved) > 0) await output.note(formatMovedNote(Number(moved)));
-}
 
 async function show(
   spec: CommandSpec,

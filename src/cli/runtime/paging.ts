@@ -47,8 +47,7 @@ export async function noteMoreRows(paged: Paging, rows: string, part: Part, quer
   const shown = getRows(part, rows).length;
   const count = Number(part[paged.total]);
   if (globals.quiet || !(shown < count) || describePastEnd(paged, rows, part, query) !== undefined) return;
-  const share = `${shown} of ${count}`;
-  await output.warn(isLater(paged, query) ? `${share} shown. For all: --all` : `${share} shown. For all: --all`);
+  await output.warn(`${shown} of ${count} shown. For all: --all`);
 }
 
 /** Formats the message for a part that begins after the last row. */
@@ -65,7 +64,6 @@ const getRows = (part: Part, name: string): readonly unknown[] => {
   const rows = part[name];
   return Array.isArray(rows) ? rows : [];
 };
-type ListQuery = Readonly<Record<string, unknown>>;
 type ListContext = { readonly client: Client; readonly signal: AbortSignal };
 
 interface NamedObject {
@@ -112,7 +110,7 @@ const listedObjects = lookupTable<NamedObject>({
 });
 
 /** Creates the message about the first object in a query that the emulator does not have. */
-export async function findUnknownName(query: ListQuery, queryContext: ListContext): Promise<string | undefined> {
+export async function findUnknownName(query: Query, queryContext: ListContext): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const thing = listedObjects[name];
     if (thing === undefined || value === undefined || (await thing.exists(String(value), queryContext))) continue;

@@ -1,7 +1,6 @@
 import { showContractStatus } from "../../../api/contracts/contracts.ts";
 import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { pollUntil } from "../../connection/follow.ts";
@@ -48,7 +47,8 @@ const contractsSend = defineCommand({
       await context.output.note(`Sent ${id}. Next: ${formatNextCommand(["contracts", "status", id], context)}`);
       return undefined;
     }
-    const ask = await createStatusQuery(id, prepared.client, context.signal);
+    const params = { composite_id: id };
+    const ask: StatusQuery = () => prepared.client.call(showContractStatus, { params }, { signal: context.signal });
     const begun = await prepared.client.send(prepared.call, { signal: context.signal }).then(
       () => `Sent ${id}`,
       async (error) => {
@@ -72,11 +72,6 @@ const contractsSend = defineCommand({
 });
 
 type StatusQuery = () => Promise<ResultOf<typeof showContractStatus>>;
-
-/** Creates a query for the status of a contract that reuses one client. */
-async function createStatusQuery(id: string, client: Client, signal: AbortSignal): Promise<StatusQuery> {
-  return () => client.call(showContractStatus, { params: { composite_id: id } }, { signal });
-}
 
 /**
  * After a timeout, the command can be run again: the service does not resend a contract that its signatories already
@@ -129,9 +124,7 @@ export const contractsStatus = defineCommand({
   },
 });
 
-/** Final statuses of a contract (DECISIONS.md, C22). */
-const final: ReadonlySet<string> = new Set(["EXECUTED", "VOIDED"]);
-
-const isFinal = (status: string): boolean => final.has(status);
+/** Whether the status of a contract is final (DECISIONS.md, C22). */
+const isFinal = (status: string): boolean => status === "EXECUTED" || status === "VOIDED";
 
 export const commands: readonly Command[] = [contractsSend, contractsStatus];

@@ -11,10 +11,8 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { type PreparedCall, prepareCall, runDerivedCommand } from "../../runtime/derived-command.ts";
+import { prepareCall, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { deliveryFlags, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
-
-type Event = EventOf<typeof watchRequests>;
 
 export const emulatorRequests = defineCommand({
   words: ["emulator", "requests"],
@@ -92,7 +90,7 @@ function formatLine({
   failure,
   findings,
   duration_ms: durationMs,
-}: Event): string {
+}: EventOf<typeof watchRequests>): string {
   const about = failure ?? operation ?? "not declared";
   const noted = findings.length === 0 ? "" : ` (${findings.map(({ code }) => code).join(", ")})`;
   return `${at} ${listener} ${method} ${target} ${status} ${durationMs} ms ${about}${noted}`;
@@ -128,7 +126,12 @@ const deliveriesResend = defineCommand({
         } as unknown as CommandInput;
         const prepared = await prepareCall<ResendResult>(spec!, one, context, { reads: true });
         if (prepared === "dry-run") continue;
-        const value = ids.length === 1 ? (await prepared.send()).value : await resendSilently(prepared, context);
+        const value =
+          ids.length === 1
+            ? (await prepared.send()).value
+            : (requireValidValue(
+                await prepared.client.send(prepared.call, { signal: context.signal }),
+              ) as ResendResult);
         made.push(value);
         const failure = findFailure(value);
         if (failure === undefined) continue;
@@ -151,13 +154,6 @@ function findFailure({ attempts }: { readonly attempts: readonly Attempt[] }): s
 }
 
 const columns = ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "status_text"] as const;
-
-async function resendSilently(
-  { call: one, client }: PreparedCall<ResendResult>,
-  { signal }: Context,
-): Promise<ResendResult> {
-  return requireValidValue(await client.send(one, { signal })) as ResendResult;
-}
 
 const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],

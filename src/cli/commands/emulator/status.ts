@@ -55,13 +55,6 @@ async function hasState(host: Host, file: string | undefined, instanceId: string
   return running?.instanceId === instanceId && !(await isStaleRunFile(running));
 }
 
-/** Other commands suggest starting one. For stop, no running emulator is the desired result. */
-function removeStartHint(error: unknown): never {
-  if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
-  const { kind, code, message, hint } = error;
-  throw new CommandFailedError(kind, code, message, { hint, cause: error });
-}
-
 const emulatorStop = defineCommand({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
@@ -71,7 +64,12 @@ const emulatorStop = defineCommand({
   examples: [{ title: "The emulator of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
     const file = await resolveEndedState(input.flags.file, context, { isStopping: true });
-    const client = await context.client("emulator", { file }).catch(removeStartHint);
+    const client = await context.client("emulator", { file }).catch((error: unknown) => {
+      if (!(error instanceof CommandFailedError) || error.code !== "no_emulator") throw error;
+      const { kind, code, message, hint } = error;
+      // Other commands suggest starting one. For stop, no running emulator is the desired result.
+      throw new CommandFailedError(kind, code, message, { hint, cause: error });
+    });
     const { signal } = context;
     const stopped = await client
       .call(checkReadiness, {}, { signal })

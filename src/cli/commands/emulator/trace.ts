@@ -3,13 +3,11 @@ import { emulatorResource, toSpan } from "../../../api/trace-span.ts";
 import { buildOtlpDocument } from "../../../base/otlp.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { type EventOf, followStream as followEvents } from "../../connection/follow.ts";
+import { followStream } from "../../connection/follow.ts";
 import { outputFormatNames } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { formatNode, formatTree, renderMermaid } from "../trace/tree-lines.ts";
 import { followFlag } from "../webhooks/deliveries.ts";
-
-type Event = EventOf<typeof watchTrace>;
 
 const emulatorTrace = defineCommand({
   words: ["emulator", "trace"],
@@ -39,13 +37,11 @@ const emulatorTrace = defineCommand({
   },
 });
 
-/** The command has two formats of its own in addition to the common ones. */
-const getFormat = ({ output }: Context): string => output.format;
-
 async function show(ref: string, file: string | undefined, context: Context) {
   const client = await context.client("emulator", { file });
   const { output, signal } = context;
-  const format = getFormat(context);
+  // The command has two formats of its own in addition to the common ones.
+  const format: string = output.format;
   const trace = await client.call(showTrace, { params: { ref } }, { signal });
   if (format === "otlp") {
     await output.printDocument(
@@ -63,10 +59,10 @@ async function show(ref: string, file: string | undefined, context: Context) {
 }
 
 async function follow(ref: string, file: string | undefined, context: Context) {
-  const format = getFormat(context);
+  const format: string = context.output.format;
   if (format === "otlp" || format === "mermaid")
     throw new UsageError(`--format ${format} cannot be used with --follow`);
-  return followEvents(context, watchTrace, { params: { ref } }, file, (event: Event) => formatNode(event));
+  return followStream(context, watchTrace, { params: { ref } }, file, formatNode);
 }
 
 export const commands: readonly Command[] = [emulatorTrace];

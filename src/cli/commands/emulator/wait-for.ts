@@ -115,18 +115,17 @@ interface WaitState {
   readonly deadline: number;
 }
 
-const ask = async ({ client, query, context }: WaitState, timeoutMs: number): Promise<MatchedEvents> => {
-  return client.call(
+const fetchMatches = ({ client, query, context }: WaitState, timeoutMs: number): Promise<MatchedEvents> =>
+  client.call(
     wait,
     { query: { ...query, timeout_ms: timeoutMs } },
     { signal: context.signal, timeoutMs: timeoutMs + 10_000 },
   );
-};
 
 async function waitInWallTime(waiting: WaitState): Promise<MatchedEvents> {
   for (;;) {
     const left = Math.max(0, waiting.deadline - waiting.context.host.wall.monotonicNow());
-    const matched = await ask(waiting, Math.min(left, maxPollMs));
+    const matched = await fetchMatches(waiting, Math.min(left, maxPollMs));
     if (matched.reached || left <= maxPollMs) return matched;
   }
 }
@@ -140,7 +139,7 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
     throw movedTo === undefined ? error : new PartialFailureError(error, [`Virtual time was advanced to ${movedTo}`]);
   };
   for (;;) {
-    const matched = await ask(waiting, 0).catch(rethrow);
+    const matched = await fetchMatches(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(rethrow);
     if (matched.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matched;
     if (
@@ -155,12 +154,8 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
   }
 }
 
-async function listDisabledWebhooks(
-  { client, context }: WaitState,
-  { deliveries }: MatchedEvents,
-): Promise<readonly Webhook[]> {
-  return findDisabledWebhooks(client, deliveries, context.signal);
-}
+const listDisabledWebhooks = ({ client, context }: WaitState, { deliveries }: MatchedEvents) =>
+  findDisabledWebhooks(client, deliveries, context.signal);
 
 /** Only the last retry makes a delivery fail, and retries are skipped while the webhook is disabled. */
 const isWebhookFailureQuery = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;
@@ -194,17 +189,12 @@ function describeQuery({ activity, outcome, contract_status, contract, count }: 
   return `${countText}${what}${contract === undefined ? "" : ` of ${contract}`}`;
 }
 
-interface UnmetReason {
-  readonly waited: string;
-  readonly disabled: readonly Webhook[];
-  readonly isUnreachable: boolean;
-}
-
 function createNotReachedError(
   query: Query,
   matched: MatchedEvents,
-  { waited, disabled, isUnreachable }: UnmetReason,
+  of: { readonly waited: string; readonly disabled: readonly Webhook[]; readonly isUnreachable: boolean },
 ): CommandFailedError {
+  const { waited, disabled, isUnreachable } = of;
   const status =
     matched.contract &&
     `${matched.contract.composite_id} is ${matched.contract.contract_status}, not ${query.contract_status}`;

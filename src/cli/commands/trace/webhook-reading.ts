@@ -98,15 +98,10 @@ async function readLog(webhook: number | undefined, queryContext: QueryContext) 
 
 type DisabledWebhook = ResultOf<typeof listControlWebhooks>[number];
 
-interface Waiting {
-  readonly webhook_id: number;
-  readonly outcome: string;
-}
-
 /** Finds disabled webhooks whose deliveries wait for an attempt, which will be skipped (DECISIONS.md, C18). */
 export async function findDisabledWebhooks(
   client: Client,
-  deliveries: readonly Waiting[],
+  deliveries: readonly { readonly webhook_id: number; readonly outcome: string }[],
   signal: AbortSignal,
 ): Promise<readonly DisabledWebhook[]> {
   const waiting = deliveries.filter(({ outcome }) => outcome === "waiting" || outcome === "retrying");

@@ -9,10 +9,7 @@ import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { isRefused } from "./registration.ts";
 
-interface Webhook {
-  readonly id: number;
-  readonly url: string;
-}
+type Webhook = { readonly id: number; readonly url: string };
 
 interface WatchOptions {
   readonly forwardTo: string | undefined;
@@ -39,7 +36,7 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
   const onDeleted = options.onDeleted && (() => ended.abort());
   const watch = new SubscriptionWatch(webhook, { ...options, onDeleted }, context, emulator, signal);
   // The emulator of this folder may differ from the service in use.
-  if (!(await watch.isFound().catch(() => false))) return;
+  if ((await watch.findWebhook().catch(() => undefined)) === undefined) return;
   const watching = watch
     .run()
     .catch(async (error: unknown) => {
@@ -92,10 +89,6 @@ class SubscriptionWatch {
     this.#signal = signal;
   }
 
-  async isFound(): Promise<boolean> {
-    return (await this.#findWebhook()) !== undefined;
-  }
-
   async run(): Promise<void> {
     do await this.#follow();
     while (!this.#signal.aborted && (await this.#waitUntilBack()));
@@ -128,7 +121,7 @@ class SubscriptionWatch {
     return event.event === "state" || (event.event === "request" && /webhooks/.test(event.request.operation ?? ""));
   }
 
-  async #findWebhook() {
+  async findWebhook() {
     const all: ResultOf<typeof listControlWebhooks> = await this.#emulator.client.call(
       listControlWebhooks,
       {},
@@ -139,7 +132,7 @@ class SubscriptionWatch {
 
   /** Reports a change of the webhook's status. */
   async #check(): Promise<void> {
-    const status = (await this.#findWebhook())?.status ?? "DELETED";
+    const status = (await this.findWebhook())?.status ?? "DELETED";
     if (status === this.#status) return;
     this.#status = status;
     const { id } = this.#webhook;
@@ -196,7 +189,7 @@ class SubscriptionWatch {
       if (this.#signal.aborted) return false;
       try {
         this.#emulator = await connect(this.#context, this.#emulator);
-        await this.#findWebhook();
+        await this.findWebhook();
         await this.#report("emulator_back", `The emulator at ${this.#emulator.url} is back.`);
         return true;
       } catch (error) {

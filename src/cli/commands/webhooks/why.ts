@@ -59,16 +59,15 @@ const webhooksWhy = defineCommand({
         if (globals.fields) checkFields(globals.fields, listFields([found]));
         await output.printEvent(found);
       }
-    } else await showRows(reads, context);
+    } else {
+      // One row per webhook, for spreadsheets and selected fields.
+      await output.show(reads.map(buildFindings), { columns: rowColumns });
+    }
     return reads.some(({ health }) => health.failing) ? "failed" : undefined;
   },
 });
 
 const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "state", "failing", "since", "short"];
-
-async function showRows(all: readonly WebhookReading[], { output }: Context) {
-  await output.show(all.map(buildFindings), { columns: rowColumns });
-}
 
 async function selectWebhooks(argument: string | undefined, access: ControlAccess): Promise<readonly WebhookReading[]> {
   const { client, signal } = access;

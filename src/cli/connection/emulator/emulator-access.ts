@@ -125,7 +125,7 @@ export async function isSameEmulator(
     return true;
   } catch (error) {
     if (error instanceof CommandFailedError) throw error;
-    const isTimeout = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await isProcessAlive(pid));
+    const isTimeout = error instanceof NetworkError && error.code !== "ECONNREFUSED" && (await processExists(pid));
     if (isTimeout) throw createSilentError(`does not respond at ${routerUrl}`, error);
     return false;
   }
@@ -141,12 +141,7 @@ export async function isConnectionRefused(url: string): Promise<boolean> {
 
 /** Whether an emulator is gone that left its run file: neither its process nor its port responds. */
 export async function isStaleRunFile(running: RunningEmulator): Promise<boolean> {
-  return !(await isProcessAlive(running.pid)) && !(await isSameEmulator(running).catch(() => true));
-}
-
-/** Only needed for an error message. */
-export async function isProcessAlive(pid: number): Promise<boolean> {
-  return processExists(pid);
+  return !(await processExists(running.pid)) && !(await isSameEmulator(running).catch(() => true));
 }
 
 /** Asks what listens at an address, with an optional control token. */
