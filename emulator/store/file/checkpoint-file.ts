@@ -1,4 +1,3 @@
-import { crc32 } from "node:zlib";
 import type { Adapter } from "lowdb";
 import * as z from "zod";
 import { writeFileAtomic } from "../../../src/files/atomic-write.ts";
@@ -8,9 +7,9 @@ import { readLines } from "../../../src/files/read-log.ts";
 import { consistentSnapshot } from "../live/compaction.ts";
 import type { State } from "../live/state.ts";
 import type { Upgrade } from "../live/versions.ts";
-import { type Collection, type Moment, StateFormatError } from "../port.ts";
-import { formatLastMember, readChecksummedInto, withClosedMark } from "./checksummed-document.ts";
-import { createDocumentSlices } from "./document.ts";
+import { type Collection, type DocumentHead, type Moment, StateFormatError } from "../port.ts";
+import { addChecksum, readChecksummedInto, withClosedMark } from "./checksummed-document.ts";
+import { createDocument } from "./document.ts";
 import { DocumentReader } from "./document-reader.ts";
 
 /**
@@ -133,32 +132,18 @@ export async function* formatCheckpoint(
   options: CheckpointOptions,
 ): AsyncGenerator<Uint8Array, void> {
   const step = options.step ?? (async (work) => work());
-  const contents = await step(() => {
+  const [contents, head] = await step(() => {
     options.begin?.();
-    return { now: consistentSnapshot(state), head: createHead(generation, options) };
+    return [consistentSnapshot(state), createHead(generation, options)] as const;
   });
-  let checksum = 0;
-  const covered = (text: string): Buffer => {
-    const bytes = Buffer.from(text);
-    checksum = crc32(bytes, checksum);
-    return bytes;
-  };
-  try {
-    const slices = createDocumentSlices(contents.now, contents.head);
-    const first = covered(slices.next().value ?? "");
-    yield options.closed ? withClosedMark(first) : first;
-    for (const slice of slices) yield covered(slice);
-  } finally {
-    contents.now.end();
+  let isFirst = true;
+  for await (const bytes of addChecksum(createDocument(contents, head))) {
+    yield isFirst && options.closed ? withClosedMark(bytes) : bytes;
+    isFirst = false;
   }
-  yield covered(",\n");
-  yield covered(formatLastMember(checksum));
 }
 
-function createHead(
-  generation: number,
-  { position, getPast, moment }: CheckpointOptions,
-): Readonly<Record<string, unknown>> {
+function createHead(generation: number, { position, getPast, moment }: CheckpointOptions): DocumentHead {
   const { number: transaction, checksum } = position?.() ?? startPosition;
   const { number, checksum: chain } = getPast?.() ?? {};
   return {

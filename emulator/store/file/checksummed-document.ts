@@ -86,7 +86,7 @@ const closedAt = Buffer.byteLength(opening);
 const zero = "0".charCodeAt(0);
 const toClosedMark = (isClosed: boolean): Buffer => Buffer.from(isClosed ? "1" : "0");
 
-export const formatLastMember = (checksum: number): string => `"checksum": "crc32:${toHex(checksum)}"${documentEnd}`;
+const formatLastMember = (checksum: number): string => `"checksum": "crc32:${toHex(checksum)}"${documentEnd}`;
 const lastMemberLength = formatLastMember(0).length;
 
 /** Reads the bytes of a checkpoint in blocks and verifies the checksum at the end. */

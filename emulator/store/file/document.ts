@@ -1,18 +1,36 @@
+import { nextTurn } from "../../../src/base/timing.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import type { Disk } from "../../../src/files/disk.ts";
 import { type Contents, sliceRows } from "../live/compaction.ts";
 import type { RowTable } from "../live/row-table.ts";
 import { State } from "../live/state.ts";
 import { listVersions, SchemaMismatchError, Upgrade, type Versions } from "../live/versions.ts";
-import { type Collection, StateFormatError } from "../port.ts";
+import { type Collection, type ConsistentContents, type DocumentHead, StateFormatError } from "../port.ts";
 
-type Head = Readonly<Record<string, unknown>>;
+/** The number of characters of a document after which other work gets a turn. */
+const busyLength = 10_000;
 
 /**
- * Formats contents as one JSON document with one row per line, in slices of a few thousand rows. `head` adds members
- * after the first.
+ * Formats contents as one JSON document with one row per line, in pieces of a few thousand rows, and ends them. `head`
+ * adds members after the first. The last piece is `documentEnd`.
  */
-export function* createDocumentSlices(contents: Contents, head: Head = {}): Generator<string, void> {
+export async function* createDocument(
+  contents: Contents & ConsistentContents,
+  head: DocumentHead = {},
+): AsyncGenerator<string, void> {
+  try {
+    for (const piece of createDocumentSlices(contents, head)) {
+      yield piece;
+      // A reader that does not pause must let other work run.
+      if (piece.length > busyLength) await nextTurn();
+    }
+    yield documentEnd;
+  } finally {
+    contents.end();
+  }
+}
+
+function* createDocumentSlices(contents: Contents, head: DocumentHead): Generator<string, void> {
   const all = {
     svc_state: formatVersion,
     ...head,

@@ -25,21 +25,30 @@ import { probeWritable } from "./recovery.ts";
 import { listFileSegments, StoredHistory } from "./stored-history.ts";
 import { FileIdentityWatch } from "./stored-state.ts";
 
-interface FileLogOptions {
+/** The files that hold the state, by their generations, and their sizes. */
+interface Generations {
+  /** The generation of the current journal. */
+  current: number;
+  /** The last generation that a file was ever created for. */
+  newest: number;
+  /** Earlier journals that the checkpoint does not contain. */
+  olderJournals: number[];
+  /** The size of these journals. */
+  olderBytes: number;
+  /** The generation that follows the checkpoint. */
+  base: number;
+  baseBytes: number;
+  /** The size of the current journal if it has no transactions. */
+  emptyLength: number;
+}
+
+export interface FileLogOptions {
   readonly disk: Disk;
   readonly path: string;
   readonly collections: readonly Collection[];
   /** The current journal: the end of its valid lines, and the position of the last one. */
   readonly journal: { readonly file: DiskFile; readonly length: number; readonly position: LogPosition };
-  readonly generation: number;
-  /** The last generation that a file was ever created for. */
-  readonly newest: number;
-  /** Earlier journals that the checkpoint does not contain, and their size. */
-  readonly olderJournals: readonly number[];
-  readonly behindBytes: number;
-  readonly baseBytes: number;
-  /** The generation that follows the checkpoint. */
-  readonly baseGeneration: number;
+  readonly generations: Generations;
   /** The files of the history. */
   readonly files: HistoryFiles;
   /** Fields of each line in addition to its changes. */
@@ -70,15 +79,8 @@ export class FileLog implements CommitLog {
   readonly #options: FileLogOptions;
   readonly #journal: AppendLog<StoreFailedError>;
   #host: LogHost | undefined;
-  #generation: number;
-  /** The last generation that a file was created for. */
-  #newest: number;
-  #olderJournals: number[];
-  #behindBytes: number;
-  #baseBytes: number;
-  #baseGeneration: number;
+  readonly #at: Generations;
   readonly history: History | undefined;
-  #emptyLength = 0;
   readonly #compaction: Compaction;
   /** Serializes changes of the current checkpoint. */
   readonly #renaming = new Mutex();
@@ -88,8 +90,9 @@ export class FileLog implements CommitLog {
   /** Set while the journal is shorter or longer than what was written. */
   #isCut = false;
 
-  constructor(options: FileLogOptions & { readonly emptyLength: number }) {
+  constructor(options: FileLogOptions) {
     this.#options = options;
+    this.#at = options.generations;
     this.#journal = new AppendLog({
       ...options.journal,
       path: options.path,
@@ -109,12 +112,6 @@ export class FileLog implements CommitLog {
       getFailure: () => this.failure,
       report: options.report,
     });
-    this.#generation = options.generation;
-    this.#newest = options.newest;
-    this.#olderJournals = [...options.olderJournals];
-    this.#behindBytes = options.behindBytes;
-    this.#baseBytes = options.baseBytes;
-    this.#baseGeneration = options.baseGeneration;
     if (options.files.limit > 0) {
       this.history = new StoredHistory({
         ...options,
@@ -124,7 +121,6 @@ export class FileLog implements CommitLog {
         withCheckpointsLocked: (work) => this.#renaming.runExclusive(work),
       });
     }
-    this.#emptyLength = options.emptyLength;
   }
 
   attach(host: LogHost): void {
@@ -141,7 +137,7 @@ export class FileLog implements CommitLog {
 
   append(changes: readonly Change[], cause: string | undefined): Promise<void> {
     const durable = this.#journal.append(formatCommitLine(changes, cause, this.#options.moment()));
-    this.#compaction.consider(this.#behindBytes + this.#journal.length, this.#baseBytes);
+    this.#compaction.consider(this.#at.olderBytes + this.#journal.length, this.#at.baseBytes);
     return durable;
   }
 
@@ -220,7 +216,7 @@ export class FileLog implements CommitLog {
     this.#compaction.overtake();
     await this.#compaction.waitForEnd();
     await this.#journal.waitUntilDurable().catch(() => {});
-    const bytes = this.#baseBytes + this.#behindBytes + this.#journal.length;
+    const bytes = this.#at.baseBytes + this.#at.olderBytes + this.#journal.length;
     if (!this.failure && !this.#clean && bytes <= maxBytesAtClose) await this.#compaction.run();
     await this.#journal.close();
     if (this.#isDisturbed) throw new StoreFailedError(`${this.failure?.message}. Recent changes are lost`);
@@ -228,7 +224,7 @@ export class FileLog implements CommitLog {
     const { disk, path } = this.#options;
     try {
       await markClosed(disk, path, true);
-      await disk.remove(getJournalPath(path, this.#generation));
+      await disk.remove(getJournalPath(path, this.#at.current));
     } catch (cause) {
       this.#options.report(`${path} could not be marked as closed. Its journal remains: ${formatMessage(cause)}`);
     }
@@ -236,17 +232,17 @@ export class FileLog implements CommitLog {
 
   /** Whether the checkpoint is complete. */
   get #clean(): boolean {
-    return this.#olderJournals.length === 0 && this.#journal.length <= this.#emptyLength;
+    return this.#at.olderJournals.length === 0 && this.#journal.length <= this.#at.emptyLength;
   }
 
   async #checkTampering(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
     const { path, isHeld } = this.#options;
     if (!(await isHeld())) return { reason: `Another emulator has opened the state ${path}`, isGone: false };
-    const journals = [...this.#olderJournals, this.#generation].map((item) => [
+    const journals = [...this.#at.olderJournals, this.#at.current].map((item) => [
       `journal.${item}`,
       getJournalPath(path, item),
     ]);
-    const base = `base.${this.#baseGeneration}`;
+    const base = `base.${this.#at.base}`;
     const found = await this.#own.check({ [base]: path, ...Object.fromEntries(journals) }, base);
     if (!found && this.#isCut && (await this.#readJournalSize()) !== this.#journal.length)
       return { reason: this.#cutReason, isGone: false };
@@ -265,7 +261,7 @@ export class FileLog implements CommitLog {
   }
 
   async #readJournalSize(): Promise<number> {
-    const journal = await this.#options.disk.open(getJournalPath(this.#options.path, this.#generation), "read");
+    const journal = await this.#options.disk.open(getJournalPath(this.#options.path, this.#at.current), "read");
     try {
       return await journal.size();
     } finally {
@@ -275,7 +271,7 @@ export class FileLog implements CommitLog {
 
   get #cutReason(): string {
     return (
-      `${getJournalPath(this.#options.path, this.#generation)} was changed by another program: it lost lines, or an older ` +
+      `${getJournalPath(this.#options.path, this.#at.current)} was changed by another program: it lost lines, or an older ` +
       "copy replaced it. Nothing is written to it. Move it away to restore it from memory, or stop the emulator to " +
       "continue with the file as it is"
     );
@@ -299,7 +295,7 @@ export class FileLog implements CommitLog {
         release = await this.#renaming.acquire();
         mayGoOn();
         await this.#journal.waitUntilDurable();
-        await this.#options.files.retainCheckpoint(this.#baseGeneration);
+        await this.#options.files.retainCheckpoint(this.#at.base);
       },
     });
     try {
@@ -326,13 +322,13 @@ export class FileLog implements CommitLog {
       } catch (cause) {
         // Once the checkpoint is in place, writing continues in that journal, even if the checkpoint is not certain to
         // stay.
-        if (adapter.renamed) this.#olderJournals.push(next.number);
+        if (adapter.renamed) this.#at.olderJournals.push(next.number);
         else await this.#discard(next);
         throw cause;
       }
-      this.#olderJournals.push(this.#generation);
-      this.#generation = next.number;
-      this.#emptyLength = next.length;
+      this.#at.olderJournals.push(this.#at.current);
+      this.#at.current = next.number;
+      this.#at.emptyLength = next.length;
       await this.#journal.continueIn(next.file, next.length);
       await this.#archivePrevious(next.number, adapter.size);
     } finally {
@@ -342,7 +338,7 @@ export class FileLog implements CommitLog {
 
   #createCheckpointFile(more: Partial<ConstructorParameters<typeof CheckpointFile>[0]> = {}): CheckpointFile {
     const getPosition = () => this.#journal.position;
-    const waitUntilDurable = () => this.#options.files.retainCheckpoint(this.#baseGeneration);
+    const waitUntilDurable = () => this.#options.files.retainCheckpoint(this.#at.base);
     return new CheckpointFile({
       ...this.#options,
       position: getPosition,
@@ -353,19 +349,19 @@ export class FileLog implements CommitLog {
   }
 
   async #nextGeneration(): Promise<NextJournal> {
-    this.#newest += 1;
+    this.#at.newest += 1;
     const { disk, path } = this.#options;
-    const number = this.#newest;
-    return { number, ...(await createJournal(disk, path, number, this.#generation)) };
+    const number = this.#at.newest;
+    return { number, ...(await createJournal(disk, path, number, this.#at.current)) };
   }
 
   #rotate(next: NextJournal): void {
     // The last line names the next journal, so that a missing journal is detected.
     void this.#journal.append(JSON.stringify({ next: next.number })).catch(() => {});
-    this.#olderJournals.push(this.#generation);
-    this.#behindBytes += this.#journal.length;
-    this.#generation = next.number;
-    this.#emptyLength = next.length;
+    this.#at.olderJournals.push(this.#at.current);
+    this.#at.olderBytes += this.#journal.length;
+    this.#at.current = next.number;
+    this.#at.emptyLength = next.length;
     this.#journal.rotate(next.file, next.length);
   }
 
@@ -377,11 +373,11 @@ export class FileLog implements CommitLog {
   /** Moves the journals that the new checkpoint contains to the history, or removes them. */
   async #archivePrevious(baseGeneration: number, baseBytes: number): Promise<void> {
     const { files } = this.#options;
-    this.#baseGeneration = baseGeneration;
-    this.#baseBytes = baseBytes;
-    this.#behindBytes = 0;
+    this.#at.base = baseGeneration;
+    this.#at.baseBytes = baseBytes;
+    this.#at.olderBytes = 0;
     // Files that reappear after a crash are removed at the next start.
-    for (const generation of this.#olderJournals.splice(0)) await files.retainJournal(generation);
+    for (const generation of this.#at.olderJournals.splice(0)) await files.retainJournal(generation);
     await files.trim();
   }
 }

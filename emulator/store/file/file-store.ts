@@ -25,7 +25,7 @@ import {
 import { type Checkpoint, CheckpointFile } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
 import { isExported, isSnapshot } from "./document.ts";
-import { FileLog } from "./file-log.ts";
+import { FileLog, type FileLogOptions } from "./file-log.ts";
 import { HistoryFiles } from "./history-files.ts";
 import { createJournal, type JournalContent } from "./journal.ts";
 import { NotAStateFileError, type RecoveredState, recover } from "./recovery.ts";
@@ -82,8 +82,6 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
     path,
     collections,
     ...current,
-    baseBytes: base.size,
-    baseGeneration: base.generation,
     files,
     moment,
     wall,
@@ -138,20 +136,16 @@ async function baseToFollow(
 async function openJournal(
   disk: Disk,
   path: string,
-  { generation, journals, position }: JournalStatus,
+  { generation, size, journals, position }: JournalStatus,
   { newest }: RecoveredState,
-) {
+): Promise<Pick<FileLogOptions, "journal" | "generations">> {
+  const base = { base: generation, baseBytes: size, newest: Math.max(newest, generation) };
   const last = journals.at(-1);
   if (last?.header === undefined) {
-    const journal = { ...(await createJournal(disk, path, generation, generation)), position };
-    const emptyLength = journal.length;
+    const { file, length } = await createJournal(disk, path, generation, generation);
     return {
-      journal,
-      generation,
-      newest: Math.max(newest, generation),
-      olderJournals: [],
-      behindBytes: 0,
-      emptyLength,
+      journal: { file, length, position },
+      generations: { ...base, current: generation, olderJournals: [], olderBytes: 0, emptyLength: length },
     };
   }
   const file = await disk.open(last.path, "write");
@@ -159,12 +153,13 @@ async function openJournal(
   const earlier = journals.slice(0, -1);
   return {
     journal: { file, length: last.length, position },
-    generation: last.header.generation,
-    newest,
-    olderJournals: earlier.map((journal) => journal.header?.generation ?? 0),
-    behindBytes: earlier.reduce((sum, journal) => sum + journal.length, 0),
-    // A journal without transactions has only its first line.
-    emptyLength: last.transactions > 0 ? 0 : last.length,
+    generations: {
+      ...base,
+      current: last.header.generation,
+      olderJournals: earlier.map((journal) => journal.header?.generation ?? 0),
+      olderBytes: earlier.reduce((sum, journal) => sum + journal.length, 0),
+      emptyLength: last.transactions > 0 ? 0 : last.length,
+    },
   };
 }
 

@@ -77,8 +77,7 @@ export interface JournalContent extends Omit<LogEnd, "damage"> {
 interface JournalVisitor {
   /** Returns the position that the first line has to follow. Undefined allows any position. */
   begin(header: Header): LogPosition | undefined;
-  /** `number` is the number of the line. */
-  take(changes: readonly Change[], number: number): void;
+  take(changes: readonly Change[], position: LogPosition): void;
 }
 
 /** Reads a journal. If it is damaged, fails with StateFormatError, which names file and line. */
@@ -101,7 +100,7 @@ async function readJournal(disk: Disk, path: string, taker: JournalVisitor): Pro
       if (next !== undefined) return;
       const changes = parseChanges(getChanges(value));
       if (changes === undefined) throw new StateFormatError("the line does not contain changes");
-      taker.take(changes, position.number);
+      taker.take(changes, position);
       transactions += 1;
     },
   });
@@ -143,6 +142,8 @@ export class Replay {
   transactions = 0;
   /** The end of the chain so far. Undefined if its beginning is unknown. */
   position: LogPosition | undefined;
+  /** The last applied line, or that of the checkpoint. */
+  applied: LogPosition | undefined;
   readonly #disk: Disk;
   readonly #state: State;
   readonly #upgrade: Upgrade;
@@ -168,6 +169,7 @@ export class Replay {
     this.#upgrade = upgrade;
     this.#base = base;
     this.position = base?.position;
+    this.applied = base?.position;
   }
 
   /**
@@ -182,7 +184,7 @@ export class Replay {
         this.#follow(header);
         return this.position;
       },
-      take: (changes, number) => {
+      take: (changes, { number, checksum }) => {
         if (number > this.#last) return;
         if (torn) throw new StateFormatError("the journal before this one ends in a damaged line");
         if (this.#base === undefined) {
@@ -190,6 +192,7 @@ export class Replay {
         }
         applyChecked(this.#state, changes, this.#upgrade, this.#isTrusted);
         this.transactions += 1;
+        this.applied = { number, checksum };
       },
     });
     this.position = content.position ?? this.position;

@@ -24,8 +24,11 @@ export interface Segment {
   readBase(): AsyncIterable<Buffer>;
   /** Reads the lines that follow the checkpoint, up to their end or damage, or until `take` returns false. */
   visitLines(take: LineHandler): Promise<void>;
-  /** Applies the lines up to that number to the state of the checkpoint. Fails with StateFormatError. */
-  replay(reader: DocumentReader, last: number): Promise<void>;
+  /**
+   * Applies the lines up to that number to the state of the checkpoint. Resolves with the position of the last applied
+   * line, or of the checkpoint. Fails with StateFormatError.
+   */
+  replay(reader: DocumentReader, last: number): Promise<LogPosition>;
 }
 
 export type LineHandler = (json: string, place: LogPosition) => boolean;
@@ -89,9 +92,8 @@ export class StoredHistory implements History {
       try {
         const reader = new DocumentReader(collections, { isSealed: true });
         await readChecksummedInto(reader, segment.readBase());
-        const past = await findPosition(segment, number);
-        if (past === undefined) throw new StateFormatError("lines are missing");
-        await segment.replay(reader, number);
+        const past = await segment.replay(reader, number);
+        if (past.number !== number) throw new StateFormatError("lines are missing");
         return { store: new LiveStore({ state: reader.state, wall }), past };
       } catch (cause) {
         if (!(cause instanceof StateFormatError)) throw cause;
@@ -99,20 +101,6 @@ export class StoredHistory implements History {
       }
     });
   }
-}
-
-/** Position of the line with that number, or of the checkpoint. Undefined if lines before it are missing. */
-async function findPosition(
-  { head: { position }, visitLines }: Segment,
-  number: number,
-): Promise<LogPosition | undefined> {
-  if (position.number === number) return position;
-  let found: LogPosition | undefined;
-  await visitLines((_, place) => {
-    if (place.number === number) found = { number, checksum: place.checksum };
-    return place.number < number;
-  });
-  return found;
 }
 
 /** Reads the commits of a segment up to a line, oldest first. Undefined if that line, or one before it, is missing. */
@@ -189,10 +177,11 @@ const createSegment = (disk: Disk, { path, head, journals }: SegmentFiles): Segm
   async replay({ state, upgrade }, last) {
     const replay = new Replay(disk, state, upgrade, head, { last, isOwn: true });
     try {
-      for (const journal of journals) if (replay.position!.number < last) await replay.add(journal);
+      for (const journal of journals) if (replay.applied!.number < last) await replay.add(journal);
     } catch (cause) {
       throw toMissingError(cause);
     }
+    return replay.applied!;
   },
 });
 

@@ -1,10 +1,9 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { EmulatorBugError } from "../../../src/base/errors.ts";
-import { nextTurn } from "../../../src/base/timing.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { Cause } from "../cause.ts";
 import { readChecksummed } from "../file/checksummed-document.ts";
-import { createDocumentSlices, documentEnd, parseState } from "../file/document.ts";
+import { createDocument, parseState } from "../file/document.ts";
 import {
   type AnyRows,
   type ConsistentContents,
@@ -32,9 +31,6 @@ import { type Change, State } from "./state.ts";
  */
 export const transactionLimitMs = 2_000;
 const limit = `${transactionLimitMs / 1_000} s`;
-
-/** The number of characters of an export after which other work gets a turn. */
-const busyLength = 10_000;
 
 /**
  * The delays before a store tries to write again, in wall-clock milliseconds. Each is twice the previous one, up to the
@@ -369,22 +365,5 @@ export class LiveStore implements Store {
 
   #notifyAll(change: "replaced" | "writable"): void {
     for (const { changed } of this.#watchers) changed(change);
-  }
-}
-
-/** Creates the document of contents and ends them with it. */
-async function* createDocument(
-  contents: ReturnType<typeof consistentSnapshot>,
-  head: DocumentHead | undefined,
-): AsyncGenerator<string, void> {
-  try {
-    for (const piece of createDocumentSlices(contents, head)) {
-      yield piece;
-      // A reader that does not pause must let other work run.
-      if (piece.length > busyLength) await nextTurn();
-    }
-    yield documentEnd;
-  } finally {
-    contents.end();
   }
 }

@@ -263,8 +263,9 @@ async function listPostgresSegments({ pool, shown }: Pick<Database, "pool" | "sh
           }
         },
         async replay({ state, upgrade }, last) {
-          if (last === position.number) return;
-          await replayJournal(pool, new JournalLines({ state, upgrade, after: position, last, isOwn: true, shown }));
+          const lines = new JournalLines({ state, upgrade, after: position, last, isOwn: true, shown });
+          if (last > position.number) await replayJournal(pool, lines);
+          return lines.position;
         },
       },
     ];
