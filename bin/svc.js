@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-// CommonJS, as package.json beside it says: Node takes milliseconds to get its loader of ES modules ready.
+// CommonJS (see package.json in this folder), because Node takes milliseconds to load its ES module loader.
 const { writeSync } = require("node:fs");
 
 const argv = process.argv.slice(2);
 
 if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]) && isVersionWritten())) {
-  // Node 22.8 and later store what V8 has compiled.
+  // Node 22.8 and later cache compiled code.
   require("node:module").enableCompileCache?.();
   const { main, createProcessHost, version } = require("../dist/main.cjs");
-  // Comes once nothing is left to do, and not after an exception, which Node prints.
+  // Emitted when no work is left. Node prints exceptions itself.
   process.once("beforeExit", () => {
     if (process.exitCode === undefined) {
       writeSync(
@@ -16,18 +16,18 @@ if (!(argv.length === 1 && ["--version", "-V", "-v", "version"].includes(argv[0]
         "error: svc ended before its work was done. This is a bug: run it again with --debug and report it.\n",
       );
     }
-    // At once: to take the heap apart, which is thrown away as a whole, takes milliseconds.
+    // Exits immediately, because freeing the heap takes milliseconds.
     process.exit(process.exitCode ?? 1);
   });
-  // Never before: it would cut off what a pipe has not taken yet.
+  // The exit code is set without process.exit, which would cut off output that a pipe has not accepted yet.
   main(argv, createProcessHost(version)).then((code) => {
     process.exitCode = code;
   });
 }
 
 /**
- * Writes it at once, without the stream that process.stdout would make: that costs an eighth of what Node costs to start.
- * False where the pipe is full, nobody reads it or the disk refuses: `main` knows what to say then.
+ * Writes the version without process.stdout, which costs an eighth of Node's start. Returns false if the pipe is full
+ * or closed, or the disk is full. `main` then reports the error.
  */
 function isVersionWritten() {
   try {

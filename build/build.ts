@@ -14,7 +14,7 @@ import { findBundledPackages, formatThirdPartyNotices } from "./licences.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** The parts that every command line loads, and those that commands load. */
+/** The modules that every command line loads, and those that most commands load. */
 const commandLine = ["src/cli/main.ts", "src/cli/runtime/perform.ts"];
 
 /** Modules that other programs import or require. The command line loads the emulator from the same file. */
@@ -24,7 +24,7 @@ const libraries = {
   webhooks: "src/schemes/index.ts",
 };
 
-/** Modules that run in a process of their own. */
+/** Modules that run in a separate process. */
 const processes = { "pdf-process": "emulator/cluster/pdf/process.ts" };
 
 /**
@@ -74,7 +74,7 @@ const omitUnused: Plugin = {
         by.test(importer) ? { path, namespace: "unused" } : undefined,
       );
     }
-    // Node modules that no function in use needs.
+    // Node modules are free of side effects, so unused imports are removed.
     onResolve({ filter: /^node:/ }, ({ path }) => ({ path, external: true, sideEffects: false }));
     onLoad({ filter: /.*/, namespace: "unused" }, () => ({
       contents: "module.exports = { constants: {}, CacheStorage: class {}, AjvJsonSchemaValidator: class {} };",
@@ -134,7 +134,7 @@ const settings = {
   platform: "node",
   format: "cjs",
   outExtension: { ".js": ".cjs" },
-  // A CommonJS file has another name for its location, and few modules use it.
+  // CommonJS has no `import.meta`, which a few modules use.
   banner: { js: 'var bundleFile={get url(){return require("node:url").pathToFileURL(__filename).href}};' },
   define: { "import.meta.url": "bundleFile.url", "import.meta.dirname": "__dirname" },
   // Optional companions of pdfjs, which draws nothing here.
@@ -222,7 +222,7 @@ function writeModuleWrapper(folder: string, name: string): void {
   );
 }
 
-/** The fonts of documents, with the characters that they can show. */
+/** Writes the fonts of documents, reduced to the characters that they can show. */
 function writeFonts(folder: string): void {
   mkdirSync(folder);
   for (const name of Object.values(fontFiles)) {
@@ -230,14 +230,15 @@ function writeFonts(folder: string): void {
   }
 }
 
-/** The steps of `svc tour`. */
+/** Writes the steps of `svc tour`. */
 function writeTour(folder: string): void {
   mkdirSync(folder);
   cpSync(join(root, "fixtures/scenarios/tour.yaml"), join(folder, "tour.yaml"));
 }
 
 /**
- * Written twice, because a compiler infers the module type from the file name: `.d.cts` is for programs that `require`.
+ * Writes each declaration file twice, because a compiler infers the module type from the file name: `.d.cts` is for
+ * programs that `require`.
  */
 function writeTypes(folder: string): void {
   for (const [name, text] of Object.entries({
@@ -269,7 +270,7 @@ async function writeCommands(folder: string): Promise<void> {
   }
 }
 
-/** The page for `man svc`, which package.json names. */
+/** Writes the page for `man svc`, which package.json names. */
 async function writeManual(folder: string): Promise<void> {
   mkdirSync(folder);
   writeFileSync(`${folder}/svc.1`, formatManual(await loadCommandTree(loadDeclarations), readPackageVersion()));

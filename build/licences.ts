@@ -27,7 +27,7 @@ export function findBundledPackages(
   return [...folders, ...others].sort().map((folder) => readPackage(root, folder));
 }
 
-/** The notices that ship next to the bundle: name, version, licence and licence text of each package. */
+/** Formats the notices that ship with the bundle: name, version, licence and licence text of each package. */
 export const formatThirdPartyNotices = (packages: readonly BundledPackage[]): string =>
   [
     "The bundle holds code and fonts of these packages, under their licences.\n",
@@ -38,7 +38,7 @@ export const formatThirdPartyNotices = (packages: readonly BundledPackage[]): st
 
 const rule = "-".repeat(80);
 
-/** The innermost package of a file. Undefined for the project's own files. */
+/** Returns the innermost package that contains a file; undefined for the project's own files. */
 const findPackageFolder = (path: string): string | undefined =>
   /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
 

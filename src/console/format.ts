@@ -1,6 +1,6 @@
 import { toIsoSeconds } from "../base/clock.ts";
 
-/** `2031-01-02` and `03:04:05`, UTC as in the service. */
+/** Formats a UTC date, such as `2031-01-02`. */
 export const formatDate = (at: string | number): string => toIso(at).slice(0, 10);
 export const formatTime = (at: string | number): string => toIso(at).slice(11, 19);
 
@@ -13,7 +13,7 @@ const units = [
   ["s", 1_000],
 ] as const;
 
-/** A duration in its two largest units: `1 h 20 min`, `4 min 55 s`; less than a second is `0 s`. */
+/** Formats a duration in its two largest units: `1 h 20 min`, `4 min 55 s`; less than a second is `0 s`. */
 export function formatElapsed(ms: number): string {
   const first = units.findIndex(([, size]) => ms >= size);
   if (first < 0) return "0 s";

@@ -17,7 +17,9 @@ export type Connection = "connecting" | "live" | "lost";
 /** Whether the view follows the emulator. */
 export const connection = signal<Connection>("connecting");
 
-/** Counts the calls without a connection: a stream may stay open although nothing arrives any more. */
+/**
+ * Counts the requests that failed without a connection, because a stream may stay open although it delivers nothing.
+ */
 export const failedCallCount = signal(0);
 
 type InputArguments<Id extends OperationId> =
@@ -30,7 +32,7 @@ export async function callOperation<Id extends OperationId>(
 ): Promise<OperationResult<Id>> {
   const { method, path } = getOutline(id);
   const { params, query, body } = (input ?? {}) as UntypedInput;
-  // The page is next to the control plane, wherever a proxy serves them.
+  // The page is served next to the control plane, also behind a proxy with a path prefix.
   const url = path.replace("/_emulator/", "../");
   const target = fillTemplate(url, toFields(params) as Record<string, string | number>) + formatQuery(query);
   const response = await trackSlowness(
@@ -71,7 +73,7 @@ async function read(response: Response): Promise<unknown> {
   }
 }
 
-/** After this time users wonder whether the page still works. */
+/** How long a response may take before the page says that it is slow. */
 const patienceMs = 5_000;
 
 const late = signal(0);
@@ -79,7 +81,7 @@ const late = signal(0);
 /** Whether a response is overdue. */
 export const isSlow = computed(() => late.value > 0);
 
-/** Reports that a response is slow. */
+/** Counts a response as slow until it arrives. */
 export async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
   const settledController = new AbortController();
   void systemWallClock.sleep(patienceMs, settledController.signal).then(() => {

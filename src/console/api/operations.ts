@@ -45,7 +45,7 @@ export type OperationInput<Id extends OperationId> = ArgumentsOf<NamedOperation<
 /** Result of an operation. */
 export type OperationResult<Id extends OperationId> = ResultOf<NamedOperation<Id>>;
 
-/** A call before its types are known. */
+/** Arguments of an operation that is only known at run time. */
 export interface UntypedInput {
   readonly params?: object | undefined;
   readonly query?: object | undefined;

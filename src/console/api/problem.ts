@@ -1,8 +1,8 @@
 import { toFields } from "../../base/object.ts";
 
-/** The reason why a call failed, in words for the user. */
+/** The reason why a request failed, in words for the user. */
 export class CallError extends Error {
-  /** 0: the emulator could not be reached. */
+  /** HTTP status; 0 if the emulator could not be reached. */
   readonly status: number;
   readonly code: string;
   readonly hint: string | undefined;
@@ -14,7 +14,7 @@ export class CallError extends Error {
     this.hint = hint;
   }
 
-  /** Contents of an error response of the control plane. */
+  /** Reads an error response of the control plane. */
   static fromResponse(status: number, body: unknown): CallError {
     const { code, message, hint } = toFields(toFields(body).error);
     const words = typeof message === "string" ? message : `The emulator responded with status ${status}.`;

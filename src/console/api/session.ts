@@ -4,18 +4,18 @@ import type { OperationOutline, UntypedInput } from "./operations.ts";
 import { CallError } from "./problem.ts";
 
 /**
- * The session, in the storage of this origin: unlike a cookie, it is not sent to other ports, and only sent when the
- * page chooses. All tabs share it, and it ends with the emulator. It is only valid with a cookie that scripts cannot
- * read.
+ * The session is in the storage of this origin: unlike a cookie, it is not sent to other ports, and the page decides
+ * when to send it. All tabs share it, and it ends with the emulator. It is only valid together with a cookie that
+ * scripts cannot read.
  */
 const place = "svc-session";
 const rolePlace = "svc-session-role";
 
-/** Undefined: no user is signed in, for the given reason if it is known. */
+/** The session token; undefined if no user is signed in. */
 export const session = signal<string | undefined>(undefined);
 export const signInError = signal<CallError | undefined>(undefined);
 
-/** Permissions of the token that signed this browser in; undefined: unknown, and nothing is hidden. */
+/** Role of the token that signed this browser in. Undefined if it is unknown; then the page hides nothing. */
 export const role = signal<string | undefined>(undefined);
 
 /** Whether the control plane shows keys and links to this session. */
@@ -24,7 +24,7 @@ export const canReadSecrets = computed(() => role.value !== "read");
 export const getSessionHeaders = (): Record<string, string> =>
   session.value === undefined ? {} : { authorization: `Bearer ${session.value}` };
 
-/** Called if the emulator does not know the session any more, because another one runs there now. */
+/** Forgets a session that the emulator does not recognize, because another emulator now runs at this address. */
 export function forgetSession(): void {
   localStorage.removeItem(place);
   localStorage.removeItem(rolePlace);
@@ -44,7 +44,7 @@ export async function signIn(): Promise<void> {
   await exchangeCode();
 }
 
-/** Exchanges the code in the fragment for a session, and removes it from the address and the history. */
+/** Exchanges the code in the URL fragment for a session, and removes it from the address and the history. */
 async function exchangeCode(): Promise<void> {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
   if (code === undefined) return;
@@ -61,7 +61,7 @@ async function exchangeCode(): Promise<void> {
   }
   signInError.value = undefined;
   const { token, role: given } = toFields(body);
-  // Other tabs read it when they get the storage event.
+  // Other tabs read the role when they get the storage event.
   localStorage.setItem(rolePlace, String(given));
   localStorage.setItem(place, String(token));
   applySession(String(token));
@@ -72,7 +72,9 @@ function applySession(token: string | null): void {
   session.value = token ?? undefined;
 }
 
-/** The command that is equivalent to a call, in POSIX shell syntax: `svc emulator clock advance --by PT5M`. */
+/**
+ * Formats the command that is equivalent to a request, in POSIX shell syntax: `svc emulator clock advance --by PT5M`.
+ */
 export function formatApiCommand(outline: OperationOutline, input: UntypedInput = {}): string {
   const { command, positionals, flags, confirmed } = outline;
   const params = toFields(input.params);
@@ -92,6 +94,6 @@ function toFlagWords(flag: string | undefined, name: string, value: unknown): st
   return [`--${flag}`, quoteShellWord(String(value))];
 }
 
-/** A word for a shell, in single quotes if it contains special characters. */
+/** Quotes a word for a shell if it contains special characters. */
 export const quoteShellWord = (word: string): string =>
   /^[\w/:=.,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

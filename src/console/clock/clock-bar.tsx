@@ -13,7 +13,7 @@ import { type Clock, clock, nowSeconds } from "../state/clock.ts";
 import { explainDenied } from "../state/requests.ts";
 import { NextDue } from "./next-due.tsx";
 
-/** Its result, for the foot of the page. */
+/** Describes the result of an advance, for the foot of the page. */
 function describeAdvance(moved: { ran: readonly unknown[]; to: string; status: string }): ActionOutcome {
   const { ran: entries, to, status } = moved;
   const done =
@@ -84,7 +84,7 @@ const toSettings = ({ mode, speed }: (typeof choices)[number]) => ({
   body: { mode, ...(speed === undefined ? {} : { speed }) },
 });
 
-/** Clock mode, as a choice. */
+/** Shows the clock mode as a choice. */
 function Mode({ read }: { readonly read: Clock }) {
   const chosen = choices.findIndex((choice) => matchesChoice(read, choice));
   const current = choices[chosen];
@@ -121,7 +121,7 @@ function Mode({ read }: { readonly read: Clock }) {
   );
 }
 
-/** Moves virtual time to an entered time, in a panel that covers the page without shifting it. */
+/** Advances virtual time to an entered time, in a panel that covers the page without shifting it. */
 function MoveTo(props: {
   readonly from: number;
   readonly describe: (answer: OperationResult<"clock.advance">) => ActionOutcome;
@@ -163,7 +163,7 @@ function Panel(props: {
   const { from, describe, close, leave } = props;
   const typed = useSignal(toIsoSeconds(from + 3_600_000).slice(0, 16));
   const form = useRef<HTMLFormElement>(null);
-  // Not after rendering: on a slow machine, keys and clicks may come before that.
+  // Runs before rendering, because keys and clicks may come first on a slow machine.
   useLayoutEffect(() => {
     form.current?.querySelector("input")?.focus();
     const isOwn = (target: EventTarget | null) =>

@@ -12,7 +12,9 @@ import {
 } from "../state/deliveries.ts";
 import { buildHref } from "../state/route.ts";
 
-/** The next due entry and the time until then, by both clocks. Always three lines, so that nothing shifts. */
+/**
+ * Shows the next due entry and the time until then, by both clocks. It always has three lines, so that nothing shifts.
+ */
 export function NextDue() {
   const { next_due: due, pending, mode, speed } = clock.value!;
   if (due === null) {

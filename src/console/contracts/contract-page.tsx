@@ -18,7 +18,7 @@ import { describeMove, describeMoveResults, moveActions } from "./moves.ts";
 
 type Contract = OperationResult<"emulator-contracts.show">;
 
-/** One contract: its status in the lifecycle, the possible actions, and its activities. */
+/** Shows one contract: its status in the lifecycle, the possible actions, and its activities. */
 export function ContractPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["contracts"], () =>
     callOperation("emulator-contracts.show", { params: { id } }),
@@ -63,7 +63,7 @@ export function ContractPage({ id }: { readonly id: string }) {
   );
 }
 
-/** Deleted while it was shown. */
+/** Shown if the contract is deleted while its page is open. */
 const DeletedContract = ({ id }: { readonly id: string }) => (
   <>
     <Head title={`Contract ${id}`}>
@@ -77,7 +77,7 @@ const DeletedContract = ({ id }: { readonly id: string }) => (
   </>
 );
 
-/** Every possible move with its conditions. Moves without a button above have a command. */
+/** Shows every possible move with its conditions. Moves without a button have a command. */
 function NextActions({ contract }: { readonly contract: Contract }) {
   const possible = findPossibleMoves(contract.contract_status);
   const triggers = [...new Set(possible.map(({ trigger }) => trigger))];
@@ -113,7 +113,7 @@ const Reviews = ({ contract }: { readonly contract: Contract }) => (
 
 const maxShownDeliveries = 12;
 
-/** Its deliveries, newest first. */
+/** Lists the deliveries of a contract, newest first. */
 function ContractDeliveries({ id }: { readonly id: number }) {
   const contractDeliveries = newestDeliveries.value.filter(({ contract_id }) => contract_id === id);
   if (contractDeliveries.length === 0) return <>none</>;
@@ -147,7 +147,7 @@ const acts = {
   approve: [{ op: "emulator-contracts.approve", words: "Approve", kind: "primary" }],
 } as const;
 
-/** Everyone involved in a contract, with their actions and the links to their pages. */
+/** Lists everyone involved in a contract, with their actions and the links to their pages. */
 function People({ contract }: { readonly contract: Contract }) {
   const { people } = contract;
   const turns = [...people].sort((a, b) => Number(b.turn.length > 0) - Number(a.turn.length > 0));
@@ -168,7 +168,7 @@ function People({ contract }: { readonly contract: Contract }) {
   );
 }
 
-/** The creator of the contract, with the actions that are possible now. */
+/** Shows the creator of the contract, with the actions that are possible now. */
 function OwnerRow({ contract: { contract_status: status, composite_id: id } }: { readonly contract: Contract }) {
   const open = Object.entries(moveActions).flatMap(([trigger, way]) =>
     way.by === "owner" && canMove(status, trigger as Trigger) ? [way] : [],
@@ -200,7 +200,7 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
   );
 }
 
-/** Why a person has no action now. */
+/** Explains why a person has no action now. */
 function explainNoAction({ signed_at: at }: Person, { contract_status: status }: Contract): ComponentChildren {
   if (at !== null)
     return (

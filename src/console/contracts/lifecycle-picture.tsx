@@ -23,7 +23,7 @@ const places = new Map<Stage, readonly [number, number]>([
 const pictureWidth = 780;
 const box = { width: 112, height: 36 };
 
-/** The lifecycle, with the current state and its transitions. */
+/** Draws the lifecycle, with the current state and its transitions. */
 export function LifecyclePicture({ status }: { readonly status: ContractStatus }) {
   const out = new Set(lifecycleEdges.filter(({ from }) => from === status).map(({ to }) => to));
   const words = out.size === 0 ? "This status is final." : `Next: ${[...out].join(", ")}.`;
@@ -87,7 +87,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
   );
 }
 
-/** Forward transitions go straight or above, backward ones below, so that they do not overlap. */
+/** Draws a transition: forward ones straight or above, backward ones below, so that they do not overlap. */
 function drawCurve(from: Stage, to: Stage): string {
   const [x1, y1] = places.get(from)!;
   const [x2, y2] = places.get(to)!;
@@ -131,7 +131,7 @@ const held: readonly ContractStatus[] = moves.flatMap(({ trigger, from }) =>
   trigger === "hold" ? from.filter((place) => place !== "(new)") : [],
 );
 
-/** Targets of a transition: several states for a resume, none if the status stays or the contract is deleted. */
+/** Lists the targets of a transition: several for a resume, none if the status stays or the contract is deleted. */
 const canLead = ({ to }: Move): readonly ContractStatus[] =>
   to === "held" ? held : to === "=" || to === "(deleted)" ? [] : [to];
 
@@ -153,12 +153,12 @@ export const lifecycleEdges: readonly Edge[] = (() => {
 /** Transitions from a contract's state, in the order of the table. */
 export interface PossibleMove {
   readonly trigger: Trigger;
-  /** In words: `signed`. */
+  /** The move in words, such as `signed`. */
   readonly what: string;
   readonly to: Move["to"];
   /** The condition of the transition, in words. */
   readonly when: string | undefined;
-  /** The service applies it by itself. */
+  /** Whether the service applies it automatically. */
   readonly isAutomatic: boolean;
 }
 

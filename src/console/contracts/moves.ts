@@ -12,10 +12,10 @@ type MoveAction =
       readonly kind?: "primary" | "danger";
       /** The confirmation, if the move cannot be undone. */
       readonly ask?: (id: string) => Question;
-      /** Its result, if that is not a state. */
+      /** Describes the result, if that is not a state. */
       readonly describeDone?: (id: string) => string;
     }
-  /** A button of the person whose turn it is: people.tsx. */
+  /** A button of the person whose turn it is (people.tsx). */
   | { readonly by: "person" }
   | { readonly by: "command"; readonly formatCommand: (number: number) => string }
   /** The service applies it by itself, or it creates the contract. */
@@ -83,11 +83,13 @@ export const moveActions: Readonly<Record<Trigger, MoveAction>> = {
   "import-executed": { by: "service" },
 };
 
-/** Result of a transition, for the foot of the page. */
+/** Describes the result of a transition, for the foot of the page. */
 export const describeMove = ({ composite_id, contract_status }: OperationResult<"emulator-contracts.sign">): string =>
   `${composite_id} is ${contract_status}`;
 
-/** Results of the transitions of a trigger, in order: `becomes DRAFT, if made from a template; else is gone`. */
+/**
+ * Describes the results of a trigger's transitions, in order: `becomes DRAFT, if made from a template; else is gone`.
+ */
 export function describeMoveResults(moves: readonly PossibleMove[]): string {
   const found: { readonly result: string; readonly when: (string | undefined)[] }[] = [];
   for (const move of moves) {

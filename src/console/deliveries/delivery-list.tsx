@@ -32,7 +32,7 @@ const filters: readonly Filter<Delivery>[] = [
   { name: "Lost", includes: isLost, emptyText: "No lost deliveries" },
 ];
 
-/** The filter in the address: one webhook or one moment. */
+/** Finds the filter in the address: one webhook or one moment. */
 function findPart(
   query: URLSearchParams,
 ): { readonly words: string; readonly includes: (row: Delivery) => boolean } | undefined {
@@ -51,7 +51,7 @@ function findPart(
   };
 }
 
-/** All webhook deliveries, sent and planned, newest first. */
+/** Lists all webhook deliveries, sent and planned, newest first. */
 export function DeliveryList() {
   const part = findPart(route.value.query);
   const rows = newestDeliveries.value.filter(

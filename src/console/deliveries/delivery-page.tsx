@@ -26,7 +26,7 @@ import { computeSignature, getAlgorithmName, getSignature, getSigningProblem } f
 
 type FullDelivery = OperationResult<"deliveries.show">;
 
-/** One webhook delivery: the reason for its status, each attempt with its response, and the bytes. */
+/** Shows one webhook delivery: the reason for its status, each attempt with its response, and the bytes. */
 export function DeliveryPage({ id }: { readonly id: string }) {
   const { value, problem } = useLoaded(id, ["deliveries"], async () => {
     if (!/^[1-9]\d{0,14}$/.test(id))
@@ -190,7 +190,7 @@ function Attempts(delivery: FullDelivery) {
 /** Signs the bytes in the browser, with the key of the workspace, and compares the result with the header. */
 function SignatureCheck({ delivery }: { readonly delivery: FullDelivery }) {
   const { request_body: body, request_headers: headers, workspace_id: workspace, attempts } = delivery;
-  // As it is sent unless a fault changes it.
+  // The signature before any fault changes it.
   const signature = getSignature(headers);
   const { value } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
   const computed = useSignal<string | undefined>(undefined);
@@ -238,7 +238,7 @@ function SignatureVerdict({ fits, isSent }: { readonly fits: boolean; readonly i
   return <State tone="warn">signature matches, but not every attempt sent these bytes</State>;
 }
 
-/** A string as it was sent or received, as plain text with invisible characters marked. */
+/** Shows a string exactly as it was sent or received, with invisible characters marked. */
 function Bytes({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <figure class="bytes">

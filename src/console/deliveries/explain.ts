@@ -17,23 +17,23 @@ import { getTone, type Tone } from "../parts/names.ts";
 import type { ActionOutcome } from "../state/act.ts";
 import { getWebhookStatus, isToBeSkipped } from "../state/deliveries.ts";
 
-/** The status in one word, which all views use. */
+/** A status in one word, which all views use. */
 export interface StatusLabel {
   readonly tone: Tone;
   readonly words: string;
 }
 
-/** Status of a delivery. If its next attempt will be skipped, it does not count as waiting. */
+/** Returns the status of a delivery. If its next attempt will be skipped, it does not count as waiting. */
 export const toStatusLabel = (delivery: Delivery): StatusLabel => ({
   tone: isToBeSkipped(delivery) ? "bad" : getTone(delivery.outcome),
   words: formatDeliveryStatus({ ...delivery, webhook_status: getWebhookStatus(delivery) }, delivery.attempts.length),
 });
 
-/** Result of an attempt, in a few words: `503`, `connection refused`, `no response in time`. */
+/** Describes the result of an attempt in a few words: `503`, `connection refused`, `no response in time`. */
 export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "error">): string =>
   describeResponseCode(status, error?.code ?? null);
 
-/** The same, by the code of the failure. */
+/** Describes the result of an attempt by its error code. */
 export function describeResponseCode(status: number | null, code: string | null): string {
   if (status !== null) return String(status);
   return code === null ? "no response" : (errorWords.get(code) ?? toWords(code));
@@ -46,7 +46,7 @@ const errorWords = new Map([
   ["dropped", "dropped by a fault"],
 ]);
 
-/** `attempt 3 of 7, at +15 min, 503`: the label of its mark. */
+/** Formats the label of an attempt's mark: `attempt 3 of 7, at +15 min, 503`. */
 export function formatAttemptName(attempt: Attempt, delivery: Delivery): string {
   const after = Date.parse(attempt.at) - Date.parse(delivery.created_at);
   const at = after < 1_000 ? "immediately" : `at +${formatElapsed(after)}`;
@@ -54,7 +54,7 @@ export function formatAttemptName(attempt: Attempt, delivery: Delivery): string 
   return `${formatAttemptLabel(attempt, delivery)}, ${at}, ${describeResponse(attempt)}${by}`;
 }
 
-/** Result of a resend, which may have failed. */
+/** Describes the result of a resend, which may have failed. */
 export function toResendOutcome({ attempts }: Pick<Delivery, "attempts">): ActionOutcome {
   const last = attempts.at(-1);
   if (!last?.resend) return { tone: "bad", words: "Not sent: its address is not allowed" };
@@ -62,7 +62,7 @@ export function toResendOutcome({ attempts }: Pick<Delivery, "attempts">): Actio
   return { tone: "bad", words: `Resent and failed: ${describeResponse(last)}` };
 }
 
-/** The reason for the status of a delivery, in sentences for newcomers. */
+/** Explains the status of a delivery in sentences for newcomers. */
 export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined): string {
   const { outcome, attempts, next_attempt_at: next } = delivery;
   const made = filterScheduled(attempts).length;
@@ -100,7 +100,7 @@ const skipReasons = new Map([
   ["skipped_not_allowed", "Skipped, because the address of the webhook was not allowed when the attempt was due."],
 ]);
 
-/** Attempts before it was skipped, and later resends. */
+/** Describes the attempts before the skip, and later resends. */
 function describeLastAttempt({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (!last) return "";
@@ -110,7 +110,7 @@ function describeLastAttempt({ attempts }: Delivery): string {
 const describePostponement = ({ postponement: by }: Delivery): string =>
   by === null ? "" : `, postponed by a scripted fault (${by.effect})`;
 
-/** Advice for a delivery that has not arrived: first about its webhook, then about its last attempt. */
+/** Lists what to do about a delivery that has not arrived: first about its webhook, then about its last attempt. */
 export function findDeliverySteps(
   { outcome, attempts }: Delivery,
   health: WebhookHealth | undefined,

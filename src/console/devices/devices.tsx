@@ -12,7 +12,7 @@ import { nowSeconds } from "../state/clock.ts";
 
 type Device = OperationResult<"device-grants.list">[number];
 
-/** Devices that wait for approval, with the buttons for it. */
+/** Lists devices that wait for approval, with buttons to decide. */
 export function Devices({ code }: { readonly code: string | undefined }) {
   const { value, problem } = useLoaded("", ["devices"], () => callOperation("device-grants.list"));
   const devices = value.value;

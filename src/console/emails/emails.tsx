@@ -15,7 +15,7 @@ type Email = OperationResult<"emails.list">["items"][number];
 
 const maxShown = 200;
 
-/** E-mails that the service would have sent; `about` is a contract or an address. */
+/** Lists e-mails that the service would have sent; `about` is a contract or an address. */
 export function Emails({ about }: { readonly about: string | undefined }) {
   const filter = about === undefined ? {} : about.includes("@") ? { recipient: about } : { contract: about };
   const { value, problem } = useLoaded(about ?? "", ["emails"], () =>

@@ -10,7 +10,7 @@ import { webhooks } from "../state/deliveries.ts";
 
 type Fault = OperationResult<"faults.list">[number];
 
-/** Scripted faults with their match counts, and a form to add one. */
+/** Lists scripted faults with their match counts, and has a form to add one. */
 export function Faults({ id }: { readonly id: string | undefined }) {
   const { value, problem } = useLoaded("", ["faults", "requests", "deliveries"], () => callOperation("faults.list"));
   const faults = value.value;
@@ -51,7 +51,7 @@ export function Faults({ id }: { readonly id: string | undefined }) {
   );
 }
 
-/** Number of matches that it affected. */
+/** Describes how many matches a fault affected. */
 function describeHits({ hit, matched, direction }: Fault): string {
   if (matched === 0) return "not matched yet";
   return `affected ${hit} of ${pluralize(matched, direction === "outgoing" ? "webhook" : "request")} that matched`;
@@ -85,7 +85,7 @@ const effects = new Set([
   "seed",
 ]);
 
-/** Its conditions, without defaults. */
+/** Describes the conditions of a fault, without defaults. */
 function describeMatch(fault: Fault): string {
   const matchers = Object.entries(fault).filter(
     ([name, value]) => !effects.has(name) && !(name === "nth" && value === 1) && !(name === "chance" && value === 1),

@@ -16,11 +16,11 @@ import { TraceDrawer } from "../trace/trace-drawer.tsx";
 import { Search } from "./search.tsx";
 import { findView, views } from "./views.tsx";
 
-/** The whole page: the clock above, the navigation and the view, and the last action below. */
+/** Renders the whole page: the clock at the top, the navigation and the view, and the last action at the bottom. */
 export function App() {
   const { view, id } = route.value;
   const { title, draw } = findView(view);
-  // Before the view is rendered, because a page and its title change together.
+  // Runs before the view is rendered, because a page and its title change together.
   useLayoutEffect(() => {
     document.title = `${title}${id === undefined ? "" : ` ${id}`} · svc console`;
     scrollTo(0, 0);
@@ -49,7 +49,7 @@ export function App() {
   );
 }
 
-/** The leader and the process of this page, if several share a store. */
+/** Shows the leader and the process of this page, if several share a store. */
 function StoreRole() {
   const read = readiness.value;
   if (read?.role === undefined) return null;
@@ -67,7 +67,7 @@ function Role() {
   return <p class="standing muted">Signed in with role {role.value}. Actions that need another role are disabled.</p>;
 }
 
-/** All views, with the number of items that need attention. */
+/** Lists all views, with the number of items that need attention. */
 function Navigation() {
   const current = findView(route.value.view);
   const failed = newestDeliveries.value.filter(
@@ -111,7 +111,7 @@ function Navigation() {
   );
 }
 
-/** Shown without a session: how to open one. */
+/** Shown without a session: explains how to open one. */
 export const SignedOut = () => (
   <main class="signed-out">
     <h1>svc console</h1>
@@ -125,7 +125,7 @@ export const SignedOut = () => (
   </main>
 );
 
-/** The last action with its result and command. Without a connection, only that fact. */
+/** Shows the last action with its result and command. Without a connection, it shows only that. */
 function Foot() {
   const last = lastAction.value;
   const now = connection.value;

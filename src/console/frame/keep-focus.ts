@@ -1,4 +1,4 @@
-/** The focused element, by the ways to reach it. */
+/** Elements that can have the focus. */
 const focusableSelector = "button:not(:disabled),a[href],input:not(:disabled),select:not(:disabled),summary";
 
 const findHeading = (): HTMLElement | null => document.getElementById("view");
@@ -19,7 +19,7 @@ function focusHeading(): void {
 }
 
 /**
- * Keeps the place of keyboard users: if the focused button or row disappears, the next one in the same part gets the
+ * Keeps the focus of keyboard users: if the focused button or row disappears, the next one in the same part gets the
  * focus, or the heading of the view.
  */
 export function keepFocus(root: HTMLElement): void {

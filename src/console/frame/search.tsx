@@ -16,7 +16,7 @@ import { focusView } from "./keep-focus.ts";
 export function Search() {
   const { view, id } = route.value;
   const field = useRef<HTMLInputElement>(null);
-  // Set together with its container. Later it would overwrite what the user types.
+  // Runs together with its container, because later it would overwrite what the user types.
   useLayoutEffect(() => {
     if (field.current) field.current.value = view === "search" ? (id ?? "") : "";
   }, [view, id]);
@@ -49,7 +49,7 @@ export function Search() {
 
 const ignoreFailure = <Value,>(finding: Promise<Value>): Promise<Value | undefined> => finding.catch(() => undefined);
 
-/** Possible meanings of a reference without a kind: a bare number, a token, a name. */
+/** Lists possible meanings of a reference without a kind: a bare number, a token, a name. */
 export function SearchResults({ text }: { readonly text: string }) {
   const { value } = useLoaded(text, [], () => find(text));
   const found = value.value;
@@ -125,7 +125,7 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
     const one = items.find(({ id }) => id === Number(email));
     if (one) out.push({ to: buildHref("emails", one.recipient), words: `E-mail ${email}, to ${one.recipient}` });
   }
-  // In the format of the contract page: `SVC-1`.
+  // The contract page shows IDs in this format: `SVC-1`.
   const named = /^SVC-([1-9]\d{0,14})$/i.exec(text)?.[1];
   if (named !== undefined) {
     const one = await ignoreFailure(callOperation("emulator-contracts.show", { params: { id: named } }));

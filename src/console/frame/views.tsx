@@ -17,13 +17,13 @@ import { Workspaces } from "../workspaces/workspaces.tsx";
 import { SearchResults } from "./search.tsx";
 
 interface View {
-  /** The first segment of its address. */
+  /** The first segment of the view's address. */
   readonly path: string;
   readonly title: string;
   readonly draw: (id: string | undefined) => ComponentChildren;
 }
 
-/** In the order of the navigation. */
+/** The views in the order of the navigation. */
 export const views: readonly View[] = [
   { path: "timeline", title: "Timeline", draw: (id) => <Timeline only={id} /> },
   { path: "webhooks", title: "Webhooks", draw: (id) => <Webhooks id={id} /> },

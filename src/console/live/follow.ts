@@ -13,11 +13,11 @@ type FollowMessage =
   | { readonly events: readonly EmulatorEvent[] }
   | { readonly connection: Connection }
   | { readonly ask: true }
-  /** A call of that tab found no connection. */
+  /** A request of that tab failed without a connection. */
   | { readonly doubt: true };
 
 const name = "svc-console";
-/** The delay before the next try, which grows with the number of failures. */
+/** Delays before each reconnection, which grow with the number of failures. */
 const delaysMs = [250, 500, 1_000, 2_000, 5_000];
 
 let after: string | undefined;
@@ -26,7 +26,7 @@ let isLeading = false;
 /** Ends the open stream, or the pause before the next one. */
 let onward = new AbortController();
 
-/** Starts to follow the emulator: by the stream if this tab has it, otherwise by messages of the tab that does. */
+/** Follows the emulator: by the stream if this tab has it, otherwise by messages of the tab that does. */
 export function followEmulator(): void {
   if (tabs) return;
   tabs = new BroadcastChannel(name);
@@ -40,14 +40,14 @@ export function followEmulator(): void {
   failedCallCount.subscribe((count) => {
     if (count > 0) reportDoubt();
   });
-  // The browser is the first to know that the network is down or up again, although the emulator may not depend on it.
+  // The browser notices first that the network is down or up again, although the emulator may not depend on it.
   addEventListener("offline", reportDoubt);
   addEventListener("online", () => {
     if (connection.value === "lost") onward.abort();
   });
   let before = connection.value;
   connection.subscribe((now) => {
-    // Requests in the meantime have not been answered.
+    // Requests sent in the meantime have no response.
     if (now === "live" && before === "lost") readAll();
     before = now;
   });
@@ -57,7 +57,7 @@ export function followEmulator(): void {
 }
 
 /**
- * After a call without a connection, or with a slow response, the tab with the stream opens a new one to check the
+ * After a request without a connection, or with a slow response, the tab with the stream opens a new one to check the
  * connection.
  */
 function reportDoubt(): void {
@@ -86,7 +86,7 @@ async function followAsLeader(): Promise<never> {
         broadcast({ events });
       }
     } catch {
-      // The reason is unknown, and the page only shows that it tries again.
+      // The reason is unknown. The page only shows that it reconnects.
     }
     setConnection("lost");
     onward = new AbortController();
@@ -153,7 +153,7 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
 
 type DeliveryEvent = Extract<EmulatorEvent, { event: "delivery" }>["delivery"];
 
-/** The delivery with the new attempt. An attempt that is already there is not added again. */
+/** Returns the delivery with the new attempt, without adding an attempt twice. */
 function withAttempt({ attempt, ...record }: DeliveryEvent, earlier: readonly Delivery[]): Delivery[] {
   const known = earlier.findLast(({ id }) => id === record.id) ?? deliveries.value.get(record.id);
   const attempts = known?.attempts ?? [];

@@ -6,7 +6,10 @@ import { forgetSession, getSessionHeaders } from "../api/session.ts";
 
 export type EmulatorEvent = ResultOf<typeof followEvents> extends AsyncIterable<infer Event> ? Event : never;
 
-/** The events of the emulator since a given one, in batches as they arrive. Ends with the connection or the signal. */
+/**
+ * Yields the events of the emulator after a given one, in batches as they arrive. Ends with the connection or the
+ * signal.
+ */
 export async function* streamEvents(
   after: string | undefined,
   signal: AbortSignal,
@@ -19,7 +22,8 @@ export async function* streamEvents(
   });
   if (response.status === 401) forgetSession();
   if (!response.ok || !response.body) throw CallError.fromResponse(response.status, undefined);
-  // The stream is open. If no event was missed, the next chunk may be a heartbeat many seconds from now.
+  // The empty batch reports that the stream is open. If no event was missed, the next chunk may be a heartbeat many
+  // seconds later.
   yield [];
   const lines = new EventStreamParser();
   const text = new TextDecoder();
@@ -37,7 +41,7 @@ export class EventStreamParser {
   #rest = "";
   #data: string[] = [];
 
-  /** The events that are complete after this chunk. */
+  /** Returns the events that this chunk completes. */
   push(piece: string): unknown[] {
     const lines = (this.#rest + piece).split("\n");
     this.#rest = lines.pop() ?? "";

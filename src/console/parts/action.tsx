@@ -12,25 +12,25 @@ interface ActionProps<Id extends OperationId> {
   readonly op: Id;
   readonly input: OperationInput<Id>;
   readonly children: ComponentChildren;
-  /** Its accessible name, if its text is not enough. */
+  /** Accessible name, if the text is not enough. */
   readonly name?: string;
   readonly kind?: "primary" | "danger";
   readonly disabled?: boolean;
-  /** The command, if it is not derived. */
+  /** The command, if it cannot be derived. */
   readonly command?: string;
-  /** Its result, in words for the foot of the page. */
+  /** Describes the result for the foot of the page. */
   readonly describe?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>;
   /** The confirmation, if the action cannot be undone. */
   readonly ask?: Question | undefined;
   readonly onDone?: (answer: OperationResult<Id>) => void;
 }
 
-/** A button that calls an operation, and another one that shows the equivalent command. */
+/** Renders a button that calls an operation, and another one that shows the equivalent command. */
 export function Action<Id extends OperationId>(props: ActionProps<Id>) {
   const { op, input, children, name, kind, disabled, describe, ask, onDone } = props;
   const command = props.command ?? formatCommand(op, input);
   const why = explainDenied(op);
-  // Unlike a disabled button, it keeps the focus: the emulator may be back soon.
+  // The button keeps the focus, unlike a disabled one, because the emulator may be back soon.
   const isLost = connection.value === "lost";
   const isRunning = useSignal(false);
   const run = async () => {
@@ -68,7 +68,9 @@ export function Action<Id extends OperationId>(props: ActionProps<Id>) {
   );
 }
 
-/** Submit handler of a form: Enter in a field clicks the form's Action button. The page does not submit forms. */
+/**
+ * Handles the submission of a form: Enter in a field clicks the form's Action button. The page does not submit forms.
+ */
 export function pressAction(event: Event): void {
   event.preventDefault();
   (event.currentTarget as HTMLElement).querySelector<HTMLElement>(".act")?.click();
@@ -82,7 +84,7 @@ const toText = (children: ComponentChildren): string =>
 
 /** The confirmation of an action that cannot be undone. */
 export interface Question {
-  /** `Delete T-6?` */
+  /** The question, such as `Delete T-6?`. */
   readonly title: string;
   readonly consequence: string;
   /** Label of the button that confirms. */
@@ -93,7 +95,7 @@ const openQuestion = signal<
   { readonly question: Question; readonly answer: (isConfirmed: boolean) => void } | undefined
 >(undefined);
 
-/** Whether the user confirms. */
+/** Resolves to true if the user confirms. */
 const askForConfirmation = (question: Question): Promise<boolean> =>
   new Promise((answer) => {
     openQuestion.value = { question, answer };
@@ -109,7 +111,7 @@ export function Confirm() {
   if (!open) return null;
   const { title, consequence, confirmLabel } = open.question;
   const end = (isConfirmed: boolean) => {
-    // While it still exists, so that the focus returns to the pressed button.
+    // The dialog closes while the pressed button still exists, so that the button gets the focus back.
     dialog.current?.close();
     openQuestion.value = undefined;
     open.answer(isConfirmed);

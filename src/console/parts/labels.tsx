@@ -10,7 +10,7 @@ const glyphs = new Map<Tone, string>([
   ["none", "dash"],
 ]);
 
-/** A state in a word and with a sign, because color alone is not accessible. */
+/** Shows a state as a word and a sign, because color alone is not accessible. */
 export const State = ({ tone, children }: { readonly tone: Tone; readonly children: string }) => (
   <span class={`state ${tone}`}>
     <Icon name={glyphs.get(tone)!} />
@@ -18,7 +18,7 @@ export const State = ({ tone, children }: { readonly tone: Tone; readonly childr
   </span>
 );
 
-/** A virtual time, with its date if that is not today. */
+/** Shows a virtual time, with its date if that is not today. */
 export function VirtualTime({ at }: { readonly at: string }) {
   const today = clock.value && formatDate(clock.value.now);
   return (
@@ -29,10 +29,10 @@ export function VirtualTime({ at }: { readonly at: string }) {
   );
 }
 
-/** A user's name in either writing direction, isolated from the text around it. */
+/** Shows a user's name in either writing direction, isolated from the surrounding text. */
 export const Name = ({ children }: { readonly children: string }) => <bdi>{revealInvisible(children)}</bdi>;
 
-/** Drawn on a 16 by 16 grid, in the color of the text. */
+/** Icons drawn on a 16 by 16 grid, in the color of the text. */
 const paths = new Map([
   ["check", "M3.5 8.5l3 3 6-7"],
   ["cross", "M4 4l8 8M12 4l-8 8"],

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { CallError } from "../api/problem.ts";
 import { Icon } from "./labels.tsx";
 
-/** An empty view: the reason, and how to fill it. */
+/** Shows why a view is empty, and how to fill it. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
   <div class="empty">
     <h2>{title}</h2>
@@ -10,7 +10,7 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
   </div>
 );
 
-/** The failure, and the advice. */
+/** Shows a failure and what to do about it. */
 export const ProblemMessage = ({ problem }: { readonly problem: CallError }) => (
   <div class="trouble" role="alert">
     <Icon name="warn" />
@@ -21,11 +21,11 @@ export const ProblemMessage = ({ problem }: { readonly problem: CallError }) => 
   </div>
 );
 
-/** A message of the emulator. Parts in backticks are code. */
+/** Renders a message of the emulator. Parts in backticks are code. */
 export const withCode = (text: string): ComponentChildren =>
   text.split("`").map((part, at) => (at % 2 === 0 ? part : <code key={part}>{part}</code>));
 
-/** The view of an object that does not exist, or cannot be loaded now. */
+/** Renders the view of an object that does not exist, or cannot be loaded now. */
 export const Missing = (props: { readonly title: string; readonly problem: CallError; readonly all: string }) => (
   <>
     <Head title={props.title}>
@@ -37,14 +37,14 @@ export const Missing = (props: { readonly title: string; readonly problem: CallE
   </>
 );
 
-/** Shown above a list if its address names something that the list does not have. */
+/** Shown above a list if its address names an object that the list does not have. */
 export const NotListedMessage = ({ what, all }: { readonly what: string; readonly all: string }) => (
   <Empty title={`Not found: ${what}`}>
     <a href={`#/${all}`}>Show all</a>
   </Empty>
 );
 
-/** The head of a view: its name, a one-sentence description, and its actions. */
+/** Renders the head of a view: its name, a one-sentence description, and its actions. */
 export const Head = (props: {
   readonly title: ComponentChildren;
   readonly about?: ComponentChildren;
@@ -61,7 +61,7 @@ export const Head = (props: {
   </header>
 );
 
-/** Names and values, one below the other. */
+/** Renders names and values, one per row. */
 export const Facts = ({
   rows,
 }: {

@@ -1,32 +1,32 @@
 /**
- * Characters that are invisible or change the direction of the text around them. Joiners and marks are left, because
- * scripts and emoji need them.
+ * Characters that are invisible or change the direction of the surrounding text. Joiners and marks are not included,
+ * because scripts and emoji need them.
  */
 const invisibleCharacters = /(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
-/** `U+202E` */
+/** Formats a code point, such as `U+202E`. */
 const formatCodePoint = (letter: string): string =>
   `U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** A foreign string with its invisible characters shown: `invoice⟨U+202E⟩gnp.exe`. */
+/** Marks the invisible characters of an untrusted string: `invoice⟨U+202E⟩gnp.exe`. */
 export const revealInvisible = (text: string): string =>
   text.replace(invisibleCharacters, (letter) => `⟨${formatCodePoint(letter)}⟩`);
 
 /** Letters of scripts that are written from right to left, such as Hebrew and Arabic. */
 const fromTheRight = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
-/** The same as plain text, for labels and messages. */
+/** Isolates a string from the direction of the surrounding plain text, for labels and messages. */
 export function isolateText(text: string): string {
   const open = revealInvisible(text);
   return fromTheRight.test(open) ? `\u2068${open}\u2069` : open;
 }
 
-/** A string split at invisible characters, each of which is a separate part: `["a", "U+202E", "b"]`. */
+/** Splits a string at invisible characters, each of which is a separate part: `["a", "U+202E", "b"]`. */
 export function splitInvisible(text: string): readonly { readonly words: string; readonly isCode: boolean }[] {
   const out = [];
   let from = 0;
   for (const { 0: letter, index } of text.matchAll(invisibleCharacters)) {
-    // A Windows line end is an ordinary line end.
+    // A Windows line end counts as an ordinary line end.
     if (letter === "\r" && text[index + 1] === "\n") continue;
     if (index > from) out.push({ words: text.slice(from, index), isCode: false });
     out.push({ words: formatCodePoint(letter), isCode: true });
@@ -55,9 +55,9 @@ const tones = new Map<string, Tone>([
   ["REDLINING", "open"],
 ]);
 
-/** The meaning of a code of the emulator for a reader who looks for errors. */
+/** Returns the tone of a code of the emulator. */
 export const getTone = (code: string): Tone => tones.get(code) ?? (code.startsWith("skipped") ? "bad" : "none");
 
-/** 2xx is good, no response or 5xx is bad, and 4xx is an error of the client. */
+/** Returns the tone of a status: 2xx is good, no response or 5xx is bad, and 4xx is an error of the client. */
 export const getStatusTone = (status: number | null): Tone =>
   status === null || status === 0 || status >= 500 ? "bad" : status >= 400 ? "warn" : "good";

@@ -15,22 +15,22 @@ export interface Filter<Row> {
   readonly otherwise?: ComponentChildren;
 }
 
-/** Name of a filter in the address: `not-arrived`. */
+/** Formats the name of a filter for the address: `not-arrived`. */
 const toAddressName = (name: string): string => name.toLowerCase().replaceAll(" ", "-");
 
 /**
- * A long list, with chips that show how many rows match each filter. The name of the chosen filter is in the address;
- * the first one needs no name.
+ * Renders a long list, with chips that show how many rows match each filter. The name of the chosen filter is in the
+ * address; the first filter has none.
  */
 export function FilteredRows<Row>(props: {
   readonly label: string;
   readonly rows: readonly Row[];
   readonly filters: readonly Filter<Row>[];
-  /** False: there may be more. */
+  /** False if there may be more rows. */
   readonly areRead: boolean;
   /** The number of rows that match the first filter, if only the newest rows were read. */
   readonly total?: number | undefined;
-  /** False: a filter may match more rows than were read. */
+  /** False if a filter may match more rows than were read. */
   readonly isWhole: boolean;
   readonly getKey: (row: Row) => string | number;
   readonly draw: (row: Row) => ComponentChildren;
@@ -64,12 +64,14 @@ export function FilteredRows<Row>(props: {
   );
 }
 
-/** Headings of the columns, if there is room for columns. */
+/** Headings of the columns, shown if there is room for columns. */
 export type Headings = readonly [id: string, title: string, sub: string, state: string, last: string];
 
 const around = 8;
 
-/** The height of a row in pixels: in a table, with two lines, and on a narrow page, where its end is below the rest. */
+/**
+ * Row heights in pixels: in a table, with two lines, and on a narrow page, where the end of a row is below the rest.
+ */
 const heights = { table: 45, wide: 57, narrow: 96 };
 
 const windowWidth = signal(globalThis.innerWidth);
@@ -81,8 +83,8 @@ const rowHeight = computed(() =>
 );
 
 /**
- * Rows of equal height, of which only the visible ones are rendered. The page itself scrolls. Each row has its position
- * for screen readers.
+ * Renders rows of equal height, of which only the visible ones are in the document. The page itself scrolls. Each row
+ * states its position for screen readers.
  */
 export function WindowedRows<Row>(props: {
   readonly rows: readonly Row[];
@@ -154,9 +156,9 @@ export function TruncationNote(props: {
   );
 }
 
-/** A line of a row. If it is cut off, its tooltip shows the whole text. */
+/** Renders one line of a row. If it is cut off, its tooltip shows the whole text. */
 export function Line(props: {
-  /** Its class names: `title`, `muted sub`. */
+  /** Class names, such as `title` or `muted sub`. */
   readonly of: string;
   /** The whole text, if it differs from the shown one. */
   readonly title?: string;
@@ -170,7 +172,7 @@ export function Line(props: {
   );
 }
 
-/** Possible actions, one per line, with the command if there is one. */
+/** Lists possible actions, one per line, with the command if there is one. */
 export const Steps = ({ steps }: { readonly steps: readonly RemedyStep[] }) => (
   <>
     {steps.map(({ words, command }) => (

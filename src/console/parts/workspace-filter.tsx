@@ -2,13 +2,13 @@ import { callOperation } from "../api/call.ts";
 import { useLoaded } from "../state/act.ts";
 import { navigate, replacePart, route } from "../state/route.ts";
 
-/** Whether a row belongs to the workspace in the address, if there is one. */
+/** Reports whether a row belongs to the workspace in the address, if there is one. */
 export function isInWorkspace(id: number | null): boolean {
   const wanted = route.value.query.get("workspace");
   return wanted === null || String(id) === wanted;
 }
 
-/** Limits a list to one workspace. Empty if there is only one. */
+/** Limits a list to one workspace. Hidden if there is only one. */
 export function WorkspaceFilter() {
   const { value } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
   const all = value.value ?? [];

@@ -51,7 +51,7 @@ const filters: readonly Filter<Request>[] = [
 ];
 
 /**
- * Requests of programs to the services, and requests to the control plane that may have changed something, newest
+ * Lists requests of programs to the services, and requests to the control plane that may have changed something, newest
  * first.
  */
 export function RequestList() {

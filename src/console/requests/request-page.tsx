@@ -9,7 +9,7 @@ import { useLoaded } from "../state/act.ts";
 import { findRequest, type Request } from "../state/requests.ts";
 import { replaceTrace } from "../state/route.ts";
 
-/** One request: its operation, its problems, and a button to repeat it. */
+/** Shows one request: its operation, its problems, and a button to repeat it. */
 export function RequestPage({ id }: { readonly id: string }) {
   const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
   const { value, problem } = useLoaded(id, ["requests"], async () => {
@@ -94,7 +94,7 @@ export function RequestPage({ id }: { readonly id: string }) {
   );
 }
 
-/** Headers that clients add by themselves, or that describe a browser's context. */
+/** Headers that clients add automatically, or that describe a browser's context. */
 const omittedHeaders = new Set([
   "host",
   "connection",
@@ -124,7 +124,9 @@ const secrets = new Map([
 const hasBody = ({ headers }: Request): boolean =>
   headers["content-type"] !== undefined && headers["content-length"] !== "0";
 
-/** The same request for curl. Secrets come from the environment and a body from a file, because the log has neither. */
+/**
+ * Formats the request for curl. Secrets come from the environment and a body from a file, because the log has neither.
+ */
 export function formatCurl(request: Request, base: string): string {
   const headers = Object.entries(request.headers)
     .filter(([name, value]) => !isOwn(name) && (value !== hidden || secrets.has(name)))
@@ -136,6 +138,6 @@ export function formatCurl(request: Request, base: string): string {
   return `curl -X ${request.method}${headers.join("")}${body} ${quoteShellWord(base + request.target)}`;
 }
 
-/** The same request for the command line, which adds the credentials of the service. */
+/** Formats the request as an svc command, which adds the credentials of the service. */
 export const formatSvcCommand = (request: Request): string =>
   `svc api ${request.method} ${quoteShellWord(request.target)}${hasBody(request) ? " --data body.json" : ""}`;

@@ -7,7 +7,7 @@ import { formatCommand, useLoaded } from "../state/act.ts";
 
 import { buildHref, navigate } from "../state/route.ts";
 
-/** The cluster of an identifier, and the routing table that maps it. */
+/** Shows the cluster of an identifier, and the routing table that maps it. */
 export function Routing({ identifier }: { readonly identifier: string | undefined }) {
   const typed = useSignal(identifier ?? "");
   return (

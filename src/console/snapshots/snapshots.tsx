@@ -10,7 +10,7 @@ import { buildHref } from "../state/route.ts";
 
 const allowed = /^(?!before-\d+$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/i;
 
-/** Why a name is invalid. */
+/** Explains why a name is invalid. */
 const describeInvalidName = (name: string): string =>
   /^before-\d+$/i.test(name)
     ? "Names such as before-1 are reserved for the emulator."
@@ -132,7 +132,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
 
 const maxDifferences = 200;
 
-/** Differences between a snapshot and the current state: descriptions first, fields below. */
+/** Shows the differences between a snapshot and the current state: descriptions first, fields below. */
 function Diff({ name }: { readonly name: string }) {
   const { value, problem } = useLoaded(name, ["snapshots", "contracts", "deliveries", "clock"], () =>
     callOperation("snapshots.diff", { params: { name }, query: { limit: maxDifferences } }),

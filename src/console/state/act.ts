@@ -23,7 +23,7 @@ export interface PerformedAction {
   readonly problem?: CallError | undefined;
 }
 
-/** Result of a call with a response. Bad news has its own tone. */
+/** Result of an action. Bad news has its own tone. */
 export type ActionOutcome = string | { readonly tone: "good" | "warn" | "bad"; readonly words: string };
 
 export const lastAction = signal<PerformedAction | undefined>(undefined);
@@ -31,7 +31,7 @@ export const lastAction = signal<PerformedAction | undefined>(undefined);
 export const formatCommand = <Id extends OperationId>(id: Id, input?: OperationInput<Id>): string =>
   formatApiCommand(getOutline(id), input as UntypedInput | undefined);
 
-/** Once there is a response, a missing one is no longer worth reporting. Whether the action succeeded is unknown. */
+/** A missing response is reported until the next response arrives. Whether the action succeeded is unknown. */
 effect(() => {
   if (connection.value !== "live") return;
   if (!untracked(() => lastAction.value?.problem?.isUnreachable)) return;
@@ -39,7 +39,7 @@ effect(() => {
   lastAction.value = { state: "done", outcome: { tone: "warn", words } };
 });
 
-/** Performs an action of the user. Undefined if it failed, which the foot of the page shows. */
+/** Performs an action of the user. Returns undefined if it failed, which the foot of the page shows. */
 export async function performAction<Id extends OperationId>(
   id: Id,
   input: OperationInput<Id>,
@@ -59,22 +59,22 @@ export async function performAction<Id extends OperationId>(
     lastAction.value = { command, state: "failed", problem };
     return undefined;
   } finally {
-    // Events show its result, unless there are none at present.
+    // Events report the result, unless the stream is closed.
     if (connection.value !== "live") readAll();
     else markAllChanged();
   }
 }
 
 interface LoadedValue<Value> {
-  /** Undefined until the first response. */
+  /** The value; undefined until the first response. */
   readonly value: ReadonlySignal<Value | undefined>;
   readonly problem: ReadonlySignal<CallError | undefined>;
   reload(): void;
 }
 
 /**
- * The response of a call, which is loaded again when one of the topics changes. The last value stays until then; `key`
- * changes when it is about another object.
+ * Loads a response, and loads it again when one of the topics changes. The last value stays until then; `key` changes
+ * with the object.
  */
 export function useLoaded<Value>(key: string, about: readonly Topic[], load: () => Promise<Value>): LoadedValue<Value> {
   const source = useMemo(() => createSource(about, load), [key]);
@@ -130,7 +130,7 @@ function createSource<Value>(about: readonly Topic[], load: () => Promise<Value>
 
 const ignoreErrors = (reading: Promise<unknown>): void => void reading.catch(() => undefined);
 
-/** Reads everything again: at the start, and whenever the shown data may belong to another state. */
+/** Reads everything again, at the start and whenever the shown data may belong to another state. */
 export function readAll(): void {
   ignoreErrors(readClock());
   ignoreErrors(loadReadiness());
@@ -140,7 +140,7 @@ export function readAll(): void {
   markAllChanged();
 }
 
-/** The counters of subscriptions change with each attempt, without an event. */
+/** The counters of webhooks change with each attempt, without an event. */
 export const followWebhooks = (): void => {
   getVersion("deliveries").subscribe(() => ignoreErrors(readWebhooks()));
 };

@@ -6,7 +6,7 @@ import type { OperationResult } from "../api/operations.ts";
 export type Clock = OperationResult<"clock.show">;
 
 interface ReadClock extends Clock {
-  /** When it was read, by the wall clock. */
+  /** Wall-clock time of the reading. */
   readonly readAt: number;
 }
 
@@ -40,7 +40,7 @@ export async function tickDisplayedClock(): Promise<never> {
   }
 }
 
-/** Role of the process behind this page among those that share its store; undefined until it was read. */
+/** Role of this page's process among those that share its store; undefined until the first response. */
 export const readiness = signal<OperationResult<"emulator.ready"> | undefined>(undefined);
 
 export const loadReadiness = async (): Promise<void> => {

@@ -12,10 +12,10 @@ export type Webhook = OperationResult<"emulator-webhooks.list">[number];
 
 /** All loaded deliveries, by number. */
 export const deliveries = signal<ReadonlyMap<number, Delivery>>(new Map());
-/** Number of deliveries of the emulator; undefined until the first response. */
+/** Number of deliveries in the emulator; undefined until the first response. */
 export const totalDeliveries = signal<number | undefined>(undefined);
 export const webhooks = signal<readonly Webhook[] | undefined>(undefined);
-/** Whether all deliveries were loaded once. Before that, a missing one may still come. */
+/** Whether all deliveries were loaded once. Until then, a missing delivery may still arrive. */
 export const areDeliveriesRead = signal(false);
 
 export const newestDeliveries = computed(() => [...deliveries.value.values()].sort((a, b) => b.id - a.id));
@@ -29,7 +29,7 @@ export const plannedDeliveries = computed(() =>
 
 export const findWebhook = (id: number): Webhook | undefined => webhooks.value?.find((one) => one.id === id);
 
-/** The status of its webhook, as last loaded, or from the delivery if the webhook does not exist. */
+/** Returns the status of a delivery's webhook as last loaded, or from the delivery if the webhook does not exist. */
 export const getWebhookStatus = ({ webhook_id, webhook_status }: Delivery): Delivery["webhook_status"] =>
   findWebhook(webhook_id)?.status ?? webhook_status;
 
@@ -37,7 +37,7 @@ const withCurrentStatus = (delivery: Delivery) => ({ ...delivery, webhook_status
 
 export const isToBeSkipped = (delivery: Delivery): boolean => willBeSkipped(withCurrentStatus(delivery));
 
-/** It did not arrive, and will not be retried. */
+/** Reports whether a delivery did not arrive and will not be retried. */
 export const isLost = (delivery: Delivery): boolean => isUndelivered(withCurrentStatus(delivery));
 
 const page = 500;
@@ -65,7 +65,7 @@ export async function readDeliveries(): Promise<void> {
       return;
     }
     ({ items, total: all } = await callOperation("deliveries.list", { query: { limit: page, offset: found.size } }));
-    // Deliveries that came in the meantime are only in the signal.
+    // Deliveries that arrived during the loading are only in the signal.
     found = new Map([...found, ...deliveries.value]);
   }
 }
@@ -97,7 +97,7 @@ const deliveriesByWebhook = computed(() => {
   return byWebhook;
 });
 
-/** The deliveries of a webhook, newest first. */
+/** Lists the deliveries of a webhook, newest first. */
 export const findDeliveriesTo = (id: number): readonly Delivery[] =>
   (deliveriesByWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
 
@@ -116,14 +116,14 @@ export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
     ),
 );
 
-/** Whether the user should do something about it. A webhook without deliveries shows that in its track. */
+/** Reports whether the user should act on it. The track of a webhook without deliveries says so itself. */
 export const needsAttention = ({ failing, isUntouched, unsent }: WebhookHealth): boolean =>
   (failing && !isUntouched) || unsent.length > 0;
 
-/** How many webhooks have a card on the timeline. */
+/** Number of webhooks with a card on the timeline. */
 export const attentionCount = computed(() => [...healthByWebhook.value.values()].filter(needsAttention).length);
 
-/** The same for deleted webhooks whose deliveries are stored. */
+/** Findings about deleted webhooks whose deliveries are stored. */
 export const healthOfDeleted = computed<ReadonlyMap<number, WebhookHealth>>(() => {
   const ids = new Set((webhooks.value ?? []).map(({ id }) => id));
   return new Map(

@@ -16,7 +16,7 @@ export const isOfService = ({ service }: Request): boolean => service !== "emula
 
 export const newestRequests = computed(() => [...all.value.values()].sort((a, b) => b.id - a.id));
 
-/** Maximum per service that a page holds. */
+/** Maximum number of requests per service that a page holds. */
 export const maxHeldRequests = 1_000;
 const allServices = ["router", "contracts", "storage", "emulator"] as const;
 
@@ -30,7 +30,7 @@ export async function readRequests(): Promise<void> {
   const read = lists
     .flatMap(({ items }) => items)
     .sort((a, b) => Number(b.replaced ?? false) - Number(a.replaced ?? false));
-  // Of requests with the same number, the last one. The others belong to an earlier state.
+  // The last of several requests with the same number counts. The others belong to an earlier state.
   all.value = new Map(read.map((item) => [item.id, item]));
   const services = lists.filter(({ items }) => items.some(isOfService));
   const numbered = [...all.value.values()].filter(isOfService).length;
@@ -54,13 +54,13 @@ export function mergeRequests(added: readonly Request[]): void {
   all.value = next;
 }
 
-/** A request by its number, which the page may not have; undefined if the emulator's log does not have it either. */
+/** Returns a request by its number, or undefined if neither the page nor the emulator's log has it. */
 export async function findRequest(id: number): Promise<Request | undefined> {
   const { items } = await callOperation("requests.list", { query: { id } });
   return items.findLast(({ replaced }) => !replaced) ?? items.at(-1);
 }
 
-/** The reason why the signed-in user may not call an operation; undefined if they may. */
+/** Explains why the signed-in user may not call an operation. Returns undefined if they may. */
 export function explainDenied(id: OperationId): string | undefined {
   const { allowed } = getOutline(id);
   if (role.value === undefined || allowed === undefined) return undefined;

@@ -4,7 +4,7 @@ import { systemWallClock } from "../../base/clock.ts";
 
 /** The current view: `#/deliveries/7?trace=delivery:7`. */
 export interface Route {
-  /** `deliveries`; empty at the start. */
+  /** First segment, such as `deliveries`; empty at the start. */
   readonly view: string;
   readonly id: string | undefined;
   readonly query: URLSearchParams;
@@ -17,10 +17,10 @@ export function parseRoute(hash: string): Route {
   return { view, id: id === "" ? undefined : tryDecode(id), query: new URLSearchParams(query) };
 }
 
-/** The address of a view, of an object in it, and of the trace that is open next to it. */
+/** Builds the address of a view, of an object in it, and of the trace that is open next to it. */
 export const buildHref = (view: string, id?: string | number, trace?: string): string => joinHref(view, id, { trace });
 
-/** The address of a part of a view. Undefined values are omitted. */
+/** Builds the address of a part of a view. Undefined values are omitted. */
 export const buildPartHref = (view: string, part: QueryPart): string => joinHref(view, undefined, part);
 
 type QueryPart = Readonly<Record<string, string | undefined>>;
@@ -36,13 +36,13 @@ function joinHref(view: string, id: string | number | undefined, query: QueryPar
 const hash = signal("");
 export const route = computed(() => parseRoute(hash.value));
 
-/** The address of another part of the same view. Other values stay. */
+/** Builds the address of another part of the same view. Other values stay. */
 export function replacePart(part: QueryPart): string {
   const { view, id, query } = route.value;
   return joinHref(view, id, { ...Object.fromEntries(query), ...part });
 }
 
-/** The address of the same view with another trace next to it, or with none. */
+/** Builds the address of the same view with another trace next to it, or with none. */
 export const replaceTrace = (trace: string | undefined): string => replacePart({ trace });
 
 export const navigate = (to: string): void => {
@@ -81,13 +81,13 @@ export type Topic = (typeof topics)[number];
 
 const versions = new Map<Topic, Signal<number>>(topics.map((topic) => [topic, signal(0)]));
 
-/** Counts the changes of a topic. */
+/** Returns the version counter of a topic. */
 export const getVersion = (topic: Topic): Signal<number> => versions.get(topic)!;
 
 const changed = new Set<Topic>();
 let isPlanned = false;
 
-/** How long changes are collected: an advance makes hundreds at once. */
+/** How long changes are collected, because an advance makes hundreds within milliseconds. */
 const gatherMs = 60;
 
 /** Reports a change. The views that show it reload shortly after, once for many changes. */
@@ -111,7 +111,7 @@ const referenceForms = [
   { form: /^webhook:(\d+)$/, to: (id: string) => buildHref("timeline", id) },
   { form: /^([TH]-\d+)$/i, to: (id: string) => buildHref("contracts", id.toUpperCase()) },
   { form: /^((?:event|timer|advance):\d+|[0-9a-f]{32})$/, to: (id: string) => buildHref("timeline", undefined, id) },
-  // A `traceparent`, as a client's program logs it.
+  // Clients log trace IDs as a `traceparent`.
   {
     form: /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/,
     to: (id: string) => buildHref("timeline", undefined, id),
@@ -120,7 +120,8 @@ const referenceForms = [
 ] as const;
 
 /**
- * The address of a reference: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address; undefined: unknown.
+ * Builds the address of a reference: `T-1`, `delivery:7`, `request:12`, `webhook:1`, a trace, an address. Returns
+ * undefined if it is unknown.
  */
 export function formatReferenceHref(ref: string): string | undefined {
   const text = ref.trim();

@@ -23,7 +23,7 @@ import { buildPartHref, replaceTrace } from "../state/route.ts";
 /** Default number of cards. */
 const defaultShown = 6;
 
-/** A line for each failing webhook, with its buttons. Expanded, it explains the failure. */
+/** Shows a line for each failing webhook, with its buttons. When expanded, it explains the failure. */
 export function Attention({
   webhooks,
   only,
@@ -57,7 +57,7 @@ export function Attention({
   );
 }
 
-/** No existing webhook fails, but deleted ones may have undelivered events. */
+/** Shown if no existing webhook fails, although deleted ones may have undelivered events. */
 function AllClear({ only }: { readonly only: string | undefined }) {
   if (newestDeliveries.value.length === 0) return null;
   const left = [...healthOfDeleted.value].filter(([id]) => only === undefined || String(id) === only);
@@ -144,7 +144,7 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
 }
 
 /**
- * Deliveries that are not retried, oldest first, as `svc emulator webhooks resend` sends them; otherwise the one that
+ * Resends deliveries that are not retried, oldest first, as `svc emulator webhooks resend` does; otherwise the one that
  * failed last.
  */
 function SendAgain({

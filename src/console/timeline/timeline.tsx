@@ -18,7 +18,7 @@ import { buildTimeline, sliceBetween } from "./tracks.ts";
 /** Margin beyond the visible part, so that marks are rendered before they scroll into view. */
 const margin = 240;
 
-/** Past and future deliveries of every webhook over time: the view that newcomers see first. */
+/** Shows past and future deliveries of every webhook over time. Newcomers see this view first. */
 export function Timeline({ only }: { readonly only: string | undefined }) {
   const hooks = useComputed(() =>
     (webhooks.value ?? []).filter(({ id, workspace_id }) =>
@@ -95,7 +95,7 @@ function Tracks({
     if (!element) return;
     const { scrollLeft, clientWidth } = element;
     isFollowing.current = Math.abs(scrollLeft - getFollowedOffset(now, clientWidth)) < 120;
-    // Rounded to steps, so that most scroll events cause no render.
+    // The offset is rounded to steps, so that most scroll events cause no render.
     const from = Math.floor((scrollLeft - margin) / margin) * margin;
     const to = from + (Math.ceil(clientWidth / margin) + 3) * margin;
     if (from !== seen.value.from || to !== seen.value.to) seen.value = { from, to };
@@ -146,15 +146,15 @@ function Tracks({
   );
 }
 
-/** Default scroll offset of the current time: the future is visible, and more of the past. */
+/** Computes the default scroll offset of the current time, so that the future and more of the past are visible. */
 const getFollowedOffset = (now: number, width: number): number => Math.max(0, now - width * 0.6);
 
 /** The distance between the centers of two labels, and the extra width on each side of a label with a date. */
 const label = { apart: 66, day: 20 } as const;
 
 /**
- * A label is as wide as two steps, so not every moment has one. The current time has a separate one. The first of a day
- * has the date.
+ * Selects the labelled moments. A label is as wide as two steps, so not every moment has one. The current time has a
+ * separate label. The first label of a day has the date.
  */
 function selectLabelledTicks<Tick extends { readonly x: number; readonly at: number }>(
   ticks: readonly Tick[],

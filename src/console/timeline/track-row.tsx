@@ -21,7 +21,7 @@ const glyphs = new Map([
   ["none", "dash"],
 ]);
 
-/** One webhook with its attempts in a row. It is one tab stop: arrow keys move between marks. */
+/** Shows one webhook with its attempts in a row. The row is one tab stop: arrow keys move between marks. */
 export function TrackRow({
   track,
   happened,
@@ -149,7 +149,7 @@ const findFirstAfter = (marks: readonly AttemptMark[], x: number): number => {
   return found < 0 ? marks.length - 1 : found;
 };
 
-/** Target of an arrow key at a mark: right and left in time, down and up within a moment. */
+/** Finds the target of an arrow key at a mark: right and left in time, down and up within a moment. */
 export function findDestination(
   key: string,
   at: number,
@@ -184,7 +184,7 @@ export function findDestination(
   }
 }
 
-/** The mark at that height in the stack that starts there, or the lowest one. */
+/** Finds the mark at that height in the stack that starts there, or the lowest one. */
 function findInStack(marks: readonly Pick<AttemptMark, "x" | "slot">[], first: number, slot: number): number {
   let at = first;
   while (marks[at]!.slot < slot && marks[at + 1]?.x === marks[first]!.x) at += 1;

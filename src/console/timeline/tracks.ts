@@ -8,23 +8,23 @@ import type { Delivery, Webhook } from "../state/deliveries.ts";
 /** One attempt in its track: made, planned, or assumed if the planned ones fail. */
 export interface AttemptMark {
   readonly key: string;
-  /** `attempt 3 of 7, at +15 min, 503` */
+  /** Label, such as `attempt 3 of 7, at +15 min, 503`. */
   readonly name: string;
   readonly delivery: number;
   readonly webhook: number;
-  /** The second of virtual time that contains it. */
+  /** Second of virtual time that contains the attempt. */
   readonly at: number;
   readonly kind: "made" | "planned" | "supposed";
   readonly tone: Tone;
   readonly x: number;
-  /** Position from the top: marks of one moment are stacked. */
+  /** Position from the top, because marks of one moment are stacked. */
   readonly slot: number;
-  /** Marks of the same moment that are not drawn. */
+  /** Number of marks of the same moment that are not drawn. */
   readonly more?: number;
 }
 
 export interface Track {
-  /** Undefined: it was deleted. */
+  /** The webhook; undefined if it was deleted. */
   readonly webhook: Webhook | undefined;
   readonly id: number;
   readonly marks: readonly AttemptMark[];
@@ -39,16 +39,16 @@ export interface Timeline {
 
 type Moment = Omit<AttemptMark, "x" | "slot">;
 
-/** Maximum number of marks of one moment in one track. More are shown as a number. */
+/** Maximum number of marks of one moment in one track. A number stands for the rest. */
 const maxStacked = 3;
-/** Limit of waiting deliveries whose possible retries are drawn. */
+/** Maximum number of waiting deliveries whose possible retries are drawn. */
 const maxSupposed = 12;
 
 const toSecond = (at: string): number => Math.floor(Date.parse(at) / 1_000) * 1_000;
 
 /**
- * All attempts in the tracks of their webhooks, on an axis of virtual time. Deleted webhooks come last. `now` is
- * rounded to seconds.
+ * Arranges all attempts in the tracks of their webhooks, on an axis of virtual time. Deleted webhooks come last. `now`
+ * is rounded to seconds.
  */
 export function buildTimeline(deliveries: readonly Delivery[], webhooks: readonly Webhook[], now: number): Timeline {
   const byTrack = new Map<number, Moment[]>(webhooks.map(({ id }) => [id, []]));
@@ -80,7 +80,7 @@ function toMadeMark(delivery: Delivery, attempt: Delivery["attempts"][number]): 
   };
 }
 
-/** There was no attempt, so the skip is drawn at its time. */
+/** A skip has no attempt, so it is drawn at its own time. */
 const toSkippedMark = ({ id, webhook_id, created_at, outcome }: Delivery): Moment => ({
   key: `${id}.skipped`,
   name: skipReasons.get(outcome) ?? "skipped",
@@ -174,7 +174,7 @@ function toMoreMark(rest: readonly Moment[], x: number, slot: number): AttemptMa
 export interface Tick {
   readonly at: number;
   readonly x: number;
-  /** Idle time before it that is drawn compressed: `1 h 15 min`. */
+  /** Idle time before this moment that is drawn compressed: `1 h 15 min`. */
   readonly gap?: string;
 }
 
@@ -183,13 +183,13 @@ interface Axis {
   readonly width: number;
 }
 
-/** Half of a label with a date extends before it. */
+/** A label with a date extends by half of its width before its moment. */
 const leadWidth = 60;
-/** Adjacent marks do not touch. */
+/** Minimum distance, at which adjacent marks do not touch. */
 const step = 30;
 const collapsed = 84;
 
-/** Distance between two moments: seconds are adjacent, and idle time is not longer than a label. */
+/** Computes the distance between two moments: seconds are adjacent, and idle time is not longer than a label. */
 const computeDistance = (gap: number): number => (gap >= 60_000 ? collapsed : gap >= 10_000 ? step + 8 : step);
 
 /** Lays out distinct moments from left to right, in milliseconds, and compresses idle time. */
@@ -205,7 +205,7 @@ export function layOutAxis(moments: readonly number[]): Axis {
   return { ticks, width: x + 2 * collapsed };
 }
 
-/** The range of sorted items between two positions: start index and length. */
+/** Returns the items of a sorted list between two positions, as start index and length. */
 export function sliceBetween<Thing extends { readonly x: number }>(
   all: readonly Thing[],
   from: number,
@@ -214,7 +214,7 @@ export function sliceBetween<Thing extends { readonly x: number }>(
   return all.slice(findFirstFrom(all, from), findFirstFrom(all, to));
 }
 
-/** The index of the first item at or after a position. */
+/** Returns the index of the first item at or after a position. */
 function findFirstFrom(all: readonly { readonly x: number }[], x: number): number {
   let low = 0;
   let high = all.length;

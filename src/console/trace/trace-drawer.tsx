@@ -14,7 +14,7 @@ import { formatReferenceHref, navigate, replaceTrace, route } from "../state/rou
 type Trace = OperationResult<"traces.show">;
 type Node = Trace["nodes"][number];
 
-/** Why something happened, and what followed. It opens over any view, and is part of its address. */
+/** Shows why an event happened and what followed. It opens over any view, and is part of the address. */
 export function TraceDrawer() {
   const ref = route.value.query.get("trace");
   return ref === null ? null : <Drawer key={ref} about={ref} />;
@@ -100,7 +100,7 @@ const PlannedNode = ({ entry, depth }: { readonly entry: Trace["planned"][number
   </li>
 );
 
-/** Status of a delivery, as in lists. */
+/** Shows the status of a delivery, as lists do. */
 function Outcome({ node: { id, outcome } }: { readonly node: Node }) {
   const known = deliveries.value.get(Number(id.slice("delivery:".length)));
   const { tone, words } = known ? toStatusLabel(known) : { tone: getTone(outcome!), words: toWords(outcome!) };
@@ -114,7 +114,7 @@ interface PlacedNode {
   readonly parent: string | null;
 }
 
-/** The depth of each node below a root. Parents come before children. */
+/** Computes the depth of each node below a root. Parents come before children. */
 export function computeDepths(nodes: readonly PlacedNode[]): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const { id, parent } of nodes) found.set(id, parent === null ? 0 : (found.get(parent) ?? -1) + 1);
@@ -123,7 +123,7 @@ export function computeDepths(nodes: readonly PlacedNode[]): ReadonlyMap<string,
 
 type Entry<Node, Planned> = { readonly node: Node } | { readonly planned: Planned };
 
-/** Events in order, with planned ones after the last effect of the same cause. */
+/** Inserts planned events after the last effect of the same cause. */
 export function insertPlanned<Node extends PlacedNode, Planned extends { readonly parent: string }>(
   nodes: readonly Node[],
   planned: readonly Planned[],
@@ -156,7 +156,7 @@ interface DescribedNode {
   readonly error: string | null;
 }
 
-/** Name of an event in all views: `contract created`, `attempt 1: connection refused`. */
+/** Names an event as all views do: `contract created`, `attempt 1: connection refused`. */
 export function describeNode({
   kind,
   what,
@@ -175,7 +175,7 @@ export const replaceCodes = (sentence: string): string =>
     code === code.toUpperCase() && !code.startsWith("E") ? toWords(code) : describeResponseCode(null, code),
   );
 
-/** Why a delivery finally did not arrive. */
+/** Describes why a delivery finally did not arrive. */
 export const describeOutcome = (outcome: string | null): string | undefined => ends.get(outcome ?? "");
 
 const ends = new Map([
@@ -185,7 +185,7 @@ const ends = new Map([
   ["skipped_not_allowed", "not sent, because its address is not allowed"],
 ]);
 
-/** Whether it is bad news: a failed attempt or request, or a delivery that never arrived. */
+/** Reports whether an event is bad news: a failed attempt or request, or a delivery that never arrived. */
 export function isFailedNode({
   status,
   error,
@@ -199,5 +199,5 @@ export function isFailedNode({
   );
 }
 
-/** `delivery 3` for `delivery:3`. Contracts and traces are named by their reference. */
+/** Formats a reference: `delivery 3` for `delivery:3`. Contracts and traces keep their reference. */
 export const formatReference = (ref: string): string => ref.replace(/^([a-z]+):(?=\d)/, "$1 ");

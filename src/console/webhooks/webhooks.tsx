@@ -14,7 +14,7 @@ import type { ActionOutcome } from "../state/act.ts";
 import { findDeliveriesTo, healthByWebhook, type Webhook, webhooks } from "../state/deliveries.ts";
 import { buildHref, buildPartHref } from "../state/route.ts";
 
-/** All webhooks with their URLs, activities and status. */
+/** Lists all webhooks with their URLs, activities and status. */
 export function Webhooks({ id }: { readonly id: string | undefined }) {
   const all = webhooks.value;
   const shown = all?.filter(({ workspace_id }) => isInWorkspace(workspace_id));

@@ -10,7 +10,7 @@ import { buildPartHref } from "../state/route.ts";
 
 type Workspace = OperationResult<"emulator.workspaces">[number];
 
-/** All workspaces, with their API keys and webhook keys. */
+/** Lists all workspaces, with their API keys and webhook keys. */
 export function Workspaces({ id }: { readonly id: string | undefined }) {
   const { value, problem } = useLoaded("", ["requests"], () => callOperation("emulator.workspaces"));
   const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
@@ -81,7 +81,7 @@ function WorkspaceCard({ workspace, url }: { readonly workspace: Workspace; read
   );
 }
 
-/** A secret that is shown on request. If the token may not read secrets, the reason is shown instead. */
+/** Shows a secret on request. If the token may not read secrets, it shows the reason. */
 function Secret({ value, name }: { readonly value: string; readonly name: string }) {
   const isShown = useSignal(false);
   if (!canReadSecrets.value) return <span class="muted">Hidden: a token with the role read shows no secrets.</span>;
