@@ -79,8 +79,8 @@ describe("second svc emulator start", () => {
   });
 });
 
-describe("svc emulator start on a taken port", () => {
-  it("leaves nothing in the folder", async (t) => {
+describe("svc emulator start with a port in use", () => {
+  it("creates no files in the folder", async (t) => {
     const { port } = await started(t, "emulator start --port 0");
     for (const line of [`emulator start --port ${port}`, `emulator start --port ${port} --detach`]) {
       const cwd = await testFolder(t);
@@ -89,7 +89,7 @@ describe("svc emulator start on a taken port", () => {
     }
   });
 
-  it("keeps a .svc folder that existed, and its files", async (t) => {
+  it("preserves an existing .svc folder and its files", async (t) => {
     const { port } = await started(t, "emulator start --port 0");
     const cwd = await testFolder(t);
     await mkdir(join(cwd, ".svc"));
