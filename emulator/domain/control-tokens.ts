@@ -70,7 +70,6 @@ export class ControlTokens {
     return found;
   }
 
-  /** Whether a token is unchanged. */
   async exists({ name, hash }: Pick<ControlToken, "name" | "hash">): Promise<boolean> {
     return this.#store.read(async (view) => {
       const row = await view.get(controlTokens, name);
@@ -192,6 +191,5 @@ export function findSession(headers: { readonly cookie?: string | undefined }): 
   }
 }
 
-/** The value of a set-cookie header. */
 export const formatSessionCookie = (session: string, attributes: string): string =>
   `${name}=${encodeURIComponent(session)}; ${attributes}`;

@@ -88,7 +88,6 @@ export async function evictOldestTrials(tx: Transaction): Promise<void> {
   for (const { id } of await tx.list(emails, { ...trials, limit })) tx.delete(emails, id);
 }
 
-/** Records a report of the provider about an e-mail. */
 export function recordEvent(tx: Transaction, email: Email, event: EmailEvent): void {
   tx.put(emails, { ...email, events: [...email.events, event].slice(-maxEvents) });
 }

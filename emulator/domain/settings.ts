@@ -29,7 +29,6 @@ export interface Settings extends Required<Pick<EmulatorOptions, SettingName>> {
   readonly autoSignMs: number | undefined;
 }
 
-/** Rules for the URLs of webhooks. */
 export const getReceiverRules = ({ webhookAllow, strict }: Settings): ReceiverRules => ({
   allow: webhookAllow,
   strict: strict.has("receivers"),

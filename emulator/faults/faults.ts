@@ -32,7 +32,7 @@ export class Faults {
   #faults: ScriptedFault[] = [];
   #lastId = 0;
   /** Attempts that a fault has postponed. When they are due again they are sent, whatever faults there are. */
-  readonly putOff = new Set<string>();
+  readonly postponed = new Set<string>();
   readonly #watchers = new Set<() => void>();
 
   add(rule: FaultRule, cause?: Cause): ScriptedFault {
@@ -45,7 +45,7 @@ export class Faults {
 
   /** Whether there is no fault and no postponed attempt: the common case, checked for every attempt. */
   get idle(): boolean {
-    return this.#faults.length === 0 && this.putOff.size === 0;
+    return this.#faults.length === 0 && this.postponed.size === 0;
   }
 
   list(): readonly Readonly<ScriptedFault>[] {
@@ -63,21 +63,21 @@ export class Faults {
   clear(): void {
     this.#faults = [];
     this.#lastId = 0;
-    this.putOff.clear();
+    this.postponed.clear();
     this.#notify();
   }
 
   /** The current state, including counts, which `replaceState` restores. */
   toStored(): StoredFaults {
     const faults = this.#faults.map(({ id, rule, matched, hit }) => ({ id, rule, matched, hit }));
-    return { faults, last_id: this.#lastId, put_off: [...this.putOff] };
+    return { faults, last_id: this.#lastId, put_off: [...this.postponed] };
   }
 
   replaceState({ faults, last_id, put_off }: StoredFaults): void {
     this.clear();
     this.#faults = faults.map((fault) => ({ ...fault, cause: undefined }));
     this.#lastId = last_id;
-    for (const attempt of put_off) this.putOff.add(attempt);
+    for (const attempt of put_off) this.postponed.add(attempt);
   }
 
   /**
@@ -115,7 +115,6 @@ const isHit = ({ rule, matched, hit }: ScriptedFault): boolean =>
 const drawRandom = (seed: number, turn: number): number =>
   createHash("sha256").update(`${seed}/${turn}`).digest().readUInt32BE(0) / 2 ** 32;
 
-/** Fields by which a fault selects an attempt. */
 export interface PendingAttempt {
   readonly delivery: { readonly id: number };
   /** Number of the attempt, from 1. */
@@ -154,7 +153,7 @@ export interface AppliedFault {
 /** Scripted faults of outgoing requests. Called once, at the start of an attempt. Undefined: no fault. */
 export type FaultInterceptor = (
   about: PendingAttempt,
-) => (AppliedFault & ({ readonly putOff: Postponement } | { readonly send: SendAttempt })) | undefined;
+) => (AppliedFault & ({ readonly postponement: Postponement } | { readonly send: SendAttempt })) | undefined;
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
 
@@ -229,14 +228,14 @@ export function interceptOutgoing(faults: Faults): FaultInterceptor {
   return (about) => {
     if (faults.idle) return undefined;
     const attempt = `${about.delivery.id}/${about.number}`;
-    if (faults.putOff.delete(attempt)) return undefined;
+    if (faults.postponed.delete(attempt)) return undefined;
     const fault = faults.recordMatch((rule) => rule.direction === "outgoing" && matchesAttempt(rule, about));
     if (!fault?.rule.effect) return undefined;
     const { effect, delay = "PT1M" } = fault.rule;
     const { cause } = fault;
     if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: ways[effect](fault.id) };
-    faults.putOff.add(attempt);
-    return { effect, cause, putOff: { byMs: parseDuration(delay)!, isAfterNext: effect === "reorder" } };
+    faults.postponed.add(attempt);
+    return { effect, cause, postponement: { byMs: parseDuration(delay)!, isAfterNext: effect === "reorder" } };
   };
 }
 

@@ -27,10 +27,8 @@ declare module "fastify" {
   }
 }
 
-/** The routes that serve a request. */
 export interface Admission {
   readonly served: ServedRoutes;
-  /** A standby's description of the request, if a standby has admitted it. */
   readonly forwarded?: ForwardedRequest | undefined;
 }
 
@@ -210,7 +208,6 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
   };
 };
 
-/** Checks before an operation is served. */
 const guard = (options: AppOptions): onRequestHookHandler => {
   const forbid = rejectForbidden(options);
   return (request, reply, done) => {
@@ -244,7 +241,6 @@ const allowOrigin: onRequestHookHandler = (request, reply, done) => {
   asked.then(decide).catch(done);
 };
 
-/** Applies a scripted fault. */
 const applyFault =
   ({ wall }: AppOptions): onRequestHookHandler =>
   (request, reply, done) => {
@@ -273,7 +269,6 @@ function createFaultResponse(fault: RequestFault, status: number): HttpResponse 
   return isJson ? answer : { ...answer, headers: [...headers.flat(), ...sandboxHeader] };
 }
 
-/** Sends the response of an operation, or the response to its error. */
 function createDelivery({ observe }: AppOptions) {
   let turn: Promise<void> | undefined;
   /**

@@ -14,12 +14,10 @@ import { catchAllPath } from "./routing/routes.ts";
 import { createRelaxedChecks, type RelaxedChecks } from "./validation/lax-coercion.ts";
 import { createValidator, hasInputSchema, type ValidateRequest } from "./validation/validate.ts";
 
-/** An operation of a listener, with everything that its requests need. */
 export interface BoundOperation {
   readonly operation: Operation;
   readonly steps: OperationSteps;
   readonly context: object;
-  /** The resources of the prototype of its calls. */
   readonly callContext: object;
   readonly handler: AnyHandler;
   readonly authenticate: Authenticate<object> | undefined;
@@ -30,7 +28,6 @@ export interface OperationSteps {
   readonly dialect: Dialect;
   /** The required checks, in the order of the service. */
   readonly checks: readonly Check[];
-  /** Decodes the body. */
   readonly reads: "nothing" | "bytes" | "stream";
   /** The limit of the operation, if it differs from that of the listener. */
   readonly maxBodyBytes: number | undefined;
@@ -38,7 +35,6 @@ export interface OperationSteps {
   readonly validate: ValidateRequest;
   readonly relaxedChecks: RelaxedChecks;
   readonly produce: ResponseProducer;
-  /** Codes of its declared failures. */
   readonly declared: ReadonlySet<FailureCode>;
   readonly isCatchAll: boolean;
 }

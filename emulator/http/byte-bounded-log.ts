@@ -11,7 +11,6 @@ export interface BufferUsage {
 export class ByteBoundedLog<Row> {
   readonly #maxBytes: number;
   #rows: (Row | undefined)[] = [];
-  /** Weight of each entry. */
   #weights: number[] = [];
   /** Index of the oldest entry; earlier ones are dropped. */
   #oldest = 0;

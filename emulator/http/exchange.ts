@@ -37,11 +37,8 @@ export interface ListenerContext {
   readonly publicUrl?: string | undefined;
   /** Connects requests with the requests of other listeners that caused them. */
   readonly links?: CausePropagator | undefined;
-  /** Creates the rows of requests that have effects. */
   readonly createCauseRow: CauseRowFactory;
-  /** Called for every bug during a request. */
   readonly report: (bug: EmulatorBugError) => void;
-  /** Changes responses to match the observed service. */
   readonly observe?: ObserveAnswer | undefined;
   /**
    * Listeners for the disconnect of a client: for streams and long polls of the control plane, and for other handlers.
@@ -62,9 +59,7 @@ export interface ServedRoutes {
   readonly faultFor?: FindRequestFault | undefined;
   /** Waits, before the response, for work that must not come after it. `cause` is the request. */
   readonly beforeAnswer?: ((cause: Cause) => Promise<void> | undefined) | undefined;
-  /** Decides which pages of other origins may read a response. */
   readonly allowsOrigin?: IsOriginAllowed | undefined;
-  /** Handles requests for undeclared paths. Undefined for 404. */
   readonly fallback?: Fallback | undefined;
   /** Handles all requests, in a process that does not lead. */
   readonly forward?: ((exchange: Exchange, response: ServerResponse) => Promise<void>) | undefined;
@@ -74,11 +69,9 @@ export interface ServedRoutes {
 
 /** The origin of a request, if it differs from its connection. */
 export interface RequestOrigin {
-  /** The cause of a request that another listener sent. */
   readonly link?: CauseLink | undefined;
   /** Set if a standby forwards it and has admitted it. */
   readonly isForwarded: boolean;
-  /** A trusted proxy's description of the request. */
   readonly proxyInfo?: ForwardedInfo | undefined;
   /** The client of the standby. Undefined for the peer of the connection. */
   readonly remoteAddress?: string | undefined;
@@ -99,15 +92,12 @@ export class Exchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly parsedTarget: RequestTarget;
   /** Whether it leads to the control plane, or might for a server that parses paths less strictly. */
   readonly isControlled: boolean;
-  /** The operations among which it was searched. */
   readonly operations: OperationTable;
   /** Undefined if its path or method is wrong, or a parameter is empty. */
   readonly match: Match | undefined;
-  /** Operations of its path. */
   readonly atPath: readonly BoundOperation[];
   readonly service: Service | undefined;
   readonly dialect: Dialect;
-  /** The scripted fault that applies to it. */
   fault: RequestFault | undefined;
   /** The origin whose pages may read the response. Undefined if none may. */
   cors: { readonly origin: string | undefined } | undefined;

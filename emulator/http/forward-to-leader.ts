@@ -26,7 +26,6 @@ const replayBytes = 1 << 20;
 /** Shorter than the idle timeout of a listener, so that a connection does not end while it is used. */
 const agent = new Agent({ keepAlive: true, timeout: 30_000 });
 
-/** Address of a listener of the leader. */
 export interface LeaderListener {
   readonly url: string;
   /** A secret of the leader's term, which clients of its database know. */
@@ -46,7 +45,6 @@ interface ForwardOptions {
   readonly leader: () => LeaderListener | undefined;
 }
 
-/** Forwards a request to the leader, and its response back. */
 export async function forwardToLeader(
   request: IncomingMessage,
   response: ServerResponse,
@@ -113,7 +111,6 @@ class Body {
 /** `again`: nothing was done. `uncertain`: something may have been done. */
 type Outcome = "done" | "again" | "uncertain";
 
-/** Sends it once. */
 function sendOnce(
   { url, key }: LeaderListener,
   from: IncomingMessage,

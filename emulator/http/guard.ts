@@ -35,8 +35,7 @@ const hasNoHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
 const host = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?$/i;
 const local = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
 
-/** Maximum number of cached spellings. */
-const maxRemembered = 64;
+const maxCachedHosts = 64;
 
 /**
  * Checks that the Host header of a request names this machine, or one of `allowed` (names without port). A page of
@@ -53,7 +52,7 @@ function createHostGuard(
     const [, written, port = "0"] = hostHeader.length > 300 ? [] : (host.exec(hostHeader) ?? []);
     const name = written?.toLowerCase();
     if (name === undefined || Number(port) > 65_535 || !(local.test(name) || names.has(name))) return false;
-    if (remembered.size < maxRemembered) remembered.add(hostHeader);
+    if (remembered.size < maxCachedHosts) remembered.add(hostHeader);
     return true;
   };
   return ({ headers, rawHeaders }, forwardedHost) =>
@@ -129,7 +128,6 @@ const preflightHeaders = [
   ...["access-control-max-age", "600"],
 ];
 
-/** The response to a preflight request of an allowed origin. */
 export const createPreflightResponse = (origin: string): HttpResponse =>
   withCors({ status: 204, headers: [], body: undefined }, origin, preflightHeaders);
 

@@ -35,7 +35,6 @@ export interface ReceivedRequest {
   readonly signal: AbortSignal;
   /** Calls the listener when the client disconnects before its response. Cheaper than a signal. */
   onDisconnect(listener: () => void): void;
-  /** The request as the cause of its changes. */
   readonly cause: Cause;
 }
 

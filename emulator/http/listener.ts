@@ -28,7 +28,6 @@ const ownPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 /** The interval at which a handover checks for pending requests. */
 const handOverLookMs = 5;
 
-/** The settings of an emulator for checking requests. */
 export interface HttpSettings {
   /** The relaxed checks that are turned off, by name (`--strict`). */
   readonly strict: ReadonlySet<string>;
@@ -38,7 +37,6 @@ export interface HttpSettings {
   readonly unreadAnswerTimeoutMs?: number;
 }
 
-/** Options for binding a listener. */
 export interface ListenerOptions
   extends Pick<AppOptions, "name" | "wall" | "log" | "links" | "publicUrl" | "observe" | "allowedHosts">,
     Partial<Pick<AppOptions, "createCauseRow" | "report">> {
@@ -47,9 +45,7 @@ export interface ListenerOptions
   /** The maximum wall-clock time for pending requests on close. */
   readonly graceMs?: number | undefined;
   readonly settings: HttpSettings;
-  /** Addresses and ranges of proxies whose headers are trusted. */
   readonly trustedProxies?: readonly string[] | undefined;
-  /** The timeouts for reading requests. */
   readonly arrival?: BodyReadTimeouts | undefined;
   /** Whether several processes share the state. */
   readonly isShared?: boolean | undefined;
@@ -61,7 +57,6 @@ export interface ListenerOptions
   readonly whileStarting?: readonly Part[];
 }
 
-/** Routes of a listener. */
 export interface ServedParts
   extends Pick<ServedRoutes, "clock" | "faultFor" | "beforeAnswer" | "allowsOrigin" | "fallback"> {
   /** The first service words the responses to unmatched requests. */
@@ -86,7 +81,6 @@ export interface Listener {
 
 /** Behavior of a listener while another process leads. */
 export interface Standby {
-  /** Routes that it serves itself. */
   readonly parts: readonly Part[];
   /** Handles a request about this process itself. Returns whether it has sent a response. */
   readonly answers?: (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -127,7 +121,6 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const reject = (reply: FastifyReply, forwarded?: ForwardedRequest): undefined => {
     respond(reply, createNotLeadingResponse(name, reply.request.originalUrl, forwarded));
   };
-  /** For a state that several processes share. */
   function admitShared(request: FastifyRequest, reply: FastifyReply) {
     const forwarded = extractForwarded(request.raw);
     // The request is not forwarded again: its sender looks up the leader.
@@ -225,25 +218,16 @@ function endAll(all: ReadonlySet<() => void>): void {
 
 const isControl = ({ operation }: BoundOperation): boolean => operation.service.name === "emulator";
 
-/**
- * Creates the value of `x-svc-time`. Formatting a time is slow, so it is done once per second. Within a second only the
- * milliseconds are replaced.
- */
+/** Creates the value of `x-svc-time`, formatted once per millisecond. */
 function createTimeFormatter(clock: Clock): () => string {
   let instant = Number.NaN;
-  let second = Number.NaN;
-  let printed = "";
   let formatted = "";
   return () => {
     const now = clock.now();
-    if (now === instant) return formatted;
-    instant = now;
-    const millis = now % 1_000;
-    if (now - millis !== second) {
-      second = now - millis;
-      printed = toIsoMillis(second).slice(0, -"000Z".length);
+    if (now !== instant) {
+      instant = now;
+      formatted = toIsoMillis(now);
     }
-    formatted = `${printed}${String(millis).padStart(3, "0")}Z`;
     return formatted;
   };
 }

@@ -83,7 +83,6 @@ const renderPiece = (piece: Piece): string => {
   return String(piece).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 };
 
-/** Hidden fields of a form. */
 export const renderHiddenFields = (fields: Readonly<Record<string, string>>): readonly Html[] =>
   Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 
@@ -120,7 +119,6 @@ export const allowFraming: Policy = { "frame-ancestors": null };
 /** For a form that ends at a page of another site, because Chromium checks each redirect against `form-action`. */
 export const allowExternalFormAction: Policy = { "form-action": null };
 
-/** A complete page with its headers. */
 export interface HtmlPage {
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;

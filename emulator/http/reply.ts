@@ -27,7 +27,6 @@ export const reply = <Status extends number, Body>(
   headers: Readonly<Record<string, string>> = {},
 ): Reply<Status, Body> => new Reply(status, body, headers);
 
-/** The replies that an operation declares. */
 export type ReplyTo<O extends Operation> = Reply<keyof O["responses"] & number, ResultOf<O>>;
 
 /** The text of a JSON document, in pieces to be joined. */
@@ -135,7 +134,6 @@ export const retryAfterHeader = ["retry-after", "1"] as const;
 
 const contentTypes = { xml: "application/xml", text: "text/plain; charset=utf-8" } as const;
 
-/** Creates the response of a declared failure. */
 export function createFailureResponse(code: FailureCode, data: unknown): HttpResponse {
   const failure = failures[code] as Failure<unknown>;
   const own = Object.entries(failure.headers?.(data) ?? {});

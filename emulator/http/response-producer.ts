@@ -9,7 +9,6 @@ import { type HttpResponse, type JsonPieces, jsonHeaders, Passthrough, Reply } f
 /** Converts the result of a handler to a response. Fails with EmulatorBugError if it does not match the declaration. */
 export type ResponseProducer = (result: unknown) => HttpResponse;
 
-/** Creates the body and the headers of one declared success. */
 type ResponseWriter = (body: unknown) => Pick<HttpResponse, "headers" | "body">;
 
 const noHeaders: readonly string[] = [];

@@ -31,6 +31,8 @@ class InvalidInputError extends StacklessError {
   }
 }
 
+type MutableCall = { -readonly [Name in keyof Call<FailureCode, unknown>]: Call<FailureCode, unknown>[Name] };
+
 const nothing = Object.freeze({});
 
 /**
@@ -66,7 +68,12 @@ export async function serve(exchange: Exchange, { bound, params }: Match): Promi
   }
   // The text can be released while the handler waits.
   decoded = undefined;
-  const call = createContext(callContext, { request: exchange, caller, fail, finding: reportFinding });
+  // The prototype is the shared context, because copying it for each request is slow.
+  const call: MutableCall = Object.create(callContext);
+  call.request = exchange;
+  call.caller = caller;
+  call.fail = fail;
+  call.finding = reportFinding;
   const result = handler(input as never, call as never);
   return steps.produce(result instanceof Promise ? await result : result);
 }
@@ -81,16 +88,6 @@ export async function rejectUnauthenticated(
 ): Promise<void> {
   if (!authenticate || steps.checks[0] !== "credentials") return;
   await authenticate(exchange, { operation, context, finding: exchange.reportFinding, line: exchange });
-}
-
-/** The context of one request. Its prototype is the shared context, because copying it for each request is slow. */
-function createContext(shared: object, { request, caller, fail, finding }: Call<FailureCode, unknown>): object {
-  const context = Object.create(shared) as { -readonly [Name in keyof Call<FailureCode, unknown>]: unknown };
-  context.request = request;
-  context.caller = caller;
-  context.fail = fail;
-  context.finding = finding;
-  return context;
 }
 
 /** The response to an error in the dialect of the service. Undefined if the client has disconnected. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { BlockList, isIP } from "node:net";
+import type { BlockList } from "node:net";
+import { createAddressList, includesAddress, loopbackAddresses } from "./addresses.ts";
 import { changeHeader } from "./hop-by-hop.ts";
 
 /** A trusted proxy's description of a request. */
@@ -25,9 +26,7 @@ export class TrustedProxies {
 
   /** Addresses and ranges, such as 10.0.0.0/8. */
   constructor(ranges: readonly string[]) {
-    if (ranges.length === 0) return;
-    this.#named = new BlockList();
-    for (const range of ranges) addRange(this.#named, range);
+    this.#named = ranges.length === 0 ? undefined : createAddressList(...ranges);
   }
 
   /**
@@ -39,7 +38,7 @@ export class TrustedProxies {
     const input = Object.keys(headers).filter(isOfProxy);
     if (input.length === 0) return undefined;
     const peer = socket.remoteAddress ?? "";
-    if (!isIn(this.#named ?? loopback, peer)) {
+    if (!includesAddress(this.#named ?? loopbackAddresses, peer)) {
       for (const name of input) changeHeader(request, name);
       return undefined;
     }
@@ -55,36 +54,24 @@ export class TrustedProxies {
 
   /** From the last one back to the first that is not a trusted proxy, because earlier ones may be forged. */
   #findTrustedAddress(addresses: readonly string[]): readonly string[] {
-    const last = addresses.findLastIndex((address) => !isIn(this.#named!, address));
+    const last = addresses.findLastIndex((address) => !includesAddress(this.#named!, address));
     return addresses.slice(Math.max(0, last));
   }
 }
 
-/** Whether a string is an address or a range of addresses. */
 export function isRange(text: string): boolean {
   try {
-    addRange(new BlockList(), text);
+    createAddressList(text);
     return true;
   } catch {
     return false;
   }
 }
 
-function addRange(list: BlockList, text: string): void {
-  const [, address = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const version = isIP(address);
-  if (version === 0) throw new TypeError(`must be an address or a range (10.0.0.0/8), got "${text}"`);
-  list.addSubnet(address, Number(bits ?? (version === 4 ? 32 : 128)), version === 4 ? "ipv4" : "ipv6");
-}
-
-const loopback = new BlockList();
-addRange(loopback, "127.0.0.0/8");
-addRange(loopback, "::1");
-
 /** Whether a program of this machine sends its own request: over loopback, with a loopback name, and not as a proxy. */
 export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: ProxiedRequest): boolean {
   const isForwarded = [...forwarded, "forwarded", "via"].some((name) => headers[name] !== undefined);
-  return !isForwarded && isIn(loopback, remoteAddress) && ownNames.has(new URL(origin).hostname);
+  return !isForwarded && includesAddress(loopbackAddresses, remoteAddress) && ownNames.has(new URL(origin).hostname);
 }
 
 const ownNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
@@ -93,12 +80,6 @@ interface ProxiedRequest {
   readonly remoteAddress: string;
   readonly origin: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
-}
-
-/** Addresses of IPv4 count in any notation. */
-function isIn(list: BlockList, address: string): boolean {
-  const version = isIP(address);
-  return version !== 0 && list.check(address, version === 4 ? "ipv4" : "ipv6");
 }
 
 const splitHeader = (header: string | string[] | undefined): readonly string[] =>

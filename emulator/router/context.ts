@@ -8,7 +8,6 @@ import type { Forwarder } from "../http/outgoing/forward.ts";
 import type { View } from "../store/port.ts";
 import type { IssuerKeys } from "./apps/issuer-keys.ts";
 
-/** Resources for the handlers of the routing service. */
 export interface RouterContext extends HandlerContext {
   readonly settings: Settings;
   /** In the order of the seed. */

@@ -3,7 +3,7 @@ import { isEqualInConstantTime } from "../../src/base/hmac.ts";
 import { parseBasic, parseBearerToken } from "../../src/schemes/http-authorization.ts";
 import { readApps } from "../domain/apps.ts";
 import type { Authenticate, AuthenticationCall, Authenticators } from "../http/handler.ts";
-import type { KeyHolder, RouterContext } from "./context.ts";
+import type { KeyHolder, RouterCall, RouterContext } from "./context.ts";
 
 /**
  * The key of a cluster in x-cluster-key (DECISIONS.md, R6). The handler checks whether it belongs to the right cluster.
@@ -49,3 +49,18 @@ export const routerAuthenticators = {
   basic: authenticateBilling,
   bearer: () => undefined,
 } satisfies Authenticators<RouterContext>;
+
+/**
+ * Verifies a signature that must be fresh by the virtual clock. Real senders use the wall clock, so one that is only
+ * fresh by the wall clock is also accepted, with a finding, unless `--strict=signatures` is set (DECISIONS.md, P24).
+ */
+export function verifyFresh<V extends { readonly ok: true } | { readonly ok: false; readonly reason: string }>(
+  { clock, wall, settings, finding }: Pick<RouterCall, "clock" | "wall" | "settings" | "finding">,
+  verify: (nowMs: number) => V,
+): V {
+  const verdict = verify(clock.now());
+  if (verdict.ok || verdict.reason !== "stale" || settings.strict.has("signatures")) return verdict;
+  const byWall = verify(wall.now());
+  if (byWall.ok) finding("signature-fresh-by-wall", "the signature is too old by the virtual clock");
+  return byWall;
+}

@@ -18,7 +18,6 @@ const healthHandlers = {
   "health.show": (_, { store }) => ({ database: store.writable }),
 } satisfies RouterHandlers;
 
-/** The handlers of the routing service. */
 export const routerHandlers = {
   ...healthHandlers,
   ...chatAHandlers,

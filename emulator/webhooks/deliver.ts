@@ -47,8 +47,8 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     if (found === "gone") return createCommitOnlyRun((tx) => forget(tx, entry));
     if ("skip" in found) return createCommitOnlyRun((tx) => record(tx, { entry, result: found, resend }));
     const fault = context.intervene?.(found);
-    if (fault && "putOff" in fault)
-      return createCommitOnlyRun((tx) => putOff(tx, entry, fault.putOff, fault, clock.now()));
+    if (fault && "postponement" in fault)
+      return createCommitOnlyRun((tx) => postpone(tx, entry, fault.postponement, fault, clock.now()));
     return (signal) => {
       abortWith(signal);
       return attempt(found, fault?.send).then((result) => {
@@ -143,7 +143,6 @@ function forget(tx: Transaction, entry: ScheduledEntry): string {
   return "gone";
 }
 
-/** The records to store. */
 interface EndedRun {
   readonly entry: ScheduledEntry;
   readonly result: AttemptResult | SkippedAttempt;
@@ -184,7 +183,7 @@ const parseId = (key: string): number => Number(key.slice(key.indexOf(":") + 1))
 const behindMs = 1_000;
 
 /** Postpones an attempt without making it, so nothing is counted. Returns the outcome as one word. */
-async function putOff(
+async function postpone(
   tx: Transaction,
   entry: ScheduledEntry,
   { byMs, isAfterNext }: Postponement,
@@ -194,7 +193,7 @@ async function putOff(
   const waiting = await tx.get(schedule, entry.id);
   const delivery = await tx.get(deliveries, Number(entry.ref));
   if (waiting?.due !== entry.due || !delivery) return "gone";
-  const next = isAfterNext ? await nextOfKey(tx, entry, now + byMs) : undefined;
+  const next = isAfterNext ? await findNextOfKey(tx, entry, now + byMs) : undefined;
   const due = next ? next.due + behindMs : now + byMs;
   enqueue(tx, { ...entry, due });
   const put_off = toAttemptFault(by);
@@ -203,7 +202,11 @@ async function putOff(
 }
 
 /** The next entry with the same concurrency key, if it is due by `until`. */
-async function nextOfKey(tx: Transaction, entry: ScheduledEntry, until: number): Promise<ScheduledEntry | undefined> {
+async function findNextOfKey(
+  tx: Transaction,
+  entry: ScheduledEntry,
+  until: number,
+): Promise<ScheduledEntry | undefined> {
   const slice = { by: "turn", from: toDueSortKey(entry.due, entry.id + 1), to: toDueSortKeyEnd(until) } as const;
   return (await tx.list(schedule, slice)).find((other) => other.concurrency_key === entry.concurrency_key);
 }

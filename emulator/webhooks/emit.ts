@@ -16,7 +16,7 @@ const emittedLengths = new WeakMap<Transaction, number>();
 /**
  * Limited, because notifications for many signatories, each with all parties, grow with the square of the request size.
  */
-function countTold(tx: Transaction, body: string): void {
+function limitEmittedLength(tx: Transaction, body: string): void {
   const length = (emittedLengths.get(tx) ?? 0) + body.length;
   emittedLengths.set(tx, length);
   if (length > maxBodyBytes) throw new MaxBodyBytesExceededError("its payload exceeds the size limit of a request");
@@ -32,34 +32,34 @@ function countTold(tx: Transaction, body: string): void {
 export async function emit(
   tx: Transaction,
   clock: Clock,
-  occurrence: DomainEvent,
+  domainEvent: DomainEvent,
   only?: number,
 ): Promise<readonly ScheduledEntry[]> {
-  const { workspace_id, activity } = occurrence;
-  const contract_id = occurrence.contract?.contract_id ?? null;
+  const { workspace_id, activity } = domainEvent;
+  const contract_id = domainEvent.contract?.contract_id ?? null;
   const due = clock.now();
   const observer = getWebhookObserver(clock);
-  const plain = formatEventBody(occurrence);
+  const plain = serializeEvent(domainEvent);
   const body = observer?.amendBody(activity, plain) ?? plain;
-  countTold(tx, body);
+  limitEmittedLength(tx, body);
   const subscribed = observer?.isSilent(activity)
     ? []
     : await tx.list(webhookRows, { by: "activity", equals: toActivityKey(workspace_id, activity) });
-  const wanting = only === undefined ? subscribed : subscribed.filter(({ id }) => id === only);
+  const receivers = only === undefined ? subscribed : subscribed.filter(({ id }) => id === only);
   // Stored even without webhooks, because a client may wait for the activity.
   const event: WebhookEvent = {
     id: tx.next("webhook_event"),
     workspace_id,
     activity,
     contract_id,
-    at: occurrence.at,
+    at: domainEvent.at,
     // Serialized once, so that the signed and the sent bytes are the same in every attempt (DECISIONS.md, C17).
     body,
-    keep_until: wanting.length === 0 ? getRetentionEnd("other", due) : null,
+    keep_until: receivers.length === 0 ? getRetentionEnd("other", due) : null,
     cause: tx.cause?.id ?? null,
   };
   tx.put(webhookEvents, event);
-  return wanting.map(({ id: webhook_id }) => {
+  return receivers.map(({ id: webhook_id }) => {
     const id = tx.next("delivery");
     const entry = enqueue(tx, {
       due,
@@ -115,14 +115,14 @@ export interface DomainEvent {
 }
 
 /** Formats the body of an event: compact JSON, keys in the order of DECISIONS.md, F21, times in microseconds. */
-export function formatEventBody(occurrence: DomainEvent): string {
-  return toExactJson(createAmendedDocument(occurrence));
+export function serializeEvent(domainEvent: DomainEvent): string {
+  return toExactJson(createAmendedDocument(domainEvent));
 }
 
 /** Creates the body as an object. Numbers keep their spelling (src/base/json.ts). */
-export function createAmendedDocument(occurrence: DomainEvent): object {
-  const body = createEventDocument(occurrence);
-  return occurrence.amend ? occurrence.amend(body) : body;
+export function createAmendedDocument(domainEvent: DomainEvent): object {
+  const body = createEventDocument(domainEvent);
+  return domainEvent.amend ? domainEvent.amend(body) : body;
 }
 
 function createEventDocument({ activity, at, performed_by, contract, data }: DomainEvent): object {

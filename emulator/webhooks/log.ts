@@ -31,7 +31,6 @@ export interface DeliveryPage {
   readonly limit: number;
 }
 
-/** A delivery with its attempts, in order. */
 export interface LoggedDelivery {
   readonly delivery: Delivery;
   readonly attempts: readonly Attempt[];

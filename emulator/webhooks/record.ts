@@ -112,7 +112,6 @@ function createFailureChange(
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: getRetentionEnd("other", at) };
 }
 
-/** Records the attempt itself. */
 export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend, fault }: AttemptRecord): void {
   const { url, at, wallAt, movedBy, durationMs, postResult } = attempted;
   tx.put(attempts, {

@@ -38,7 +38,6 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Whether a form has more fields than the limit. */
 export const exceedsFieldLimit = (text: string): boolean =>
   isMoreThan(bodyLimits.fields, (from) => text.indexOf("&", from));
 

@@ -82,7 +82,7 @@ export function createDecoder(
 const decodeJsonOrText: DecodeBody = (bytes, type) => {
   if (bytes.length === 0) return emptyBody;
   if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);
-  return createBody(readText(bytes, decodeUtf8), bytes.length);
+  return createBody(decodeUtf8(bytes), bytes.length);
 };
 
 /** Other services reject a body that is not sent as JSON. */
@@ -121,17 +121,8 @@ function parseFormFields(text: string): Fields {
   return parseFields(text);
 }
 
-function readText(bytes: Buffer, decode: (bytes: Buffer) => string): string {
-  try {
-    return decode(bytes);
-  } catch (error) {
-    if (error instanceof EncodingError) throw new UnreadableBodyError({ why: "encoding" });
-    throw error;
-  }
-}
-
 function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, mayBeHeavy = false): DecodedBody {
-  const text = readText(bytes, decode);
+  const text = decode(bytes);
   try {
     return parseJson(text, mayBeHeavy);
   } catch (error) {
@@ -143,14 +134,11 @@ function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, mayBeHeavy =
   }
 }
 
-/** The bytes are not valid in their declared or detected encoding. `at` is the first invalid byte, if known. */
-class EncodingError extends Error {
-  override readonly name = "EncodingError";
-}
+const createEncodingError = () => new UnreadableBodyError({ why: "encoding" });
 
 /**
  * Decodes JSON bytes as Python's json.loads does: UTF-8, -16 or -32, recognized by a byte order mark or by the zero
- * bytes among the first four. Fails with EncodingError.
+ * bytes among the first four.
  */
 function decodeJsonBytes(bytes: Buffer): string {
   // All other encodings have a zero or a byte above 0xEE among the first two bytes.
@@ -164,7 +152,7 @@ function decodeJsonBytes(bytes: Buffer): string {
 
 /** Strict UTF-8: Buffer.toString would replace invalid bytes with U+FFFD. */
 function decodeUtf8(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new EncodingError("not UTF-8");
+  if (!isUtf8(bytes)) throw createEncodingError();
   return bytes.toString("utf8");
 }
 
@@ -196,13 +184,13 @@ function detectEncoding(bytes: Buffer): { readonly encoding: Encoding; readonly 
 function decodeUtf16(bytes: Buffer, encoding: Encoding): string {
   try {
     return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (cause) {
-    throw new EncodingError(`not ${encoding}`, { cause });
+  } catch {
+    throw createEncodingError();
   }
 }
 
 function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
-  if (bytes.length % 4 !== 0) throw new EncodingError("not utf-32");
+  if (bytes.length % 4 !== 0) throw createEncodingError();
   // A copy, because the view needs an aligned offset.
   const copy = new Uint8Array(bytes);
   const view = new DataView(copy.buffer);
@@ -210,7 +198,7 @@ function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
   let end = 0;
   for (let at = 0; at < copy.length; at += 4) {
     const point = view.getUint32(at, littleEndian);
-    if (point > 0x10ffff) throw new EncodingError("not utf-32");
+    if (point > 0x10ffff) throw createEncodingError();
     if (point > 0xffff) {
       units[end++] = 0xd7c0 + (point >> 10);
       units[end++] = 0xdc00 + (point & 0x3ff);

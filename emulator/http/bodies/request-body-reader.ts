@@ -61,7 +61,27 @@ export class RequestBodyReader {
 
   /** Reads the whole body. Fails with MaxBodyBytesExceededError, BodyAbortedError or BodyTimeoutError. */
   collect(raw: IncomingMessage, maxBytes = maxBodyBytes): Promise<Buffer> {
-    return readBody(raw, maxBytes, (late) => this.#bodyDeadlines.enter(late));
+    return new Promise((resolve, reject) => {
+      if (Number(raw.headers["content-length"]) > maxBytes) return reject(new MaxBodyBytesExceededError("announced"));
+      const chunks: Buffer[] = [];
+      let size = 0;
+      const finish = (error?: Error) => {
+        raw.off("data", onData).off("end", onEnd).off("close", onClose);
+        cancel();
+        if (error) reject(error);
+        else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      };
+      const onData = (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > maxBytes) finish(new MaxBodyBytesExceededError("sent"));
+        else chunks.push(chunk);
+      };
+      const onEnd = () => finish();
+      const onClose = () => finish(new BodyAbortedError("aborted"));
+      const onTimeout = () => finish(new BodyTimeoutError("the body was not received in time"));
+      const cancel = this.#bodyDeadlines.enter(onTimeout);
+      raw.on("data", onData).on("end", onEnd).on("close", onClose);
+    });
   }
 
   /**
@@ -102,31 +122,4 @@ export class RequestBodyReader {
     this.#bodyDeadlines.stop();
     this.#paces.stop();
   }
-}
-
-/**
- * Reads the whole body into one Buffer. Fails with MaxBodyBytesExceededError when it exceeds `maxBytes`, and with
- * BodyTimeoutError when `enter` has called back first. `enter` returns the function that cancels the timeout.
- */
-function readBody(raw: IncomingMessage, maxBytes: number, enter: (late: () => void) => () => void): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    if (Number(raw.headers["content-length"]) > maxBytes) return reject(new MaxBodyBytesExceededError("announced"));
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const finish = (error?: Error) => {
-      raw.off("data", onData).off("end", onEnd).off("close", onClose);
-      cancel();
-      if (error) reject(error);
-      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
-    };
-    const onData = (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > maxBytes) finish(new MaxBodyBytesExceededError("sent"));
-      else chunks.push(chunk);
-    };
-    const onEnd = () => finish();
-    const onClose = () => finish(new BodyAbortedError("aborted"));
-    const cancel = enter(() => finish(new BodyTimeoutError("the body was not received in time")));
-    raw.on("data", onData).on("end", onEnd).on("close", onClose);
-  });
 }

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { ValidationItem } from "../../../src/api/router/failures.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
 import { createFailureResponse, createJsonResponse } from "../reply.ts";
 import { findSchema, getDefinition, getKind } from "../validation/schema.ts";
@@ -65,9 +66,8 @@ function describeIssue(issue: Issue, schema: z.ZodType | undefined, input: unkno
     case "invalid_value":
       return describeWrongChoice(issue.values, schema);
     case "too_small":
-      return describeTooSmall(issue);
     case "too_big":
-      return describeTooBig(issue);
+      return describeBound(issue);
     case "invalid_format":
       return describeWrongFormat(issue);
     case "not_multiple_of":
@@ -85,39 +85,32 @@ function describeIssue(issue: Issue, schema: z.ZodType | undefined, input: unkno
 const getExpectedKind = (expected: string, declared: string): string =>
   (expected === "number" || expected === "int") && declared !== "union" ? declared : expected;
 
+/** By expected type. */
+const typeErrors = lookupTable<readonly [type: string, expected: string]>({
+  string: ["string_type", "a valid string"],
+  array: ["list_type", "a valid list"],
+  record: ["dict_type", "a valid dictionary"],
+  object: ["model_attributes_type", "a valid dictionary or object to extract fields from"],
+  int: ["int_type", "a valid integer"],
+  number: ["float_type", "a valid number"],
+  boolean: ["bool_type", "a valid boolean"],
+  null: ["none_required", "None"],
+});
+
+/** For a string that cannot be read as the expected type. */
+const parsingErrors = lookupTable<readonly [type: string, expected: string]>({
+  int: ["int_parsing", "a valid integer, unable to parse string as an integer"],
+  number: ["float_parsing", "a valid number, unable to parse string as a number"],
+  boolean: ["bool_parsing", "a valid boolean, unable to interpret input"],
+});
+
 function describeWrongType(expected: string, input: unknown): IssueText {
-  const text = typeof input === "string";
-  switch (expected) {
-    case "string":
-      return { type: "string_type", msg: "Input should be a valid string" };
-    case "array":
-      return { type: "list_type", msg: "Input should be a valid list" };
-    case "record":
-      return { type: "dict_type", msg: "Input should be a valid dictionary" };
-    case "object":
-      return {
-        type: "model_attributes_type",
-        msg: "Input should be a valid dictionary or object to extract fields from",
-      };
-    case "int":
-      if (text)
-        return { type: "int_parsing", msg: "Input should be a valid integer, unable to parse string as an integer" };
-      if (typeof input === "number" || input instanceof SourceNumber) {
-        return { type: "int_from_float", msg: "Input should be a valid integer, got a number with a fractional part" };
-      }
-      return { type: "int_type", msg: "Input should be a valid integer" };
-    case "number":
-      if (text)
-        return { type: "float_parsing", msg: "Input should be a valid number, unable to parse string as a number" };
-      return { type: "float_type", msg: "Input should be a valid number" };
-    case "boolean":
-      if (text) return { type: "bool_parsing", msg: "Input should be a valid boolean, unable to interpret input" };
-      return { type: "bool_type", msg: "Input should be a valid boolean" };
-    case "null":
-      return { type: "none_required", msg: "Input should be None" };
-    default:
-      return { type: `${expected}_type`, msg: `Input should be a valid ${expected}` };
+  if (expected === "int" && (typeof input === "number" || input instanceof SourceNumber)) {
+    return { type: "int_from_float", msg: "Input should be a valid integer, got a number with a fractional part" };
   }
+  const parsingError = typeof input === "string" ? parsingErrors[expected] : undefined;
+  const [type, value] = parsingError ?? typeErrors[expected] ?? [`${expected}_type`, `a valid ${expected}`];
+  return { type, msg: `Input should be ${value}` };
 }
 
 function describeWrongChoice(values: readonly unknown[], schema: z.ZodType | undefined): IssueText {
@@ -133,46 +126,28 @@ type TooBigIssue = Extract<Issue, { code: "too_big" }>;
 
 const pluralize = (count: number | bigint, noun: string) => `${count} ${noun}${Number(count) === 1 ? "" : "s"}`;
 
-function describeTooSmall({ origin, minimum, inclusive, input }: TooSmallIssue): IssueText {
+function describeBound(issue: TooSmallIssue | TooBigIssue): IssueText {
+  const { origin, inclusive, input } = issue;
+  const isMin = issue.code === "too_small";
+  const bound = isMin ? issue.minimum : issue.maximum;
+  const [name, most, error] = isMin ? ["min_length", "at least", "too_short"] : ["max_length", "at most", "too_long"];
   if (origin === "string") {
-    return {
-      type: "string_too_short",
-      msg: `String should have at least ${pluralize(minimum, "character")}`,
-      ctx: { min_length: minimum },
-    };
+    const msg = `String should have ${most} ${pluralize(bound, "character")}`;
+    return { type: `string_${error}`, msg, ctx: { [name]: bound } };
   }
   if (origin === "array") {
     const actual = (input as readonly unknown[] | undefined)?.length ?? 0;
-    return {
-      type: "too_short",
-      msg: `List should have at least ${pluralize(minimum, "item")} after validation, not ${actual}`,
-      ctx: { field_type: "List", min_length: minimum, actual_length: actual },
-    };
+    const msg = `List should have ${most} ${pluralize(bound, "item")} after validation, not ${actual}`;
+    return { type: error, msg, ctx: { field_type: "List", [name]: bound, actual_length: actual } };
   }
-  return inclusive
-    ? { type: "greater_than_equal", msg: `Input should be greater than or equal to ${minimum}`, ctx: { ge: minimum } }
-    : { type: "greater_than", msg: `Input should be greater than ${minimum}`, ctx: { gt: minimum } };
-}
-
-function describeTooBig({ origin, maximum, inclusive, input }: TooBigIssue): IssueText {
-  if (origin === "string") {
-    return {
-      type: "string_too_long",
-      msg: `String should have at most ${pluralize(maximum, "character")}`,
-      ctx: { max_length: maximum },
-    };
-  }
-  if (origin === "array") {
-    const actual = (input as readonly unknown[] | undefined)?.length ?? 0;
-    return {
-      type: "too_long",
-      msg: `List should have at most ${pluralize(maximum, "item")} after validation, not ${actual}`,
-      ctx: { field_type: "List", max_length: maximum, actual_length: actual },
-    };
-  }
-  return inclusive
-    ? { type: "less_than_equal", msg: `Input should be less than or equal to ${maximum}`, ctx: { le: maximum } }
-    : { type: "less_than", msg: `Input should be less than ${maximum}`, ctx: { lt: maximum } };
+  const comparison = isMin ? "greater" : "less";
+  const key = `${comparison[0]}${inclusive ? "e" : "t"}`;
+  const than = inclusive ? "than or equal to" : "than";
+  return {
+    type: `${comparison}_than${inclusive ? "_equal" : ""}`,
+    msg: `Input should be ${comparison} ${than} ${bound}`,
+    ctx: { [key]: bound },
+  };
 }
 
 function describeWrongFormat({ format, message, pattern }: Extract<Issue, { code: "invalid_format" }>): IssueText {

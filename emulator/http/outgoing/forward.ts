@@ -11,7 +11,6 @@ import { type CausePropagator, toLinkHeader } from "./cause-propagator.ts";
 import { TimeoutPool } from "./deadlines.ts";
 import { maxHeadBytes } from "./post-exchange.ts";
 
-/** The forwarded parts of a received request. */
 export type ForwardableRequest = Pick<
   ReceivedRequest,
   "method" | "target" | "rawHeaders" | "body" | "remoteAddress" | "origin"
@@ -25,7 +24,6 @@ export type ForwardResult =
   | { readonly kind: "answered"; readonly answer: Passthrough }
   | { readonly kind: "unreachable"; readonly reason: string };
 
-/** A pending request. */
 export interface PendingForward {
   /** The head of the response; its body is streamed. Never rejects. */
   readonly sent: Promise<ForwardResult>;
@@ -47,7 +45,6 @@ export interface Forwarder {
   withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut>;
   /** Whether this forwarder sent the request itself, because a URL points back at the sender. */
   isOwn(request: Pick<ReceivedRequest, "headers">): boolean;
-  /** Closes all connections, including those in use. */
   close(): Promise<void>;
 }
 
@@ -91,10 +88,9 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
       const sent = new Promise<ForwardResult>((settle) => {
         resolve = settle;
       });
-      const exchange = new ForwardExchange(request.method, (forwarded) => {
+      const exchange = new ForwardExchange(request.method, (result) => {
         if (link !== undefined) links?.end(link);
-        if ("answer" in forwarded) resolve({ kind: "answered", answer: forwarded.answer });
-        else resolve({ kind: "unreachable", reason: getReason(forwarded.cause) });
+        resolve(result);
       });
       agent.dispatch({ origin: base.origin, path, method: request.method as "GET", headers, body }, exchange);
       return { sent, abort: () => exchange.abort(clientGoneError) };
@@ -137,12 +133,10 @@ function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest
   return sent;
 }
 
-/** Copies a request without some of its headers. */
 export function withoutHeaders(request: ForwardableRequest, names: readonly string[]): ForwardableRequest {
   return { ...toRequestParts(request), rawHeaders: removeHeaders(request.rawHeaders, names) };
 }
 
-/** Copies a request with another path. */
 export const withTarget = (request: ForwardableRequest, target: string): ForwardableRequest => ({
   ...toRequestParts(request),
   target,
@@ -166,9 +160,6 @@ function getReason(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }
 
-/** Result of sending one request to one server: the head of a response, or the reason why there is none. */
-type ForwardOutcome = { readonly answer: Passthrough } | { readonly cause: unknown };
-
 const noBytes = Buffer.alloc(0);
 
 /** The maximum part of a response that waits for a slow client. */
@@ -180,7 +171,7 @@ const waitingBytes = 65_536;
  */
 class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;
-  readonly #settle: (forwarded: ForwardOutcome) => void;
+  readonly #settle: (result: ForwardResult) => void;
   readonly #chunks: Buffer[] = [];
   #waiting = 0;
   #hasHead = false;
@@ -190,8 +181,8 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   #resume = () => {};
   #wake = () => {};
 
-  /** `tell` is called once. */
-  constructor(method: string, settle: (forwarded: ForwardOutcome) => void) {
+  /** `settle` is called once. */
+  constructor(method: string, settle: (result: ForwardResult) => void) {
     this.#method = method;
     this.#settle = settle;
   }
@@ -209,16 +200,18 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
     if (this.#end) abort(new Error("the caller has stopped waiting"));
   }
 
-  onHeaders(status: number, rawHeaders: Buffer[], goOn: () => void): boolean {
+  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     // The final response follows an informational one.
     if (status < 200) return true;
     this.#hasHead = true;
     // undici treats a length without a body as an invalid response.
     if (this.#method === "HEAD" || hasNoBody(status)) this.#end = {};
-    this.#resume = goOn;
+    this.#resume = resume;
     const headers = rawHeaders.map((text) => text.toString("latin1"));
     // Called after everything that arrived with the head.
-    queueMicrotask(() => this.#settle({ answer: new Passthrough(status, headers, this.#createBody()) }));
+    queueMicrotask(() => {
+      this.#settle({ kind: "answered", answer: new Passthrough(status, headers, this.#createBody()) });
+    });
     return true;
   }
 
@@ -237,7 +230,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   onError(cause: Error): void {
     if (this.#end) return;
     this.#end = { cause };
-    if (!this.#hasHead) this.#settle({ cause });
+    if (!this.#hasHead) this.#settle({ kind: "unreachable", reason: getReason(cause) });
     this.#wake();
   }
 

@@ -25,7 +25,7 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   #size = 0;
   #ended = false;
 
-  /** `tell` is called once. */
+  /** `settle` is called once. */
   constructor(settle: (ended: PostOutcome) => void) {
     this.#settle = settle;
   }

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from "node:net";
+import { type BlockList, isIP } from "node:net";
+import { createAddressList, includesAddress, loopbackAddresses } from "../addresses.ts";
 
 /** The allowed addresses of deliveries. */
 export interface ReceiverRules {
@@ -14,38 +15,21 @@ export interface ForbiddenReason {
 }
 
 /** Never allowed: metadata services and invalid addresses (DECISIONS.md, P21). */
-const blocked = new BlockList();
-blocked.addSubnet("169.254.0.0", 16, "ipv4");
-blocked.addSubnet("0.0.0.0", 8, "ipv4");
-blocked.addSubnet("224.0.0.0", 3, "ipv4");
-blocked.addAddress("fd00:ec2::254", "ipv6");
-blocked.addAddress("::", "ipv6");
-blocked.addSubnet("fe80::", 10, "ipv6");
-blocked.addSubnet("ff00::", 8, "ipv6");
+const blocked = createAddressList(
+  ...["169.254.0.0/16", "0.0.0.0/8", "224.0.0.0/3"],
+  ...["fd00:ec2::254", "::", "fe80::/10", "ff00::/8"],
+);
 
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
-
-const privateNet = new BlockList();
-privateNet.addSubnet("10.0.0.0", 8, "ipv4");
-privateNet.addSubnet("172.16.0.0", 12, "ipv4");
-privateNet.addSubnet("192.168.0.0", 16, "ipv4");
-privateNet.addSubnet("100.64.0.0", 10, "ipv4");
-privateNet.addSubnet("fc00::", 7, "ipv6");
-
-privateNet.addSubnet("192.0.0.0", 24, "ipv4");
-privateNet.addSubnet("198.18.0.0", 15, "ipv4");
-privateNet.addSubnet("fec0::", 10, "ipv6");
-privateNet.addSubnet("100::", 64, "ipv6");
-// NAT64 with a network-specific prefix (RFC 8215), which can embed an IPv4 address anywhere.
-privateNet.addSubnet("64:ff9b:1::", 48, "ipv6");
-
-const isIn = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+const privateNet = createAddressList(
+  ...["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15"],
+  // NAT64 with a network-specific prefix (RFC 8215) can embed an IPv4 address anywhere.
+  ...["fc00::/7", "fec0::/10", "100::/64", "64:ff9b:1::/48"],
+);
 
 /** An IPv4 address can be embedded in an IPv6 address, which BlockList supports only for `::ffff:`. */
 const leadsInto = (list: BlockList, address: string): boolean =>
-  isIn(list, address) || (isIP(address) === 6 && findEmbeddedIpv4(address).some((within) => isIn(list, within)));
+  includesAddress(list, address) ||
+  (isIP(address) === 6 && findEmbeddedIpv4(address).some((within) => includesAddress(list, within)));
 
 /**
  * Finds the embedded address: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or the last 32
@@ -105,8 +89,8 @@ export function findForbiddenAddressReason(
   }
   if (isListed(url, rules)) return undefined;
   const fine = rules.strict
-    ? !leadsInto(loopback, address) && !leadsInto(privateNet, address)
-    : isIn(loopback, address);
+    ? !leadsInto(loopbackAddresses, address) && !leadsInto(privateNet, address)
+    : includesAddress(loopbackAddresses, address);
   return fine ? undefined : createReason(address, getHost(url));
 }
 

@@ -22,14 +22,12 @@ import {
   type ReceiverRules,
 } from "./receiver-rules.ts";
 
-/** One POST to a receiver. */
 export interface PostRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-/** Result of the POST: a response of any status, or the reason why there was none. */
 export type PostResult =
   | { readonly status: number; readonly body: Buffer }
   | { readonly error: { readonly code: string; readonly message: string } };
@@ -39,7 +37,6 @@ export interface WebhookSender {
   findForbiddenReason(url: string): ForbiddenReason | undefined;
   /** Sends once and follows no redirect. Rejects only with DeliveryAbortedError. */
   post(request: PostRequest): Promise<PostResult>;
-  /** Aborts every pending POST. */
   abort(): void;
   close(): Promise<void>;
 }
@@ -159,19 +156,19 @@ export type SendRequestResult =
   | { readonly kind: "unreachable"; readonly reason: string }
   | { readonly kind: "late" };
 
-interface AskOptions {
+interface SendRequestOptions {
   readonly forwarder: Forwarder;
   /** From sending the request to the last byte of the response. */
   readonly timeoutMs: number;
   /** A longer response counts as a failure. */
   readonly maxBytes?: number;
   /** Adds a listener for the disconnect of the client. */
-  readonly onDisconnect?: ((tell: () => void) => void) | undefined;
+  readonly onDisconnect?: ((listener: () => void) => void) | undefined;
 }
 
 /** Sends a request to another server and reads its whole response, within this wall-clock time. Never rejects. */
 export async function sendRequest(
-  { forwarder, timeoutMs, maxBytes, onDisconnect }: AskOptions,
+  { forwarder, timeoutMs, maxBytes, onDisconnect }: SendRequestOptions,
   url: string,
   request: ForwardableRequest,
 ): Promise<SendRequestResult> {

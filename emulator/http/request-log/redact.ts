@@ -190,7 +190,6 @@ const isPlain = (text: string): boolean =>
 
 let literalSegments: ReadonlySet<string> | undefined;
 
-/** Whatever is in a declared path. */
 function getLiterals(): ReadonlySet<string> {
   literalSegments ??= new Set((registry as readonly Operation[]).flatMap(({ path }) => path.split("/")));
   return literalSegments;

@@ -71,7 +71,6 @@ export class RequestLog {
     this.#lastId = Math.max(this.#lastId, number);
   }
 
-  /** The last number. */
   get lastNumber(): number {
     return this.#lastId;
   }

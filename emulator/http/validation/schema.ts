@@ -2,7 +2,6 @@ import type * as z from "zod";
 import { restoreWrittenNumbers } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
 
-/** The parts of a schema's definition that this layer uses. */
 interface Definition {
   readonly type: string;
   readonly innerType?: z.ZodType;

@@ -17,7 +17,6 @@ export interface Input {
   body: unknown;
 }
 
-/** The input, in parts. */
 export interface RequestParts {
   readonly params: Fields;
   /** Without the question mark. */

@@ -6,9 +6,9 @@ import { findString, parseForm, parseJsonObject } from "../../http/bodies/fields
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { ForwardCall, RouterCall, RouterContext, RouterHandlers } from "../context.ts";
+import { verifyFresh } from "../credentials.ts";
 import { createRouterResponse, forwardTo, forwardToAll } from "../proxied/forward.ts";
 import { findOwners } from "../resolve/resolve.ts";
-import { verifyFresh } from "./mailer.ts";
 
 type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 
@@ -87,7 +87,7 @@ async function receive(call: ChatACall, candidates: () => readonly Cluster[]): P
 }
 
 /** The interaction routes respond with an object: an empty success becomes `{}` (DECISIONS.md, R21). */
-async function withObject(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
+async function toObjectResponse(call: ForwardCall, answering: Promise<Passthrough>): Promise<Passthrough> {
   const answer = await answering;
   if (answer.status < 200 || answer.status > 299) return answer;
   const body = await concatBody(answer.body).catch(() => call.fail("no-cluster-reachable"));
@@ -109,11 +109,11 @@ const selectClusterOf = (call: RouterCall<"unknown-destination">, destination: s
 };
 
 export const chatAHandlers = {
-  "chat-a.interaction": (_, call) => withObject(call, receive(call, selectAllClusters(call))),
+  "chat-a.interaction": (_, call) => toObjectResponse(call, receive(call, selectAllClusters(call))),
   "chat-a.event": (_, call) => receive(call, selectAllClusters(call)),
   "chat-a.options": (_, call) => receive(call, selectAllClusters(call)),
   "chat-a.destination-interaction": ({ params }, call) =>
-    withObject(call, receive(call, selectClusterOf(call, params.destination))),
+    toObjectResponse(call, receive(call, selectClusterOf(call, params.destination))),
   "chat-a.destination-event": ({ params }, call) => receive(call, selectClusterOf(call, params.destination)),
   "chat-a.destination-options": ({ params }, call) => receive(call, selectClusterOf(call, params.destination)),
   "chat-a.oauth-redirect": ({ params }, call) =>

@@ -6,9 +6,9 @@ import { findString, getQuery } from "../../http/bodies/fields.ts";
 import type { Passthrough } from "../../http/reply.ts";
 import { toOriginForm } from "../../http/routing/path.ts";
 import type { RouterCall, RouterHandlers, SingleClusterCall } from "../context.ts";
+import { verifyFresh } from "../credentials.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findIdentifiers, findOwners } from "../resolve/resolve.ts";
-import { verifyFresh } from "./mailer.ts";
 
 type SignedCall = SingleClusterCall & RouterCall<"bad-crm-a-signature">;
 
@@ -65,7 +65,7 @@ function buildOwnerTarget(target: string): string {
 type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;
 
 /** The page loads its front end from there. The router never fetches it (DECISIONS.md, R28). */
-async function requireAllowed(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
+async function requireAllowedIndexUrl(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
   const { crm_b } = await call.store.read(readApps);
   if (resolveFrontEnd(crm_b, wanted) === "refused") call.fail("index-url-not-allowed");
 }
@@ -91,12 +91,12 @@ export const crmBHandlers = {
       call.finding("signed-request-refused", verdict.reason);
       return call.fail("bad-signed-request");
     }
-    await requireAllowed(call, query.index_url_override);
+    await requireAllowedIndexUrl(call, query.index_url_override);
     return forwardToOne(call, await findCrmOwner(call, buildTarget(verdict.envelope.context)));
   },
 
   "crm-b.canvas": async ({ query }, call) => {
-    await requireAllowed(call, query.index_url_override);
+    await requireAllowedIndexUrl(call, query.index_url_override);
     return forwardToOne(call, await findCrmOwner(call, call.request.target));
   },
 } satisfies RouterHandlers;

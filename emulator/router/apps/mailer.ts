@@ -2,7 +2,7 @@ import * as z from "zod";
 import { findCustomerIds } from "../../domain/provider.ts";
 import { defineRows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import type { RouterCall, RouterHandlers } from "../context.ts";
+import type { RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findClusterByPrefix } from "../resolve/resolve.ts";
 
@@ -13,7 +13,7 @@ export const mailerHandlers = {
       content_type: request.headers["content-type"] ?? null,
       body_base64: body.toString("base64"),
     };
-    await store.transaction("mailer.blackhole", (tx) => keepMail(tx, mail));
+    await store.transaction("mailer.blackhole", (tx) => storeMail(tx, mail));
     return {};
   },
 } satisfies RouterHandlers;
@@ -43,7 +43,7 @@ const measureMail = ({ body_base64, content_type }: BlackholeMail): number =>
   body_base64.length + (content_type?.length ?? 0);
 
 /** Stores a mail, and drops the oldest ones over the limits. The newest stays, however large it is. */
-async function keepMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Promise<void> {
+async function storeMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Promise<void> {
   const row = { id: tx.next("blackhole_mail"), ...mail };
   tx.put(blackholeMails, row);
   const mails = await tx.list(blackholeMails);
@@ -71,18 +71,3 @@ export const billingHandlers = {
       : call.fail("unknown-cluster", { cluster: first.slice(0, first.lastIndexOf("_")) });
   },
 } satisfies RouterHandlers;
-
-/**
- * Verifies a signature that must be fresh by the virtual clock. Real senders use the wall clock, so one that is only
- * fresh by the wall clock is also accepted, with a finding, unless `--strict=signatures` is set (DECISIONS.md, P24).
- */
-export function verifyFresh<V extends { readonly ok: true } | { readonly ok: false; readonly reason: string }>(
-  { clock, wall, settings, finding }: Pick<RouterCall, "clock" | "wall" | "settings" | "finding">,
-  verify: (nowMs: number) => V,
-): V {
-  const verdict = verify(clock.now());
-  if (verdict.ok || verdict.reason !== "stale" || settings.strict.has("signatures")) return verdict;
-  const byWall = verify(wall.now());
-  if (byWall.ok) finding("signature-fresh-by-wall", "the signature is too old by the virtual clock");
-  return byWall;
-}

@@ -20,7 +20,7 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
     await purgeGrants(tx, clock.now());
     const row = {
       device_code: ids.token(32),
-      user_code: await freeUserCode(tx, ids),
+      user_code: await generateUserCode(tx, ids),
       client_id: body.client_id,
       status: "PENDING" as const,
       cluster_id: null,
@@ -47,7 +47,7 @@ const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, ca
   return reply(200, codes, noStoreHeaders);
 };
 
-async function freeUserCode(tx: Transaction, ids: RouterContext["ids"]): Promise<string> {
+async function generateUserCode(tx: Transaction, ids: RouterContext["ids"]): Promise<string> {
   for (;;) {
     const code = ids.pick(userCodeAlphabet, 8);
     if (!(await findGrantByUserCode(tx, code))) return code;

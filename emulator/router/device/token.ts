@@ -18,13 +18,13 @@ type TokenOutcome = { readonly tokens: Tokens } | { readonly refused: PollError 
 export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ body }, call) => {
   const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
   if (!client) return call.fail("invalid-client");
-  if (client.client_secret !== null) await noteUnproven(call, client.client_id);
+  if (client.client_secret !== null) await reportUnproven(call, client.client_id);
   const tokens = await issueDeviceTokens(call, body.device_code, client.client_id, call.request);
   return reply(200, tokens, noStoreHeaders);
 };
 
 /** An OAuth token endpoint requires the secret (RFC 6749, 3.2.1), for which AccessTokenGetRequest has no field. */
-async function noteUnproven({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
+async function reportUnproven({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
   const sent = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
   const client_secret = sent.get("client_secret") ?? undefined;
   const parameters = { client_id, client_secret: client_secret === undefined ? undefined : String(client_secret) };
@@ -71,18 +71,18 @@ async function requestTokens(call: RouterCall, grant: DeviceGrant, request: Forw
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
   if (!cluster) return { refused: "token-cluster-down" };
   const clusterRequest = withTarget(await withOwnCredentials(call, cluster), request.target);
-  return answerFrom(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
+  return toTokenOutcome(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
 
 /** Errors that the cluster itself may return. All its other rejections mean that the code is invalid. */
-const refusals = lookupTable<PollError>({
+const clusterErrors = lookupTable<PollError>({
   authorization_pending: "authorization-pending",
   slow_down: "authorization-pending",
   access_denied: "access-denied",
   expired_token: "expired-token",
 });
 
-function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResponse): TokenOutcome {
+function toTokenOutcome({ finding }: RouterCall, cluster: string, reply: ClusterResponse): TokenOutcome {
   if (reply.kind === "answered" && reply.status === 200) {
     const { tokens, dropped } = readTokens(reply.body ?? {});
     const names = dropped.join(", ");
@@ -92,7 +92,7 @@ function answerFrom({ finding }: RouterCall, cluster: string, reply: ClusterResp
   }
   if (reply.kind === "answered" && reply.status >= 400 && reply.status < 500) {
     finding("tokens-refused", `${cluster} responded ${reply.status} ${String(reply.body?.error ?? "")}`);
-    return { refused: refusals[String(reply.body?.error)] ?? "invalid-grant" };
+    return { refused: clusterErrors[String(reply.body?.error)] ?? "invalid-grant" };
   }
   const why =
     reply.kind === "answered" ? `responded ${reply.status}` : reply.kind === "late" ? "is late" : reply.reason;

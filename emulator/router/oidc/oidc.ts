@@ -34,10 +34,10 @@ const getIdentityTimeout = ({ settings }: IdentityCall, { external }: Cluster): 
 
 /** Requests the keys of every cluster each time, without those of clusters that are down (DECISIONS.md, P5). */
 const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
-  refuseLoop(call);
+  rejectLoop(call);
   const request = await withOwnCredentials(call, "several");
-  const ask = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
-  const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await ask(cluster) })));
+  const send = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
+  const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await send(cluster) })));
   const answered = answers.flatMap(({ cluster, reply }) => {
     const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
     if (!Array.isArray(keys)) call.finding("keys-missing", `${cluster.id} returned no keys`);
@@ -55,7 +55,7 @@ export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthr
 
 /** The configuration of the first cluster in seed order that returns one (DECISIONS.md, R35). */
 async function fetchConfiguration(call: IdentityCall) {
-  refuseLoop(call);
+  rejectLoop(call);
   const request = withTarget(await withOwnCredentials(call, "several"), showDiscovery.path);
   for (const cluster of call.clusters) {
     const found = await requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
@@ -67,7 +67,7 @@ async function fetchConfiguration(call: IdentityCall) {
   return call.fail("no-cluster-reachable");
 }
 
-function refuseLoop({ forwarder, request, fail }: IdentityCall): void {
+function rejectLoop({ forwarder, request, fail }: IdentityCall): void {
   if (forwarder.isOwn(request)) fail("forwarding-loop");
 }
 

@@ -12,7 +12,13 @@ const forwardToOwner = async (call: ForwardCall, ...identifiers: readonly Identi
   forwardTo(call, await findOwners(call, identifiers));
 
 /** The kind of an invite determines its table. For an unknown kind both are searched, the creator's first. */
-function inviteOf({ email_type, token }: { readonly email_type: string; readonly token: string }): Identifier[] {
+function listInviteIdentifiers({
+  email_type,
+  token,
+}: {
+  readonly email_type: string;
+  readonly token: string;
+}): Identifier[] {
   const kind = findInvitationKind(email_type);
   return kind ? [{ table: `${kind}_tokens`, key: token }] : [...listInviteTokenIdentifiers(token)];
 }
@@ -24,8 +30,8 @@ const toStateIdentifier = ({ state = "" }: { readonly state?: string | undefined
 });
 
 export const proxiedHandlers = {
-  "proxied.contract-invite": ({ params }, call) => forwardToOwner(call, ...inviteOf(params)),
-  "proxied.contract-invite-v3": ({ params }, call) => forwardToOwner(call, ...inviteOf(params)),
+  "proxied.contract-invite": ({ params }, call) => forwardToOwner(call, ...listInviteIdentifiers(params)),
+  "proxied.contract-invite-v3": ({ params }, call) => forwardToOwner(call, ...listInviteIdentifiers(params)),
   "proxied.invite-info": ({ query }, call) => forwardToOwner(call, ...listInviteTokenIdentifiers(query.token)),
   "proxied.user-invite": ({ params }, call) => forwardToOwner(call, ...listInviteTokenIdentifiers(params.token)),
   "proxied.oauth-login": (_, call) => forwardToOwner(call, ...findIdentifiers(call.request)),

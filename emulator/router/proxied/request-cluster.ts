@@ -17,7 +17,6 @@ export type ClusterResponse =
     }
   | Exclude<SendRequestResult, { kind: "answered" }>;
 
-/** Parts of a request to a cluster. */
 export interface ClusterRequestContext {
   readonly forwarder: Forwarder;
   readonly wall: WallClock;

@@ -27,8 +27,8 @@ type RejectionCode =
 export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ body }, call) => {
   const { store } = call;
   const { signup, cluster } = await claim(call, body);
-  const completionRequest = cluster.external ? call.request : requestOf(call, cluster, signup, body);
-  const answer = await answerOf(call, cluster, completionRequest).catch(async (error: unknown) => {
+  const completionRequest = cluster.external ? call.request : createWorkspaceRequest(call, cluster, signup, body);
+  const answer = await requestWorkspace(call, cluster, completionRequest).catch(async (error: unknown) => {
     await endClaim(store, signup, async () => null);
     throw error;
   });
@@ -64,13 +64,13 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
 const endClaim = (
   store: RouterCall["store"],
   { id }: TrialSignup,
-  workspaceOf: (tx: Transaction) => Promise<TrialSignup["workspace"]>,
+  createWorkspace: (tx: Transaction) => Promise<TrialSignup["workspace"]>,
   answers: TrialAnswers | null = null,
 ): Promise<boolean> =>
   store.transaction("trial.complete: end of the claim", async (tx) => {
     const signup = await tx.get(trialSignups, id);
     if (!signup?.claimed) return true;
-    const workspace = await workspaceOf(tx);
+    const workspace = await createWorkspace(tx);
     tx.put(trialSignups, { ...signup, claimed: false, workspace, answers: workspace && answers });
     return workspace !== null;
   });
@@ -106,7 +106,7 @@ const readAnswers = ({ token: _, ...body }: SignupForm): TrialAnswers => ({
 });
 
 /** Request to an emulated cluster. An external one gets the unchanged request. */
-function requestOf(
+function createWorkspaceRequest(
   { request }: RouterCall,
   cluster: Cluster,
   { token, email }: TrialSignup,
@@ -138,7 +138,7 @@ function requestOf(
   };
 }
 
-async function answerOf(
+async function requestWorkspace(
   call: RouterCall<RejectionCode>,
   cluster: Cluster,
   request: ForwardableRequest,

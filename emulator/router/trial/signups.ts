@@ -5,7 +5,6 @@ import { defineRows, type View } from "../../store/port.ts";
 import type { RouterContext } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
-/** Data of a completed signup. */
 const TrialAnswers = z.strictObject({
   first_name: z.string(),
   last_name: z.string().nullable(),
