@@ -151,5 +151,5 @@ export const observeWith =
     const finding = found.rules
       .map(({ id, count, at }) => `${id} (observed ${pluralize(count, "time")}, last at ${at})`)
       .join("; ");
-    return { answer: { ...answer, ...found.applyToResponse }, finding };
+    return { answer: { ...answer, ...found.response }, finding };
   };

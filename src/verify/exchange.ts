@@ -107,7 +107,7 @@ export class ExchangeFormatError extends Error {
 }
 
 /** Virtual time ends with the year 9999, and a replay continues after the last exchange. */
-const endOfTime = Date.UTC(9000, 0);
+const maxTimeMs = Date.UTC(9000, 0);
 
 export function parseExchange(text: string): RecordedExchange {
   const bytes = Buffer.from(text);
@@ -121,7 +121,7 @@ export function parseExchange(text: string): RecordedExchange {
   if (callee === undefined) throw new ExchangeFormatError("its callee is missing or unknown");
   const at = Date.parse(metadata.get("at") ?? "");
   const durationMs = Number(metadata.get("duration-ms"));
-  if (!(at >= 0 && at < endOfTime && durationMs >= 0))
+  if (!(at >= 0 && at < maxTimeMs && durationMs >= 0))
     throw new ExchangeFormatError("its time is missing or malformed");
   const sent = parseBodyLength(metadata.get("request-body"));
   const received = parseBodyLength(metadata.get("response-body"));

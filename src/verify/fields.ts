@@ -109,7 +109,7 @@ export function editFields(
     const start = sign.lastIndex + after + quote.length;
     const isPair = found[0] === "=";
     const end = quote !== "" ? (quote === '"' ? /"/ : /'/) : isPair ? /[\s&"'<>#;,)]/ : /[\r\n<>"]/;
-    const rest = text.slice(start, start + longestValue);
+    const rest = text.slice(start, start + maxValueLength);
     const length = rest.search(end);
     const value = length < 0 ? rest : rest.slice(0, length);
     const replacement = value === "" ? undefined : edit(name, value, isPair ? "parameter" : "error");
@@ -121,7 +121,7 @@ export function editFields(
   return out + text.slice(at);
 }
 
-const longestValue = 4_000;
+const maxValueLength = 4_000;
 
 /** The last two words: `verification code`. */
 function findNameBefore(text: string): string | undefined {

@@ -6,7 +6,7 @@ import { isSignatureHeader } from "../schemes/webhook-schemes.ts";
 import { getHeader, type Message, type RecordedExchange } from "./exchange.ts";
 import { editMarkup } from "./fields.ts";
 import { getPlace, type TextKind, TextSanitizer } from "./sanitize-text.ts";
-import { createStandInFile, StandIns } from "./stand-ins.ts";
+import { createStandInFile, type StandIns } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
 /** Headers of one connection, and headers that identify the program that sent them. */
@@ -22,7 +22,7 @@ export class ExchangeSanitizer {
   readonly #standIns: StandIns;
   readonly #text: TextSanitizer;
 
-  constructor(standIns = new StandIns()) {
+  constructor(standIns: StandIns) {
     this.#standIns = standIns;
     this.#text = new TextSanitizer(standIns);
   }

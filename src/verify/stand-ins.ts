@@ -59,15 +59,11 @@ export class StandIns {
   }
 
   createDigits(digits: string): string {
-    const standIn = this.#deriveDigits(digits);
-    this.#created.add(standIn);
-    return standIn;
-  }
-
-  #deriveDigits(digits: string): string {
-    return String(this.#createDigest("digits", digits).readUIntBE(0, 6))
+    const standIn = String(this.#createDigest("digits", digits).readUIntBE(0, 6))
       .padStart(15, "5")
       .slice(0, Math.max(1, Math.min(15, digits.length)));
+    this.#created.add(standIn);
+    return standIn;
   }
 
   /** A number of the same form that starts with 5. A coordinate stays a coordinate. */

@@ -34,7 +34,7 @@ export class Observer {
   applyToResponse(
     operation: Operation,
     response: ObservableResponse,
-  ): { readonly applyToResponse: ObservableResponse; readonly rules: readonly ObservedRule[] } | undefined {
+  ): { readonly response: ObservableResponse; readonly rules: readonly ObservedRule[] } | undefined {
     const all = this.#byOperation.get(operation.id);
     if (!all) return undefined;
     const document = response.body === undefined ? undefined : tryParseJson(response.body);
@@ -52,7 +52,7 @@ export class Observer {
         isChanged = true;
       }
     }
-    return { applyToResponse: { status, headers, body: isChanged ? JSON.stringify(changed) : response.body }, rules };
+    return { response: { status, headers, body: isChanged ? JSON.stringify(changed) : response.body }, rules };
   }
 
   isSilent(activity: string): boolean {

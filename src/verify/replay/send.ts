@@ -14,16 +14,12 @@ export class NoResponseError extends Error {
   override readonly name = "NoResponseError";
 }
 
+const timeoutMs = 30_000;
 const maxResponseBytes = 64 * 1024 * 1024;
 
 /** Sends requests unchanged: headers keep their order and spelling. Close it after use. */
 export class RequestSender {
   readonly #agent = new Agent({ keepAlive: true });
-  readonly #timeoutMs: number;
-
-  constructor(timeoutMs = 30_000) {
-    this.#timeoutMs = timeoutMs;
-  }
 
   send({ method, url, headers, body }: OutgoingRequest, signal?: AbortSignal): Promise<RecordedResponse> {
     const target = new URL(url);
@@ -45,10 +41,10 @@ export class RequestSender {
         headers: all.flat() as unknown as Record<string, string>,
         ...(!isTls && { agent: this.#agent }),
         setHost: false,
-        timeout: this.#timeoutMs,
+        timeout: timeoutMs,
         ...(signal && { signal }),
       });
-      request.once("timeout", () => request.destroy(new Error(`no response in ${this.#timeoutMs / 1_000} s`)));
+      request.once("timeout", () => request.destroy(new Error(`no response in ${timeoutMs / 1_000} s`)));
       request.once("error", fail);
       request.once("response", (response) => {
         const chunks: Buffer[] = [];

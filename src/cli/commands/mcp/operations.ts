@@ -47,7 +47,7 @@ export function findCommand(commands: Commands, name: string): ListedCommand {
   return found;
 }
 
-const maxFound = 12;
+const maxMatches = 12;
 
 /** Finds commands of operations that match all words, or most of them. */
 export function findCommands(commands: Commands, query: string) {
@@ -58,7 +58,7 @@ export function findCommands(commands: Commands, query: string) {
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
   return matches
-    .slice(0, maxFound)
+    .slice(0, maxMatches)
     .map(({ one: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
 }
 

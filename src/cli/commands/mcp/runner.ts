@@ -80,13 +80,13 @@ const isSecret = (name: string): boolean => linkName.test(name) || (isSecretFiel
 const secretVariables =
   /^(?:SVC_(?:CLIENT_SECRET|CLUSTER_KEY|TOKEN|BASIC_AUTH|WEBHOOK_HMAC_KEY|EMULATOR_TOKEN|STORE)|SVC_\w+_(?:SECRET|TOKEN|PASSWORD)|PGPASSWORD|OTEL_EXPORTER_OTLP_\w*HEADERS)$/;
 /** Shorter values are part of ordinary words. */
-const shortestSecret = 6;
+const minSecretLength = 6;
 
 /** Collects the secrets of an environment, including those of clusters in a document. */
 function collectSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
   const own = Object.entries(env).flatMap(([name, value]) => (secretVariables.test(name) ? (value ?? []) : []));
   const clusterSecrets = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
-  return [...own, ...clusterSecrets.map(([, value]) => value!)].filter((one) => one.length >= shortestSecret);
+  return [...own, ...clusterSecrets.map(([, value]) => value!)].filter((one) => one.length >= minSecretLength);
 }
 
 /** Removes secrets from a command's output: by field name, in URLs, and these values. */

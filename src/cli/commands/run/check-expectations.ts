@@ -32,10 +32,8 @@ export async function checkExpectations(
   check("exit", done.exit, (expectedValue) => expectedValue === done.exit, `${formatValue(done.exit)}${why}`);
   const text = done.output?.trim() ?? "";
   check("text", text, (expectedValue) => [expectedValue].flat().every((part) => text.includes(part)));
-  if (expected.json === null) {
-    differences.push({ path: ["json"], message: "json: expected a value", seen: getSteadyFields(done.value) });
-  } else if (expected.json !== undefined) {
-    differences.push(...prefixPaths("json", compareSubset(expected.json, done.value)));
+  if (expected.json !== undefined) {
+    differences.push(...compareJson("json", expected.json, done.value, getSteadyFields(done.value)));
   }
   if (expected.activities !== undefined) {
     differences.push(...compareActivities(expected.activities, await listSeenActivities(stage)));
@@ -44,16 +42,20 @@ export async function checkExpectations(
     differences.push(...compareDeliveries(expected.deliveries, await listSeenDeliveries(stage)));
   }
   if (expected.webhooks !== undefined) {
-    const seen = await listSeenWebhooks(stage);
-    if (expected.webhooks === null)
-      differences.push({ path: ["webhooks"], message: "webhooks: expected a value", seen });
-    else differences.push(...prefixPaths("webhooks", compareSubset(expected.webhooks, seen)));
+    differences.push(...compareJson("webhooks", expected.webhooks, await listSeenWebhooks(stage)));
   }
   return differences;
 }
 
-const prefixPaths = (name: string, differences: readonly Difference[]): readonly Difference[] =>
-  differences.map(({ path, message, seen }) => ({ path: [name, ...path], message: `${name}.${message}`, seen }));
+/** `example` replaces an expected null. */
+const compareJson = (name: string, expected: unknown, seen: unknown, example = seen): readonly Difference[] =>
+  expected === null
+    ? [{ path: [name], message: `${name}: expected a value`, seen: example }]
+    : compareSubset(expected, seen).map((one) => ({
+        ...one,
+        path: [name, ...one.path],
+        message: `${name}.${one.message}`,
+      }));
 
 /** Selects the plain fields of a result that are equal in every run: no times, no addresses, and no long values. */
 function getSteadyFields(value: unknown): Readonly<Record<string, unknown>> {
@@ -141,11 +143,11 @@ const createDifference = (path: Difference["path"], expected: string, seen: unkn
 
 const formatPath = (path: Difference["path"]): string => (path.length === 0 ? "" : `${path.join(".")}: `);
 
-const maxLength = 120;
+const maxShownLength = 120;
 
 function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
-  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
 }
 
 /** Finds the first expected item that was not observed in this order. Returns undefined if all were. */

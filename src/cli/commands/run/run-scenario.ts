@@ -48,7 +48,7 @@ class ScenarioRun {
     const startedAt = wall.monotonicNow();
     const ok = await this.#runSteps(scenario.steps, ["steps"], "");
     const done = this.#steps.filter(({ number }) => !number.includes(".")).length;
-    const trace = ok && !traces ? [] : await this.#traceLines();
+    const trace = ok && !traces ? [] : await this.#formatTrace();
     const hint = ok ? undefined : await this.#findHint();
     return this.#stage.secrets.maskValue({
       file,
@@ -218,7 +218,7 @@ class ScenarioRun {
   }
 
   /** The trace of the contract of the story; empty without a contract. */
-  async #traceLines(): Promise<readonly string[]> {
+  async #formatTrace(): Promise<readonly string[]> {
     if (this.#contract === undefined) return [];
     const { client, signal } = this.#stage;
     try {

@@ -157,7 +157,7 @@ const createReceiver = (url: string, received: readonly ReceivedPost[], isProgra
 });
 
 /** Shorter values are part of ordinary words. */
-const minLength = 6;
+const minSecretLength = 6;
 
 class Secrets {
   readonly #values = new Set<string>();
@@ -177,7 +177,7 @@ class Secrets {
   }
 
   #add(value: string | undefined): void {
-    if (value !== undefined && value.length >= minLength) this.#values.add(value);
+    if (value !== undefined && value.length >= minSecretLength) this.#values.add(value);
   }
 
   /** Masks all secrets in a string, and values that look like one. */

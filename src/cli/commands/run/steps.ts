@@ -168,27 +168,10 @@ async function settleFor(step: object, stage: Stage): Promise<void> {
 }
 
 /** Without its schemas: the service validates the input. */
-function createOutline({
-  id,
-  service,
-  method,
-  path,
-  auth,
-  request,
-  responses,
-  maxDurationMs,
-}: Operation): CallableOperation {
-  return {
-    id,
-    service: { name: service.name },
-    method,
-    path,
-    auth,
-    request: request.body === undefined ? {} : { body: { kind: request.body.kind } },
-    responses,
-    ...(maxDurationMs !== undefined && { maxDurationMs }),
-  };
-}
+const createOutline = (operation: Operation): CallableOperation => ({
+  ...operation,
+  request: operation.request.body === undefined ? {} : { body: { kind: operation.request.body.kind } },
+});
 
 async function send(stage: Stage, operation: Operation, args: CallArguments): Promise<Omit<Observation, "title">> {
   const { client, signal } = stage;

@@ -1,17 +1,10 @@
 import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
-import { type Check, type CheckFinding, type CheckRun, describeReply } from "./check.ts";
+import { assessReply, type Check, type CheckFinding, type CheckRun, describeReply } from "./check.ts";
 import { hasTimedOut, isAccepted, type Reply } from "./sender.ts";
 
 /** Maximum response time of a receiver. The service waits longer, but counts a timeout as a failure. */
 export const slowMs = 1_000;
 const parallelDeliveries = 64;
-
-const assessReply = (reply: Reply): CheckFinding => ({
-  result: isAccepted(reply) ? "passed" : "failed",
-  detail: describeReply(reply),
-});
-
-const retries = "Retries can repeat an event";
 
 export const responseTimeCheck: Check = {
   id: "response.time",
@@ -33,7 +26,7 @@ export const behaviorChecks: readonly Check[] = [
     summary: "Accepts the same event again",
     expects: "accept",
     basis: "specified",
-    reason: retries,
+    reason: "Retries can repeat an event",
     async run({ deliveries, getEventNumber, send }) {
       const delivery = deliveries.createGenuine(getEventNumber());
       const first = await send(delivery);

@@ -1,7 +1,7 @@
 import type { CheckResult } from "../check.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Probe } from "./probe.ts";
-import type { Delivery, Reply } from "./sender.ts";
+import { type Delivery, isAccepted, type Reply } from "./sender.ts";
 
 /** Confidence that the real service sends or requires this. */
 export type CheckBasis = "specified" | "public" | "assumed";
@@ -45,3 +45,9 @@ export interface Exchange {
 
 export const describeReply = ({ status, error }: Reply): string =>
   error ? (status === undefined ? error.message : `status ${status}, but ${error.message}`) : `status ${status}`;
+
+/** Passes if the delivery was accepted. */
+export const assessReply = (reply: Reply): CheckFinding => ({
+  result: isAccepted(reply) ? "passed" : "failed",
+  detail: describeReply(reply),
+});

@@ -1,6 +1,5 @@
 import { toIsoMicros, type WallClock } from "../../../../base/clock.ts";
 import type { Digest } from "../../../../base/hmac.ts";
-import { type JsonForm, writeJson } from "../../../../base/json.ts";
 import { isObject } from "../../../../base/object.ts";
 import {
   computeSignature,
@@ -91,8 +90,8 @@ export class Deliveries {
     return { body: genuine.body, headers: [...genuine.headers.slice(0, -1), forged] };
   }
 
-  createGenuine(number: number, changes?: EventChanges, form: JsonForm = "compact"): Delivery {
-    return this.signDelivery(writeJson(this.createEvent(number, changes), form));
+  createGenuine(number: number, changes?: EventChanges): Delivery {
+    return this.signDelivery(this.createEvent(number, changes));
   }
 }
 

@@ -1,7 +1,7 @@
+import { writeJson } from "../../../../base/json.ts";
 import { lookupTable } from "../../../../base/object.ts";
 import { getDefaultScheme } from "../../../../schemes/webhook-schemes.ts";
 import { type Deliveries, type Forgery, otherDigest, otherEncoding, sortKeys } from "./deliveries.ts";
-import { toSpacedAscii } from "./genuine-checks.ts";
 import type { CheckedItem } from "./run.ts";
 import { createSender, hasSucceeded, isAccepted } from "./sender.ts";
 
@@ -152,6 +152,8 @@ interface Candidate {
   readonly mistakes: readonly string[];
   readonly forge: (body: string, deliveries: Deliveries) => Forgery;
 }
+
+const toSpacedAscii = (body: string): string => writeJson(writeJson(body, "escaped"), "spaced");
 
 const sortJsonKeys = (body: string): string => JSON.stringify(sortKeys(JSON.parse(body)));
 

@@ -26,7 +26,7 @@ interface ReceiverOptions {
 const pollMs = 25;
 const graceMs = 500;
 /** Last output, for the error of a receiver that does not start. */
-const retainedCharacters = 4_000;
+const maxRetainedCharacters = 4_000;
 
 /** A receiver that the shell runs, in its own process group. */
 export function createReceiverProcess(options: ReceiverOptions, context: Context): ReceiverProcess {
@@ -103,7 +103,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       for (const stream of [started.stdout, started.stderr]) {
         stream.on("data", (bytes: Buffer) => {
           const text = bytes.toString("utf8");
-          printed = (printed + text).slice(-retainedCharacters);
+          printed = (printed + text).slice(-maxRetainedCharacters);
           if (globals.verbose) for (const line of text.trimEnd().split("\n")) void output.note(`receiver: ${line}`);
         });
       }

@@ -55,7 +55,7 @@ export interface RunOptions extends Pick<Emulation, "deliveries" | "retryLate"> 
 }
 
 /** A slow receiver is sent this many deliveries at once. */
-const slowerMs = 150;
+const minSlowMs = 150;
 const slowConcurrency = 16;
 /** Duration of a check with a probe, for a slow receiver. */
 const probeMs = 2_000;
@@ -164,7 +164,7 @@ export async function runChecks(options: RunOptions): Promise<readonly CheckedIt
   const others = checks.filter((check) => !items.has(check.id));
   // Sequential checks need the results of earlier ones.
   const single = others.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
-  await make(single, pace.bestMs >= slowerMs ? slowConcurrency : 1);
+  await make(single, pace.bestMs >= minSlowMs ? slowConcurrency : 1);
   await make(others.filter((check) => !single.includes(check)));
   noteLateEnd();
   signal.throwIfAborted();
@@ -195,11 +195,11 @@ async function makeGenuine(options: RunOptions, pace: { bestMs: number; isSlow: 
   const [first] = made.exchanges;
   pace.bestMs = first?.reply.durationMs ?? 0;
   // The first request of a new process is not representative.
-  if (pace.bestMs >= slowerMs && first?.reply.error === undefined) {
+  if (pace.bestMs >= minSlowMs && first?.reply.error === undefined) {
     const again = await runCheck(genuineCheck, options, pace, responseTimeoutMs, 1);
     pace.bestMs = Math.min(pace.bestMs, again.exchanges[0]?.reply.durationMs ?? pace.bestMs);
   }
-  pace.isSlow = pace.bestMs >= 2 * slowerMs;
+  pace.isSlow = pace.bestMs >= 2 * minSlowMs;
   return made;
 }
 

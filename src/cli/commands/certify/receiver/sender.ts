@@ -46,8 +46,8 @@ export const responseTimeoutMs = 5_000;
 /** Pause within a body, so that its parts arrive separately. */
 const pauseMs = 30;
 const maxResponseBytes = 1024 * 1024;
-const maxInformational = 20;
-const shownBytes = 2_000;
+const maxInformationalResponses = 20;
+const maxShownBytes = 2_000;
 
 /** Creates a sender that uses one connection per delivery. It always resolves, whatever the receiver does. */
 export const createSender =
@@ -67,7 +67,7 @@ export const createSender =
         if (ended.signal.aborted) return;
         ended.abort();
         request?.destroy();
-        const body = Buffer.concat(received).subarray(0, shownBytes).toString("utf8");
+        const body = Buffer.concat(received).subarray(0, maxShownBytes).toString("utf8");
         const reply = { status, error, durationMs: wall.monotonicNow() - startedAt, body };
         options.onReply?.(delivery, reply);
         resolve(reply);
@@ -77,7 +77,7 @@ export const createSender =
       const read = (response: IncomingMessage) => {
         status = response.statusCode;
         response.on("data", (bytes: Buffer) => {
-          if (size < shownBytes) received.push(bytes);
+          if (size < maxShownBytes) received.push(bytes);
           size += bytes.length;
           if (size > maxResponseBytes) fail("too-large", "the response has more than 1 MiB");
         });
@@ -100,7 +100,7 @@ export const createSender =
       request.on("response", read);
       request.on("information", () => {
         informational += 1;
-        if (informational > maxInformational) fail("malformed", "the receiver sends only 1xx responses");
+        if (informational > maxInformationalResponses) fail("malformed", "the receiver sends only 1xx responses");
       });
       request.on("upgrade", () => fail("malformed", "the receiver changes the protocol"));
       request.on("error", (error: NodeJS.ErrnoException) => settle(toReplyError(error)));

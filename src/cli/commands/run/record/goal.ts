@@ -13,7 +13,11 @@ export type Goal =
  */
 export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): Goal {
   const goals = [
-    ...actions.map((action) => ({ at: action.at, id: `request:${action.id}`, goal: requestGoal(action) })),
+    ...actions.map((action) => ({
+      at: action.at,
+      id: `request:${action.id}`,
+      goal: { kind: "request", action } as const,
+    })),
     ...deliveries.flatMap((seen) => {
       const goal = createDeliveryGoal(seen, actions);
       return goal ? [{ at: goal.until, id: `delivery:${seen.id}`, goal }] : [];
@@ -35,8 +39,6 @@ export function findGoal({ actions, deliveries }: RequestHistory, about: string 
   }
   return last.goal;
 }
-
-const requestGoal = (action: Action): Goal => ({ kind: "request", action });
 
 function createDeliveryGoal(seen: LoggedDelivery, actions: readonly Action[]) {
   const webhook = actions.find((one) => one.webhook?.id === seen.webhook_id);

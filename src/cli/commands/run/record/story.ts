@@ -48,7 +48,7 @@ export function writeStory(
   const names = nameValues(actions, links);
   const steps: Record<string, unknown>[] = [];
   for (const [i, action] of actions.entries()) {
-    steps.push(...pauseSteps(actions[i - 1]?.at ?? action.at, action.at));
+    steps.push(...createPauseSteps(actions[i - 1]?.at ?? action.at, action.at));
     const step = createStep(replaceNames(action, links, names), names.receivers.get(action.id) ?? "");
     const saved = names.saved.get(action.id);
     steps.push({
@@ -58,7 +58,7 @@ export function writeStory(
     });
   }
   if (goal.kind === "delivery") {
-    steps.push(...pauseSteps(actions.at(-1)!.at, goal.until));
+    steps.push(...createPauseSteps(actions.at(-1)!.at, goal.until));
     const to = names.receivers.get(goal.webhook.id);
     steps.push({ expect: { deliveries: [{ to, ...toExpectedDelivery(goal.seen) }] } });
   }
@@ -75,7 +75,7 @@ export function writeStory(
 
 const getExpectation = ({ status, failure }: Action) => ({ status, ...(failure === null ? {} : { failure }) });
 
-const pauseSteps = (from: number, to: number): Record<string, unknown>[] =>
+const createPauseSteps = (from: number, to: number): Record<string, unknown>[] =>
   to - from < minPauseMs ? [] : [{ advance: formatDuration(roundPause(to - from)) }];
 
 /** Names the values that later requests need: `contract`, then `contract2`. */
