@@ -16,7 +16,7 @@ type Seen = readonly [status: number, headers: readonly (readonly [string, strin
 const options = { deterministic: true, token: "control", clock: { mode: "manual" } } as const;
 
 describe("--deterministic", () => {
-  it("gives the same bytes for the same seed and the same calls, in two runs on the same ports", async (t) => {
+  it("produces identical bytes for the same seed and requests in two runs", async (t) => {
     const target = await receiver(t);
     const port = await freePorts(3);
     const first = await run(t, target, { ...options, port });
@@ -24,7 +24,7 @@ describe("--deterministic", () => {
     assertSame(first, second);
   });
 
-  it("gives the same bytes again after a reset: ids and time begin again", async (t) => {
+  it("produces identical bytes again after a reset", async (t) => {
     const target = await receiver(t);
     const running = await emulator(t, options);
     const first = await journey(running, target);
@@ -32,7 +32,7 @@ describe("--deterministic", () => {
     assertSame(first, await journey(running, target));
   });
 
-  it("gives other ids to another seed, and draws none twice after a restart or an import", async (t) => {
+  it("generates different IDs for another seed, without duplicates after a restart or import", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-ids-"));
     t.after(() => rm(folder, { recursive: true, force: true }));
     const file = join(folder, "state.json");

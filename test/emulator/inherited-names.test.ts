@@ -44,9 +44,9 @@ function requestWith(operation: Operation, word: string) {
   };
 }
 
-describe("A name that every object has", () => {
+describe("name of an inherited object property", () => {
   for (const [inherited, harmless] of inheritedNames) {
-    it(`is in no place of any operation another than ${harmless}: ${inherited}`, async (t) => {
+    it(`has the same effect as ${harmless} in every operation: ${inherited}`, async (t) => {
       const log: string[] = [];
       const worlds = [await emulator(t, { log: (line) => log.push(line) }), await emulator(t)] as const;
       for (const operation of operations) {
@@ -69,7 +69,7 @@ describe("A name that every object has", () => {
     });
   }
 
-  it("is not a grant type of a cluster", async (t) => {
+  it("is rejected as a grant type of a cluster", async (t) => {
     const { clusters } = await emulator(t);
     for (const [grant_type] of inheritedNames) {
       const answer = await sender(clusters[0]!.url)("POST", "/api/v1/oauth/token/", {
@@ -80,7 +80,7 @@ describe("A name that every object has", () => {
     }
   });
 
-  it("is stored, with its value, as a key of what is free-form, over a restart, too", async (t) => {
+  it("is stored with its value as a free-form key, also after a restart", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const first = await emulator(t, { file });
     // Long documents are checked in a way of their own.

@@ -34,8 +34,8 @@ async function shown({ ask }: EmulatorProcess): Promise<Map<number, string>> {
   return new Map((body as { id: number; title: string }[]).map(({ id, title }) => [id, title]));
 }
 
-describe("a running emulator", () => {
-  it(`that is killed ${kills} times under write load loses nothing that it acknowledged`, async (t) => {
+describe("emulator under write load", () => {
+  it(`loses no acknowledged write when it is killed ${kills} times`, async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const acknowledged = new Map<number, string>();
     for (let round = 0; round < kills; round += 1) {

@@ -10,14 +10,14 @@ const generous = 60;
 /** As long, and without what the text is known to be slow with. */
 const harmless = (text: string): string => "a".repeat(text.length);
 
-describe("A long text takes time in proportion to its length", () => {
+describe("processing time of a long string", () => {
   const form = { "content-type": "application/x-www-form-urlencoded" };
   for (const [name, text] of [
     ["padding", "=".repeat(length)],
-    ["padding before a letter", `${"=".repeat(length)}a`],
+    ["padding before a character", `${"=".repeat(length)}a`],
     ["padding and a period", `${"=".repeat(length)}a.${"=".repeat(length)}a`],
   ] as const) {
-    it(`in a signed request: ${name}`, async (t) => {
+    it(`is proportional to its length in a signed request: ${name}`, async (t) => {
       const { router } = await emulator(t);
       const send = (signed: string) => async () => {
         const body = new URLSearchParams({ signed_request: `${signed}.x` }).toString();
@@ -33,11 +33,11 @@ describe("A long text takes time in proportion to its length", () => {
     ["blanks", " "],
     ["dots and blanks", ". "],
     ["slashes", "/"],
-    ["letters with accents that are not in order", "a\u0315\u0300\u05ae\u0062"],
-    ["accents that are not in order", "\u0315\u0300"],
+    ["characters with unordered accents", "a\u0315\u0300\u05ae\u0062"],
+    ["unordered accents", "\u0315\u0300"],
     ["backslashes", "\\"],
   ] as const) {
-    it(`in the name of a file: ${name}`, async (t) => {
+    it(`is proportional to its length in a file name: ${name}`, async (t) => {
       const { api } = await emulator(t);
       const text = unit.repeat(length / unit.length);
       const send = (filename: string) => async () => {
@@ -50,7 +50,7 @@ describe("A long text takes time in proportion to its length", () => {
     });
   }
 
-  it("in a path that no one has", async (t) => {
+  it("is proportional to its length in an unknown path", async (t) => {
     const { clusters } = await emulator(t);
     const send = (path: string) => async () =>
       assert.equal((await sender(clusters[0]!.url)("GET", `/api/v2.1/public/${path}`)).status, 404);
@@ -61,8 +61,8 @@ describe("A long text takes time in proportion to its length", () => {
   });
 });
 
-describe("A long list", () => {
-  it("of signatories is not a trouble of the emulator's", async (t) => {
+describe("long list of signatories", () => {
+  it("is rejected without an emulator error", async (t) => {
     const { api } = await emulator(t);
     const signatory = { name: "A", email: "a@b.example", is_counterparty_signatory: true, counterparty_name: "X" };
     const body = {

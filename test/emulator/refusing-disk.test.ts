@@ -48,8 +48,8 @@ function walledFolder(t: TestContext): () => void {
   };
 }
 
-describe("while no new file may be written next to the state", () => {
-  it("what needs one is rejected in words, and everything else continues", async (t) => {
+describe("emulator with a read-only state folder", () => {
+  it("rejects only operations that need a new file, with a message", async (t) => {
     const wall = walledFolder(t);
     const file = join(await temporaryFolder(t), "emulator.json");
     const world = await emulator(t, { file });
@@ -88,7 +88,7 @@ const isOfOneFile = (body: unknown): boolean =>
     JSON.stringify(body),
   );
 
-describe("while the disk is full", () => {
+describe("emulator with a full disk", () => {
   const refusals = {
     router: { detail: "The service cannot write its state" },
     contracts: { detail: "The service cannot write its state." },
@@ -101,7 +101,7 @@ describe("while the disk is full", () => {
     },
   };
   for (const [service, refusal] of Object.entries(refusals)) {
-    it(`each operation of ${service} is refused as declared, or changes nothing`, async (t) => {
+    it(`rejects each operation of ${service} as declared, or changes nothing`, async (t) => {
       const fill = fillableDisk(t);
       const world = await emulator(t, { file: join(await temporaryFolder(t), "emulator.json") });
       const call = operationCall(world);

@@ -46,8 +46,8 @@ async function shared(t: TestContext) {
 
 const masked = "[hidden: requires the role operate]";
 
-describe("a token with the role read", () => {
-  it("gets no keys, tokens or signing links from any operation, unlike one that operates", async (t) => {
+describe("read-only token", () => {
+  it("receives no keys, tokens or signing links from any operation", async (t) => {
     const { world, first } = await shared(t);
     await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
     await world.ask("PUT", "snapshots/now");
@@ -98,7 +98,7 @@ describe("a token with the role read", () => {
     assert.deepEqual([workspace!.client_id, workspace!.client_secret], [first.client_id, masked]);
   });
 
-  it("gets none in streams either", async (t) => {
+  it("receives no secrets in event streams", async (t) => {
     const { world } = await shared(t);
     const made = await world.ask("POST", "tokens/viewer", { body: { role: "read" } });
     const headers = { authorization: `Bearer ${(made.body as { token: string }).token}` };
@@ -115,8 +115,8 @@ describe("a token with the role read", () => {
   });
 });
 
-describe("a token that is bound to a workspace", () => {
-  it("only sees its own data", async (t) => {
+describe("workspace token", () => {
+  it("only reads data of its workspace", async (t) => {
     const { world, first, second } = await shared(t);
     const ask = await bearer(world, { role: "operate", workspace: second.name.toUpperCase() });
     const idsOf = async (path: string, field: string) => {
@@ -154,7 +154,7 @@ describe("a token that is bound to a workspace", () => {
     );
   });
 
-  it("only changes its own data", async (t) => {
+  it("only changes data of its workspace", async (t) => {
     const { world, second } = await shared(t);
     const ask = await bearer(world, { role: "operate", workspace: String(second.id) });
     const statusOf = async (method: string, path: string, body?: object) =>
@@ -175,7 +175,7 @@ describe("a token that is bound to a workspace", () => {
     assert.equal(states.items.length, 2);
   });
 
-  it("cannot use operations on the whole sandbox, whatever its role", async (t) => {
+  it("cannot use sandbox-wide operations, whatever its role", async (t) => {
     const { world, second } = await shared(t);
     const refused = (token: string) => ({
       status: 403,
@@ -210,7 +210,7 @@ describe("a token that is bound to a workspace", () => {
     assert.deepEqual(plain(await asks.admin("GET", "tokens")), refused("admin-bound"));
   });
 
-  it("is invalid once its workspace is removed or its number is reused", async (t) => {
+  it("becomes invalid when its workspace is removed or its number is reused", async (t) => {
     const world = await emulator(t);
     const team = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
     const ask = await bearer(world, { role: "read", workspace: "Team A" });
@@ -224,7 +224,7 @@ describe("a token that is bound to a workspace", () => {
     );
   });
 
-  it("is removed with its workspace", async (t) => {
+  it("is deleted together with its workspace", async (t) => {
     const world = await emulator(t);
     const team = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
     await bearer(world, { role: "read", workspace: "Team A" });

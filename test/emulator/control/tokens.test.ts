@@ -58,8 +58,8 @@ async function streamOf(world: TestEmulator, headers: Readonly<Record<string, st
   return { ended: toItsEnd(), leave: () => reader.cancel() };
 }
 
-describe("named tokens of the control plane", () => {
-  it("end open streams when they are revoked, as do ended sessions", async (t) => {
+describe("named control plane token", () => {
+  it("loses its open event streams on revocation, as a session does at its end", async (t) => {
     const world = await emulator(t);
     const [one, other] = [await made(world, "one", "read"), await made(world, "other", "read")];
     const session = await browserSession(world);
@@ -82,7 +82,7 @@ describe("named tokens of the control plane", () => {
     await kept.leave();
   });
 
-  it("allow what their role permits: read, operate, or reset and create tokens", async (t) => {
+  it("allows only the operations of its role", async (t) => {
     const world = await emulator(t);
     const [reader, ci, boss] = [
       await made(world, "reader", "read"),
@@ -103,7 +103,7 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(await names(world), ["reader read", "ci operate", "boss admin"]);
   });
 
-  it("are required by every operation that is not open, with a declared role", async (t) => {
+  it("is required by every protected operation, with the declared role", async (t) => {
     const world = await emulator(t);
     const { ask } = await made(world, "reader", "read");
     const needs: Record<string, string[]> = { operate: [], admin: [] };
@@ -136,7 +136,7 @@ describe("named tokens of the control plane", () => {
     ]);
   });
 
-  it("are rejected immediately after they are revoked, with their sessions", async (t) => {
+  it("is rejected immediately after revocation, along with its sessions", async (t) => {
     const world = await emulator(t);
     const { ask, token } = await made(world, "ci", "operate");
     const browser = sender(world.controlUrl, (await browserSession({ controlUrl: world.controlUrl, token })).headers);
@@ -150,7 +150,7 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(await answers(), [unknownToken, unknownToken]);
   });
 
-  it("are rejected if they are wrong, without details", async (t) => {
+  it("is rejected without details if it is wrong", async (t) => {
     const { router } = await emulator(t);
     const codeFor = async (headers: Readonly<Record<string, string>>) => {
       const { status, body } = await router("GET", "/_emulator/clock", { headers });
@@ -166,7 +166,7 @@ describe("named tokens of the control plane", () => {
     }
   });
 
-  it("can end their own sessions, and only an admin's those of others", async (t) => {
+  it("can end its own sessions, and other sessions only as an admin", async (t) => {
     const world = await emulator(t);
     const [one, other, boss] = [
       await made(world, "one", "read"),
@@ -183,7 +183,7 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(await statuses(), [401, 401]);
   });
 
-  it("appear by name in the request log, like that of the run file", async (t) => {
+  it("appears by name in the request log", async (t) => {
     const world = await emulator(t);
     const { ask } = await made(world, "ci", "operate");
     await ask("POST", "reset");
@@ -197,7 +197,7 @@ describe("named tokens of the control plane", () => {
     ]);
   });
 
-  it("have a unique name in plain letters, which is not that of the run file's token", async (t) => {
+  it("requires a unique name in plain characters, different from the run file's token", async (t) => {
     const world = await emulator(t);
     await made(world, "ci", "read");
     const again = (name: string) => world.ask("POST", `tokens/${name}`, { body: { role: "read" } }).then(plain);
@@ -227,7 +227,7 @@ describe("named tokens of the control plane", () => {
     assert.deepEqual(await names(world), ["ci read"]);
   });
 
-  it("are random with --deterministic, too", async (t) => {
+  it("is random even with --deterministic", async (t) => {
     const tokens = [];
     for (const _ of [1, 2]) {
       const world = await emulator(t, { deterministic: true });
@@ -250,8 +250,8 @@ async function revokedSince(t: TestContext) {
   return { world, file, exported, kept, statuses };
 }
 
-describe("named tokens and other states", () => {
-  it("survive a reset, and a revoked one does not return after a restore, an import or a rewind", async (t) => {
+describe("named token across state changes", () => {
+  it("survives a reset, and stays revoked after a restore, import or rewind", async (t) => {
     const { world, exported, kept, statuses } = await revokedSince(t);
     const seen: Record<string, unknown> = {};
     const ways = {
@@ -276,14 +276,14 @@ describe("named tokens and other states", () => {
     });
   });
 
-  it("are not part of the difference between two states", async (t) => {
+  it("is excluded from the diff of two states", async (t) => {
     const { world } = await revokedSince(t);
     const { status, body } = await world.ask("GET", "snapshots/prepared/diff");
     assert.equal(status, 200);
     assert.equal(JSON.stringify(body).includes("control_tokens"), false);
   });
 
-  it("are not copied with a state", async (t) => {
+  it("is not copied with a state", async (t) => {
     const { world, kept, file } = await revokedSince(t);
     const fork = await world.fork();
     t.after(() => fork.close());
@@ -295,7 +295,7 @@ describe("named tokens and other states", () => {
     assert.deepEqual([await asked(fork.controlUrl), await asked(copy.controlUrl)], [401, 401]);
   });
 
-  it("survive a restart with their last use, and are stored as hashes", async (t) => {
+  it("survives a restart with its last use, and is stored as a hash", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const first = await emulator(t, { file });
     const { token, ask } = await made(first, "ci", "read");

@@ -20,8 +20,8 @@ async function pending({ ask }: TestEmulator, query: string): Promise<{ readonly
   return { answer };
 }
 
-describe("waiting", () => {
-  it("returns at once if the condition is already met", async (t) => {
+describe("GET /_emulator/wait", () => {
+  it("returns immediately if the condition is already met", async (t) => {
     const running = await emulator(t);
     await draft(running.api);
     assert.deepEqual(plain(await running.ask("GET", `wait?activity=CONTRACT_CREATED&${long}`)), {
@@ -36,7 +36,7 @@ describe("waiting", () => {
     });
   });
 
-  it("continues until the activity happens, even without a subscription", async (t) => {
+  it("waits for an activity, even without a webhook", async (t) => {
     const running = await emulator(t);
     await draft(running.api);
     const { answer } = await pending(running, "activity=CONTRACT_VOIDED");
@@ -45,7 +45,7 @@ describe("waiting", () => {
     assert.deepEqual((body as { reached: boolean }).reached, true);
   });
 
-  it("counts only new activities since a time, of the contract", async (t) => {
+  it("counts only activities of the contract after the given time", async (t) => {
     const running = await emulator(t);
     await draft(running.api);
     await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -62,7 +62,7 @@ describe("waiting", () => {
     assert.equal((other.body as { reached: boolean }).reached, false);
   });
 
-  it("for a status shows the contract, and continues until it has moved", async (t) => {
+  it("returns the contract when its status changes", async (t) => {
     const running = await emulator(t);
     const contract = await sent(running.api);
     const shown = { contract_id: contract.number, composite_id: contract.id };
@@ -82,7 +82,7 @@ describe("waiting", () => {
     assert.deepEqual(((await answer).body as { contract: object }).contract, { ...shown, contract_status: "EXECUTED" });
   });
 
-  it("for an outcome finds the delivery, and shows others after a timeout", async (t) => {
+  it("returns the delivery with the outcome, or other deliveries after a timeout", async (t) => {
     const running = await emulator(t);
     const target = await receiver(t);
     target.answer(500);
@@ -104,7 +104,7 @@ describe("waiting", () => {
     assert.deepEqual({ reached, deliveries }, { reached: true, deliveries: [{ ...row, outcome: "delivered" }] });
   });
 
-  it("for an activity shows what happened instead after a timeout", async (t) => {
+  it("returns other activities after a timeout", async (t) => {
     const running = await emulator(t);
     await draft(running.api);
     const { body } = await running.ask("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=1");
@@ -121,7 +121,7 @@ describe("waiting", () => {
     });
   });
 
-  it("ends with the emulator", async (t) => {
+  it("ends when the emulator stops", async (t) => {
     const running = await emulator(t);
     const { answer } = await pending(running, "activity=CONTRACT_SIGNED");
     await Promise.allSettled([running.close(), answer]);
@@ -139,7 +139,7 @@ describe("waiting", () => {
     ["activity=CONTRACT_SIGNED&webhook=1", "webhook requires outcome"],
   ] as const;
   for (const [query, words] of mistakes) {
-    it(`is rejected if it is invalid: ${words}`, async (t) => {
+    it(`rejects an invalid query: ${words}`, async (t) => {
       const { ask } = await emulator(t);
       const { status, body } = await ask("GET", `wait?${query}`);
       assert.equal(status, 400);

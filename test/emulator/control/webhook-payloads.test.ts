@@ -30,8 +30,8 @@ const create = ({ api }: TestEmulator) =>
     },
   });
 
-describe("the payloads of webhooks", () => {
-  it("match the documents for each of the 39 activities", async (t) => {
+describe("webhook payload", () => {
+  it("matches the documentation for each of the 39 activities", async (t) => {
     const started = await emulator(t);
     await create(started);
     for (const activity of activities) {
@@ -41,7 +41,7 @@ describe("the payloads of webhooks", () => {
     }
   });
 
-  it("match them also after real activities", async (t) => {
+  it("matches the documentation after real activities", async (t) => {
     const started = await emulator(t);
     const told = await subscribe(t, started, activities);
     await create(started);

@@ -33,7 +33,7 @@ async function team(world: TestEmulator, body: object) {
 }
 
 describe("POST /_emulator/workspaces", () => {
-  it("gives a team keys, templates and webhooks at once, also by the router's address", async (t) => {
+  it("creates a workspace with keys, templates and webhooks, also through the router", async (t) => {
     const world = await emulator(t);
     const { workspace, api, templates, key } = await team(world, { name: "Team A" });
     assert.deepEqual([workspace.name, workspace.cluster_id], ["Team A", "eu-1"]);
@@ -64,7 +64,7 @@ describe("POST /_emulator/workspaces", () => {
     assert.deepEqual([workspace.cluster_id, await templates()], ["us-1", []]);
   });
 
-  it("rejects a name that another workspace has, in any cluster, and names that workspace", async (t) => {
+  it("rejects a name in use in any cluster, and names its workspace", async (t) => {
     const world = await emulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const again = () => world.ask("POST", "workspaces", { body: { name: "team a", cluster_id: "us-1" } });
@@ -130,7 +130,7 @@ async function atWork(world: TestEmulator, inbox: string) {
 }
 
 describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
-  it("removes everything of a team, and nothing of others", async (t) => {
+  it("removes all data of a workspace without changing other workspaces", async (t) => {
     const world = await emulator(t);
     const inbox = await receiver(t);
     await world.ask("POST", "clock/advance", { body: { until_idle: true } });
@@ -150,7 +150,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.deepEqual(own(after), own(before));
   });
 
-  it("removes the devices that its people approved, whose tokens could otherwise belong to another user", async (t) => {
+  it("removes the devices that users of the workspace approved", async (t) => {
     const world = await emulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
@@ -163,7 +163,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.deepEqual([status, (refused as { error: string }).error], [400, "invalid_grant"]);
   });
 
-  it("revokes the access tokens of its people", async (t) => {
+  it("revokes the access tokens of its users", async (t) => {
     const world = await emulator(t);
     const { workspace } = await team(world, { name: "Team A" });
     const users = (await exported(world)).rows.users as readonly { workspace_id: number; email: string }[];
@@ -184,7 +184,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.deepEqual([await userinfo(), renewed.status], [401, 400]);
   });
 
-  it("can be undone by a rewind of one step", async (t) => {
+  it("can be undone by rewinding one step", async (t) => {
     const file = join(await testFolder(t), "emulator.json");
     const world = await emulator(t, { file });
     const inbox = await receiver(t);
@@ -197,7 +197,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.equal((await api("GET", "/templates/")).status, 200);
   });
 
-  it("is rejected for the last workspace of a cluster, and for an unknown one", async (t) => {
+  it("rejects an unknown workspace and the last workspace of a cluster", async (t) => {
     const world = await emulator(t);
     const all = (await world.ask("GET", "workspaces")).body as Workspace[];
     const [last, ...others] = all.filter(({ cluster_id }) => cluster_id === "eu-1").reverse();
@@ -224,7 +224,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     });
   });
 
-  it("covers every collection that can name a workspace, a contract or a person", () => {
+  it("covers every collection that can name a workspace, contract or user", () => {
     const fields = ["workspace_id", "contract_id", "user_id"] as const;
     const naming = (field: string) =>
       collections.filter(
@@ -243,8 +243,8 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
   });
 });
 
-describe("a team whose receivers hang", () => {
-  it("does not delay other teams", async (t) => {
+describe("workspace with unresponsive receivers", () => {
+  it("does not delay other workspaces", async (t) => {
     const world = await emulator(t, { clock: { mode: "real" }, graceMs: 0 });
     const [loud, quiet] = [await team(world, { name: "Loud" }), await team(world, { name: "Quiet" })];
     const create = async ({ api, templates }: typeof loud) => {
@@ -274,7 +274,7 @@ describe("a team whose receivers hang", () => {
 });
 
 describe("GET /_emulator/workspaces/{id}/routing", () => {
-  it("shows the routing data of one workspace, and rejects an unknown one", async (t) => {
+  it("returns the routing data of one workspace, and rejects an unknown one", async (t) => {
     const world = await emulator(t);
     const { status, body } = await world.ask("GET", "workspaces/1/routing");
     const { cluster_emails, cluster_clients, ...routing } = body as Record<string, string[]>;

@@ -31,8 +31,8 @@ const strict = { 200: json(z.strictObject({ a: z.string(), b: z.int().optional()
 const answering = (responses: ReturnType<typeof made>["responses"], handler: TestHandler, service = router as never) =>
   alone(made(service, "GET", "/made", {}, { responses }), handler);
 
-describe("A response", () => {
-  it("is JSON without a charset, in the order of the declaration, with both times", async (t) => {
+describe("HTTP response", () => {
+  it("is JSON without a charset, in declared order, with both timestamps", async (t) => {
     const { origin } = await serving(t, [answering(strict, () => ({ b: 1, a: "é" }))]);
     const answer = await fetch(`${origin}/made`);
     assert.equal(await answer.text(), '{"a":"é","b":1}');
@@ -42,10 +42,10 @@ describe("A response", () => {
   });
 
   for (const [kind, response, result, expected] of [
-    ["nothing", { 204: empty() }, undefined, { status: 204, headers: {}, body: "" }],
+    ["an empty 204", { 204: empty() }, undefined, { status: 204, headers: {}, body: "" }],
     ["an empty 200", { 200: empty() }, undefined, { status: 200, headers: {}, body: "" }],
     [
-      "a page",
+      "an HTML page",
       { 200: html() },
       "<p>é</p>",
       {
@@ -71,13 +71,13 @@ describe("A response", () => {
       },
     ],
     [
-      "one of several statuses, with headers of its own",
+      "one of several statuses with custom headers",
       { 200: json(z.string()), 201: json(z.string()) },
       reply(201, "made" as never, { "x-a": "b", "content-type": "application/hal+json" }),
       { status: 201, headers: { "x-a": "b", "content-type": "application/hal+json" }, body: '"made"' },
     ],
     [
-      "another server's, without what belongs to its connection",
+      "another server's response without its connection headers",
       { 200: passthrough() },
       new Passthrough(
         418,
@@ -100,14 +100,14 @@ describe("A response", () => {
       { status: 418, headers: { "set-cookie": "a=1" }, body: "no" },
     ],
   ] as const) {
-    it(`may be ${kind}`, async (t) => {
+    it(`can be ${kind}`, async (t) => {
       const { send, bugs } = await serving(t, [answering(response, () => result)]);
       assert.deepEqual(await send("GET", "/made"), expected);
       assert.deepEqual(bugs, []);
     });
   }
 
-  it("has one length and one virtual time, whatever another server sent", async (t) => {
+  it("has one length and one virtual time, whatever the upstream server sent", async (t) => {
     const given = ["X-SVC-Time", "0", "Content-Length", "2"];
     const { origin } = await serving(t, [
       answering({ 200: passthrough() }, () => new Passthrough(200, given, Buffer.from("no"))),
@@ -120,7 +120,7 @@ describe("A response", () => {
     );
   });
 
-  it("may be a stream; if that fails, the connection ends", async (t) => {
+  it("closes its connection if its stream fails", async (t) => {
     async function* some() {
       yield Buffer.from("one,");
       yield Buffer.from("two");
@@ -135,7 +135,7 @@ describe("A response", () => {
     await assert.rejects(async () => (await fetch(`${cut.origin}/made`)).text());
   });
 
-  it("may be an event stream on the path of the list, until the client disconnects or the listener closes", async (t) => {
+  it("can be an event stream until the client disconnects or the listener closes", async (t) => {
     const ended: string[] = [];
     const list = made(
       emulator,
@@ -187,7 +187,7 @@ describe("A response", () => {
   });
 });
 
-describe("A bug of the emulator", () => {
+describe("error handling of emulator bugs", () => {
   const words = "The emulator has a bug in made.get. This is not a response of the service. See its stderr.";
   const undeclared = made(router, "GET", "/made", {}, { responses: strict });
   for (const [what, operation, handler, message] of [
@@ -195,25 +195,25 @@ describe("A bug of the emulator", () => {
     ["an undeclared failure", undeclared, () => fail("not-found"), "It fails with not-found, which is undeclared"],
     ["an undeclared status", undeclared, () => reply(201 as never, {} as never), "Status 201 is not declared"],
     [
-      "anything unforeseen",
+      "an unexpected exception",
       undeclared,
       () => (undefined as never as { x: { y: 1 } }).x.y,
       "Cannot read properties of undefined (reading 'x')",
     ],
     [
-      "no choice among several statuses",
+      "a missing choice among several statuses",
       { ...undeclared, responses: { 200: empty(), 204: empty() } },
       () => undefined,
       "Several statuses are declared: the handler must choose with reply()",
     ],
     [
-      "an impossible header",
+      "an invalid header",
       undeclared,
       () => reply(200 as never, { a: "x" } as never, { "x-a": "b\r\nc: d" }),
       'Invalid character in header content ["x-a"]',
     ],
   ] as const) {
-    it(`is reported but not sent to the client: ${what}`, async (t) => {
+    it(`reports ${what} without sending details to the client`, async (t) => {
       const { send, bugs } = await serving(t, [alone(operation, handler)]);
       assert.deepEqual(await send("GET", "/made"), {
         status: 500,
@@ -228,7 +228,7 @@ describe("A bug of the emulator", () => {
   }
 });
 
-describe("A failing disk", () => {
+describe("failing disk", () => {
   for (const [service, failure, body] of [
     [router, "store-failed", '{"detail":"The service cannot write its state"}'],
     [contracts, "contracts-store-failed", '{"detail":"The service cannot write its state."}'],
@@ -238,7 +238,7 @@ describe("A failing disk", () => {
       '{"error":{"code":"store_failed","message":"The emulator cannot write its state.","hint":"Run `svc emulator status` for the reason. Changes fail until the emulator can write again; it retries automatically."}}',
     ],
   ] as const) {
-    it(`leads to a 503 in the form of ${service.name}`, async (t) => {
+    it(`causes a 503 response in the format of ${service.name}`, async (t) => {
       const path = service === emulator ? "/_emulator/made" : "/made";
       const refuse = () => {
         throw new StoreFailedError("disk full");
@@ -254,7 +254,7 @@ describe("A failing disk", () => {
   }
 });
 
-describe("A state that was replaced during a request", () => {
+describe("state replacement during a request", () => {
   const late = () => {
     throw new StateReplacedError("made waited");
   };
@@ -263,9 +263,9 @@ describe("A state that was replaced during a request", () => {
   for (const [what, service, path, body] of [
     ["an operation", router, "/made", { detail: message }],
     ["the control plane", emulator, "/_emulator/made", { error: { code: "state_replaced", message } }],
-    ["a path that a cluster answers though nothing is declared for it", contracts, "/forwarded", { detail: message }],
+    ["an undeclared path that a cluster serves", contracts, "/forwarded", { detail: message }],
   ] as const) {
-    it(`leads to a 503 by ${what}, which may be repeated, and to a finding`, async (t) => {
+    it(`causes a retryable 503 response and a finding for ${what}`, async (t) => {
       const parts = [alone(made(service, "GET", service === emulator ? path : "/made"), late)] as const;
       const { send, log, bugs } = await serving(t, parts, { fallback: late });
       assert.deepEqual(await send("GET", path), {
@@ -282,7 +282,7 @@ describe("A state that was replaced during a request", () => {
   }
 });
 
-describe("The order of checks", () => {
+describe("order of request checks", () => {
   const operation = (service: typeof router | typeof contracts) =>
     made(
       service as never,
@@ -315,7 +315,7 @@ describe("The order of checks", () => {
     [router, [422, 401, 422, 422, 200]],
     [contracts, [401, 401, 400, 400, 200]],
   ] as const) {
-    it(`is that of ${service.name}`, async (t) => {
+    it(`matches the documented order of ${service.name}`, async (t) => {
       const { send } = await serving(t, parts(service));
       const answers = [];
       for (const sent of sends) answers.push((await send("POST", "/made", sent)).status);
@@ -324,8 +324,8 @@ describe("The order of checks", () => {
   }
 });
 
-describe("A disconnected client", () => {
-  it("is detected by a waiting handler, and the log has a line for it", async (t) => {
+describe("disconnected client", () => {
+  it("is detected by a waiting handler and recorded in the log", async (t) => {
     const started = deferred();
     const left = deferred();
     const waits: TestHandler = async (_, { request: { signal } }) => {
@@ -344,7 +344,7 @@ describe("A disconnected client", () => {
     assert.deepEqual(bugs, []);
   });
 
-  it("in the middle of its body gets no response, and no handler runs", async (t) => {
+  it("receives no response and reaches no handler if its body is incomplete", async (t) => {
     let ran = false;
     const operation = made(router, "POST", "/made", { body: raw() });
     const { origin, log } = await serving(t, [
@@ -366,7 +366,7 @@ describe("A disconnected client", () => {
     );
   });
 
-  it("A client that does not speak HTTP gets a 400", async (t) => {
+  it("receives a 400 if its request is not HTTP", async (t) => {
     const { origin } = await serving(t, [answering(strict, () => ({ a: "x" }))]);
     assert.equal(read(await talk(origin, ["hello\r\n\r\n"])).status, 400);
   });

@@ -64,13 +64,13 @@ async function until(come: () => boolean): Promise<void> {
 
 const late = "The request was not received in time.";
 
-describe("A slow body", () => {
+describe("slow request body", () => {
   for (const [target, body] of [
     ["/json", { detail: late }],
     ["/raw", { detail: late }],
     ["/_emulator/json", { error: { code: "request_timeout", message: late } }],
   ] as const) {
-    it(`gets a 408 after two minutes at ${target}`, async (t) => {
+    it(`receives a 408 after two minutes at ${target}`, async (t) => {
       const { origin, wall, log, bugs } = await stage(t);
       const drip = await connected(origin, "POST", target, 100);
       drip.socket.write("{");
@@ -94,7 +94,7 @@ describe("A slow body", () => {
     });
   }
 
-  it("that no handler reads does not keep its connection forever", async (t) => {
+  it("does not keep its connection open if no handler reads it", async (t) => {
     const { origin, wall } = await stage(t);
     const drip = await connected(origin, "POST", "/nothing", 100);
     await until(() => drip.hasAnswer() && wall.sleeping.length > 0);
@@ -104,7 +104,7 @@ describe("A slow body", () => {
     assert.equal(drip.answer().status, 200);
   });
 
-  it("leaves no timer after its end", async (t) => {
+  it("leaves no timer after it ends", async (t) => {
     const { origin, wall } = await stage(t);
     const whole = await connected(origin, "POST", "/json", 9);
     whole.socket.write('{"a":');
@@ -118,8 +118,8 @@ describe("A slow body", () => {
   });
 });
 
-describe("An upload", () => {
-  it("may take as long as it needs while it makes progress", async (t) => {
+describe("upload", () => {
+  it("has no time limit while it makes progress", async (t) => {
     const { origin, wall, uploaded } = await stage(t);
     const minutes = 30;
     const upload = await connected(origin, "PUT", "/upload", minutes * paceBytes);
@@ -133,7 +133,7 @@ describe("An upload", () => {
     upload.socket.destroy();
   });
 
-  it("that nearly stops is aborted, without a bug report", async (t) => {
+  it("is aborted without a bug report if it nearly stalls", async (t) => {
     const { origin, wall, uploaded, log, bugs } = await stage(t);
     const upload = await connected(origin, "PUT", "/upload", 100 * paceBytes);
     upload.socket.write(Buffer.alloc(paceBytes));
@@ -153,8 +153,8 @@ describe("An upload", () => {
   });
 });
 
-describe("A slow head", () => {
-  it("gets a 408 at its timeout", async (t) => {
+describe("slow request head", () => {
+  it("receives a 408 at its timeout", async (t) => {
     // Node checks this timeout with the real clock.
     const { origin } = await serving(t, [createPart({ operations: [], handlers: {}, context: stateless })], {
       arrival: { ...defaultBodyReadTimeouts, headMs: 20 },

@@ -10,8 +10,8 @@ function stage() {
   return { wall, late, deadlines };
 }
 
-describe("deadlines of equal duration", () => {
-  it("expire in order, each at its time, with one sleep for all of them", async () => {
+describe("deadline queue", () => {
+  it("expires entries in order, with one sleep for all of them", async () => {
     const { wall, late, deadlines } = stage();
     deadlines.enter("a");
     deadlines.enter("b");
@@ -26,7 +26,7 @@ describe("deadlines of equal duration", () => {
     assert.deepEqual([late.slice(2), wall.sleeping], [["c at 1400"], []]);
   });
 
-  it("also expire for entries that are added after all others left", async () => {
+  it("expires entries that are added after all others left", async () => {
     const { wall, late, deadlines } = stage();
     const leave = deadlines.enter("a");
     leave();
@@ -37,7 +37,7 @@ describe("deadlines of equal duration", () => {
     assert.deepEqual([late, wall.sleeping], [["b at 2000"], []]);
   });
 
-  it("do not expire for removed entries, and only for those", async () => {
+  it("expires every entry except removed ones", async () => {
     const { wall, late, deadlines } = stage();
     deadlines.enter("a");
     const leave = deadlines.enter("b");
@@ -49,7 +49,7 @@ describe("deadlines of equal duration", () => {
     leave();
   });
 
-  it("end for all entries at once, the first one first", async () => {
+  it("ends all entries at once, oldest first", async () => {
     const { wall, late, deadlines } = stage();
     for (const name of ["a", "b", "c"]) deadlines.enter(name);
     assert.deepEqual([...deadlines.clear()], ["a", "b", "c"]);
@@ -58,7 +58,7 @@ describe("deadlines of equal duration", () => {
     assert.deepEqual([late, wall.sleeping], [[], []]);
   });
 
-  it("do not expire after they are stopped, and no sleep is pending", async () => {
+  it("expires no entry after it is stopped, and leaves no sleep pending", async () => {
     const { wall, late, deadlines } = stage();
     deadlines.enter("a");
     deadlines.stop();

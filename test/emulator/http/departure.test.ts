@@ -73,9 +73,9 @@ function watchConnections(t: TestContext, origin: string, watch: (socket: net.So
   t.after(() => unsubscribe("http.server.request.start", onStart));
 }
 
-describe("A response that the client does not read", () => {
+describe("unread response", () => {
   for (const target of ["/whole", "/pieces"]) {
-    it(`keeps its connection open for a time at ${target}, and then closes it`, async (t) => {
+    it(`closes its connection at ${target} after a limited time`, async (t) => {
       const { origin } = await stage(t, 50);
       const cut = deferred();
       watchConnections(t, origin, (socket) => socket.once("close", cut.resolve));
@@ -97,7 +97,7 @@ describe("A response that the client does not read", () => {
     caller.socket.destroy();
   });
 
-  it("delays the next response: pipelined requests wait for their turn", async (t) => {
+  it("delays the next pipelined response", async (t) => {
     const { origin, made } = await stage(t);
     const caller = connected(origin, "/whole", 3);
     await until(() => made() > 0);
@@ -110,8 +110,8 @@ describe("A response that the client does not read", () => {
   });
 });
 
-describe("A slow response", () => {
-  it("is not aborted, because there is nothing to read yet", async (t) => {
+describe("slow response", () => {
+  it("is not aborted before it contains data", async (t) => {
     const enough = deferred();
     const begun = deferred();
     let waiting = 0;
@@ -174,14 +174,14 @@ function countUnanswered(t: TestContext, origin: string) {
   return () => most;
 }
 
-describe("Pipelined requests", () => {
+describe("HTTP pipelining", () => {
   const readBytes = 65_536;
 
   for (const [size, requests] of [
     [2, 20_000],
     [100_000, 4_000],
   ] as const) {
-    it(`wait, limited by one read of the socket: ${requests}, with responses of ${size} bytes`, async (t) => {
+    it(`limits pending requests to one socket read: ${requests} requests, responses of ${size} bytes`, async (t) => {
       const answer = Buffer.alloc(size, "x");
       const { origin } = await serving(t, [
         createPart({

@@ -39,21 +39,25 @@ async function refused(t: TestContext, service: typeof contracts | typeof emulat
   return { status: answer.status, failure: log.list()[0]!.failure, body: JSON.parse(answer.body) };
 }
 
-describe("The contract API rejects by field", () => {
+describe("contract API validation error", () => {
   for (const [what, body, fields] of [
     ["a missing field", {}, { title: ["Field required"] }],
-    ["no body", "", { title: ["Field required"] }],
+    ["a missing body", "", { title: ["Field required"] }],
     ["a wrong type", { title: 1 }, { title: ["Input should be a valid string"] }],
-    ["null", { title: null }, { title: ["Input should be a valid string"] }],
+    ["null for a string", { title: null }, { title: ["Input should be a valid string"] }],
     ["too few characters", { title: "" }, { title: ["String should have at least 1 character"] }],
     ["too many characters", { title: "123456" }, { title: ["String should have at most 5 characters"] }],
-    ["a choice", { title: "a", priority: "low" }, { priority: ["Input should be 'LOW', 'MEDIUM' or 'HIGH'"] }],
-    ["the only choice", { title: "a", kind: "k" }, { kind: ["Input should be 'K'"] }],
+    ["an unknown choice", { title: "a", priority: "low" }, { priority: ["Input should be 'LOW', 'MEDIUM' or 'HIGH'"] }],
+    ["a value other than the only choice", { title: "a", kind: "k" }, { kind: ["Input should be 'K'"] }],
     ["a number too large", { title: "a", limit: 101 }, { limit: ["Input should be less than or equal to 100"] }],
     ["a number too small", { title: "a", limit: 0 }, { limit: ["Input should be greater than or equal to 1"] }],
-    ["a number that is not above", { title: "a", weight: 0 }, { weight: ["Input should be greater than 0"] }],
     [
-      "a fraction",
+      "a number equal to an exclusive minimum",
+      { title: "a", weight: 0 },
+      { weight: ["Input should be greater than 0"] },
+    ],
+    [
+      "a fraction for an integer",
       { title: "a", limit: 1.5 },
       { limit: ["Input should be a valid integer, got a number with a fractional part"] },
     ],
@@ -61,9 +65,13 @@ describe("The contract API rejects by field", () => {
     ["a list for a number", { title: "a", weight: [] }, { weight: ["Input should be a valid number"] }],
     ["a list for a boolean", { title: "a", urgent: [] }, { urgent: ["Input should be a valid boolean"] }],
     ["a list for an object", { title: "a", metadata: [] }, { metadata: ["Input should be a valid dictionary"] }],
-    ["a value of a map", { title: "a", metadata: { k: 1 } }, { metadata: { k: ["Input should be a valid string"] } }],
     [
-      "rows, by index",
+      "a wrong value in a map",
+      { title: "a", metadata: { k: 1 } },
+      { metadata: { k: ["Input should be a valid string"] } },
+    ],
+    [
+      "invalid rows by index",
       { title: "a", assignees: [{ entity_id: 1 }, {}] },
       { assignees: { "1": { entity_id: ["Field required"] } } },
     ],
@@ -78,17 +86,21 @@ describe("The contract API rejects by field", () => {
       { assignees: ["List should have at most 2 items after validation, not 3"] },
     ],
     ["an unknown field", { title: "a", colour: "red" }, { colour: ["Extra inputs are not permitted"] }],
-    ["what fits no alternative", { title: "a", id: true }, { id: ["Input should be a valid string"] }],
-    ["a pattern", { title: "a", code: "x" }, { code: ["String should match pattern '^[A-Z]+$'"] }],
-    ["a link, in the declaration's own words", { title: "a", link: "x" }, { link: ["Enter a valid HTTPS URL."] }],
-    ["a date", { title: "a", when: "x" }, { when: ["Input should be a valid date"] }],
-    ["a rule of its own", { title: "a", due: "never" }, { due: ["Due must be a day."] }],
-    ["a list for the whole", [], { non_field_errors: ["Invalid data. Expected a dictionary, but got list."] }],
-    ["text for the whole", '"x"', { non_field_errors: ["Invalid data. Expected a dictionary, but got str."] }],
-    ["a number for the whole", "1", { non_field_errors: ["Invalid data. Expected a dictionary, but got int."] }],
-    ["null for the whole", "null", { non_field_errors: ["Invalid data. Expected a dictionary, but got NoneType."] }],
+    ["a value that matches no alternative", { title: "a", id: true }, { id: ["Input should be a valid string"] }],
+    ["a pattern mismatch", { title: "a", code: "x" }, { code: ["String should match pattern '^[A-Z]+$'"] }],
+    ["an invalid link with the declared message", { title: "a", link: "x" }, { link: ["Enter a valid HTTPS URL."] }],
+    ["an invalid date", { title: "a", when: "x" }, { when: ["Input should be a valid date"] }],
+    ["a custom rule violation", { title: "a", due: "never" }, { due: ["Due must be a day."] }],
+    ["a list for the whole body", [], { non_field_errors: ["Invalid data. Expected a dictionary, but got list."] }],
+    ["a string for the whole body", '"x"', { non_field_errors: ["Invalid data. Expected a dictionary, but got str."] }],
+    ["a number for the whole body", "1", { non_field_errors: ["Invalid data. Expected a dictionary, but got int."] }],
     [
-      "several fields at once",
+      "null for the whole body",
+      "null",
+      { non_field_errors: ["Invalid data. Expected a dictionary, but got NoneType."] },
+    ],
+    [
+      "several invalid fields at once",
       { title: 1, limit: "x", assignees: [{ entity_id: "y" }] },
       {
         title: ["Input should be a valid string"],
@@ -97,19 +109,19 @@ describe("The contract API rejects by field", () => {
       },
     ],
   ] as const) {
-    it(what, async (t) => {
+    it(`reports ${what}`, async (t) => {
       assert.deepEqual(await refused(t, contracts, body), { status: 400, failure: "invalid-fields", body: fields });
     });
   }
 });
 
-describe("The contract API rejects an unreadable body", () => {
+describe("unreadable body in the contract API", () => {
   for (const [body, says] of [
     ["{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"],
     ['{\n"é😀": x}', "Expecting value: line 2 column 7 (char 8)"],
     ["[[".repeat(600), "The document is nested too deeply"],
   ] as const) {
-    it(JSON.stringify(body.slice(0, 20)), async (t) => {
+    it(`is rejected with a parse error: ${JSON.stringify(body.slice(0, 20))}`, async (t) => {
       assert.deepEqual(await refused(t, contracts, body), {
         status: 400,
         failure: "json-parse-error",
@@ -118,7 +130,7 @@ describe("The contract API rejects an unreadable body", () => {
     });
   }
 
-  it("because of its type", async (t) => {
+  it("is rejected because of its content type", async (t) => {
     const { send } = await serving(t, [alone(made(contracts, "POST", "/made", { body: json(intake) }), echo)]);
     const answers = [];
     for (const type of ["text/plain", "application/x-www-form-urlencoded", undefined]) {
@@ -136,9 +148,9 @@ describe("The contract API rejects an unreadable body", () => {
   });
 });
 
-describe("An invalid id in the path", () => {
+describe("invalid ID in a path", () => {
   const params = { params: z.object({ id: z.int() }) };
-  it("is an unknown id if the operation has that failure", async (t) => {
+  it("is reported as not found if the operation declares that failure", async (t) => {
     const operation = made(contracts, "GET", "/made/{id}", params, { failures: ["not-found"] });
     const { send } = await serving(t, [alone(operation, echo)]);
     const answer = await send("GET", "/made/T-1");
@@ -146,7 +158,7 @@ describe("An invalid id in the path", () => {
     assert.deepEqual(JSON.parse((await send("GET", "/made/17")).body).params, { id: 17 });
   });
 
-  it("is an invalid field otherwise", async (t) => {
+  it("is reported as an invalid field otherwise", async (t) => {
     const { send } = await serving(t, [alone(made(contracts, "GET", "/made/{id}", params), echo)]);
     const answer = await send("GET", "/made/T-1");
     const message = "Input should be a valid integer, unable to parse string as an integer";
@@ -154,18 +166,18 @@ describe("An invalid id in the path", () => {
   });
 });
 
-describe("The control plane rejects with a message", () => {
+describe("control plane validation error", () => {
   for (const [what, body, message] of [
     [
-      "fields",
+      "all invalid fields",
       { title: 1, limit: 0 },
       "title: Input should be a valid string; limit: Input should be greater than or equal to 1",
     ],
-    ["the whole", [], "body: Input should be a valid dictionary or object to extract fields from"],
-    ["broken JSON", "{", "body: not JSON, Expecting property name enclosed in double quotes at character 1"],
-    ["no body", "", "body: Field required"],
+    ["a list for the whole body", [], "body: Input should be a valid dictionary or object to extract fields from"],
+    ["malformed JSON", "{", "body: not JSON, Expecting property name enclosed in double quotes at character 1"],
+    ["a missing body", "", "body: Field required"],
   ] as const) {
-    it(what, async (t) => {
+    it(`reports ${what}`, async (t) => {
       assert.deepEqual(await refused(t, emulator, body), {
         status: 400,
         failure: "invalid-control-input",
@@ -174,7 +186,7 @@ describe("The control plane rejects with a message", () => {
     });
   }
 
-  it("for bodies of another type, queries and paths", async (t) => {
+  it("reports invalid content types, queries and paths", async (t) => {
     const operation = made(emulator, "POST", "/_emulator/made/{id}", {
       params: z.object({ id: z.int() }),
       query: z.object({ limit: z.int() }),
@@ -193,8 +205,8 @@ describe("The control plane rejects with a message", () => {
   });
 });
 
-describe("The router rejects in FastAPI's form", () => {
-  it("collects path, query, headers and body, in this order", async (t) => {
+describe("router validation error", () => {
+  it("lists path, query, header and body errors in this order", async (t) => {
     const operation = made(router, "POST", "/made/{kind}", {
       params: z.object({ kind: z.enum(["A", "B"]) }),
       query: z.object({ q: z.string() }),
@@ -224,7 +236,7 @@ describe("The router rejects in FastAPI's form", () => {
     );
   });
 
-  it("names a nullable field without its union, and accepts null", async (t) => {
+  it("describes a nullable field without its union type", async (t) => {
     const schema = z.object({ last_name: z.string().nullish(), users: z.array(z.string()).nullable() });
     const { send } = await serving(t, [alone(made(router, "POST", "/made", { body: json(schema) }), echo)]);
     const wrong = await send("POST", "/made", { headers: jsonType, body: '{"last_name":1,"users":[2]}' });

@@ -70,9 +70,9 @@ async function ask({ send }: Serving, { request }: Case) {
   });
 }
 
-describe("The routing service rejects like FastAPI", () => {
+describe("FastAPI-compatible validation", () => {
   for (const recorded of validation) {
-    it(recorded.name, async (t) => {
+    it(`matches the FastAPI response for the case "${recorded.name}"`, async (t) => {
       const answer = await ask(await router(t), recorded);
       const { status, headers, body } = recorded.response;
       // The recorded successes come from a stub, so only their success counts.
@@ -82,9 +82,9 @@ describe("The routing service rejects like FastAPI", () => {
   }
 });
 
-describe("A request without a matching operation reaches the catch-all", () => {
+describe("catch-all for unmatched requests", () => {
   for (const recorded of http.routing) {
-    it(recorded.name, async (t) => {
+    it(`matches the FastAPI response for the case "${recorded.name}"`, async (t) => {
       const serving = await router(t);
       const answer = await ask(serving, recorded);
       assert.equal(answer.status, recorded.response.status);
@@ -98,7 +98,7 @@ describe("A request without a matching operation reaches the catch-all", () => {
     });
   }
 
-  it("with the decoded path, as one parameter", async (t) => {
+  it("receives the decoded path as one parameter", async (t) => {
     const seen: unknown[] = [];
     const catchAll = operations.filter(({ id }) => id === "catch-all");
     const { send } = await serving(t, [
@@ -125,9 +125,9 @@ describe("A request without a matching operation reaches the catch-all", () => {
   });
 });
 
-describe("Invalid JSON is reported with CPython's message and position", () => {
+describe("JSON parse error of the router", () => {
   for (const { python_repr, pos, error } of syntax.cases) {
-    it(python_repr, async (t) => {
+    it(`matches CPython's message and position for ${python_repr}`, async (t) => {
       const text = python_repr.slice(1, -1).replaceAll("\\\\", "\\");
       // An empty body never reaches the parser; a single blank does.
       const body = text === "" ? " " : text;

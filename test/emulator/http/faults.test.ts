@@ -7,8 +7,8 @@ import { deferred, serving, stateless } from "./serving.ts";
 const operation = made(router, "GET", "/made");
 const answer = { message: "a whole answer" };
 
-describe("A scripted fault", () => {
-  it("is looked up once, after routing, with the operation or without one", async (t) => {
+describe("scripted fault", () => {
+  it("is evaluated once after routing, with or without an operation", async (t) => {
     const asked: unknown[] = [];
     const { send } = await serving(t, [alone(operation, () => answer)], {
       faultFor: ({ method, target, headers }, matched) => {
@@ -65,7 +65,7 @@ describe("A scripted fault", () => {
     await assert.rejects(async () => (await fetch(`${origin}/made`)).text());
   });
 
-  it("delays by the wall clock, and no longer than the client waits", async (t) => {
+  it("delays a response by the wall clock until the client disconnects", async (t) => {
     const slept: number[] = [];
     const aborted = deferred();
     const wall = {

@@ -14,9 +14,9 @@ const open = () =>
     alone(made(emulator, "POST", "/_emulator/act", {}, { id: "act" }), echo),
   ] as const;
 
-describe("The Host header", () => {
+describe("Host header", () => {
   for (const host of ["localhost", "LOCALHOST:80", "app.localhost:4010", "127.0.0.1", "[::1]:4010", "twin.test:1"]) {
-    it(`may be ${host}`, async (t) => {
+    it(`is accepted if it is ${host}`, async (t) => {
       const { send } = await serving(t, open(), { allowedHosts: ["Twin.test"] });
       assert.equal((await send("GET", "/made", { headers: { host } })).status, 200);
     });
@@ -37,7 +37,7 @@ describe("The Host header", () => {
     ".localhost",
     `${"a".repeat(400)}.localhost`,
   ]) {
-    it(`must not be ${JSON.stringify(host.slice(0, 40))}`, async (t) => {
+    it(`is rejected if it is ${JSON.stringify(host.slice(0, 40))}`, async (t) => {
       const { send, log } = await serving(t, open());
       const answer = await send("GET", "/made", { headers: { host } });
       assert.equal(answer.status, 403);
@@ -49,7 +49,7 @@ describe("The Host header", () => {
     });
   }
 
-  it("must not occur twice, and is checked for every path", async (t) => {
+  it("is checked on every path and rejected if repeated", async (t) => {
     const { origin, send } = await serving(t, open());
     const twice = "GET /made HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
     assert.equal(read(await talk(origin, [twice])).status, 403);
@@ -58,7 +58,7 @@ describe("The Host header", () => {
   });
 });
 
-describe("A page of another site", () => {
+describe("cross-site page", () => {
   for (const headers of [
     { origin: "https://evil.example" },
     { origin: "null" },
@@ -68,7 +68,7 @@ describe("A page of another site", () => {
     { origin: "null", "sec-fetch-site": "same-origin" },
     { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" },
   ] as Record<string, string>[]) {
-    it(`may not use the control plane: ${JSON.stringify(headers)}`, async (t) => {
+    it(`cannot use the control plane: ${JSON.stringify(headers)}`, async (t) => {
       const { send } = await serving(t, open());
       for (const [method, path] of [
         ["POST", "/_emulator/act"],
@@ -85,7 +85,7 @@ describe("A page of another site", () => {
     });
   }
 
-  it("may link to an open page, and use the services", async (t) => {
+  it("can link to an open page and use the services", async (t) => {
     const { send, origin } = await serving(t, open());
     const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
     assert.equal((await send("GET", "/_emulator/page", { headers: link })).body, "<p>page</p>");
@@ -96,24 +96,24 @@ describe("A page of another site", () => {
   });
 });
 
-describe("A page that was loaded through a proxy", () => {
+describe("page loaded through a proxy", () => {
   const origin = "https://router.example";
 
-  it("sends its forms from the public URL, whatever Host the proxy sends", async (t) => {
+  it("can submit forms from the public URL, whatever Host the proxy sends", async (t) => {
     const { send } = await serving(t, open(), { publicUrl: `${origin}/twin` });
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
     const other = { headers: { origin: "https://other.example" } };
     assert.equal((await send("POST", "/_emulator/act", other)).status, 403);
   });
 
-  it("counts as another site without a configured public URL", async (t) => {
+  it("counts as cross-site without a configured public URL", async (t) => {
     const { send } = await serving(t, open());
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 403);
   });
 });
 
-describe("A listener that is not open yet", () => {
-  it("serves only the routes for that time", async (t) => {
+describe("listener during startup", () => {
+  it("serves only its startup routes", async (t) => {
     const ready = alone(made(emulator, "GET", "/_emulator/ready", {}, { id: "emulator.ready" }), () => false);
     const log = new RequestLog();
     const shared = { name: "router", wall: systemWallClock, log, settings: defaultSettings, whileStarting: [ready] };

@@ -4,8 +4,8 @@ import { createPart } from "../../../emulator/http/handler.ts";
 import { made, router } from "./made-up.ts";
 import { deferred, read, serving, stateless, talk } from "./serving.ts";
 
-describe("A listener during a handover", () => {
-  it("responds to pending requests, and then rejects pipelined ones", async (t) => {
+describe("listener during a handover", () => {
+  it("responds to pending requests, then rejects pipelined ones", async (t) => {
     const [begun, enough] = [deferred(), deferred()];
     const { origin, listener, log } = await serving(
       t,

@@ -9,14 +9,14 @@ const list = (unit: string, times: number): string => `[${`${unit},`.repeat(time
 const json = { "content-type": "application/json" };
 const bulk = "/router/v1/cluster_emails/bulk";
 
-describe("A body with more parts than fit in memory", () => {
+describe("body with too many parts for memory", () => {
   for (const [what, body] of [
     ["values", list("1", 5_000_001)],
     ["objects", list("{}", 5_000_001)],
-    ["objects, and no end", list("{}", 5_000_001).slice(0, -1)],
+    ["objects in an unclosed list", list("{}", 5_000_001).slice(0, -1)],
     ["members", `{${Array.from({ length: 1_000_001 }, (_, i) => `"${i}":1`).join(",")}}`],
   ] as const) {
-    it(`is not read: ${what}`, async (t) => {
+    it(`is rejected without parsing for too many ${what}`, async (t) => {
       const { router, api } = await emulator(t);
       assert.deepEqual(plain(await router("POST", bulk, { body, headers: json })), unparsable);
       const { status, body: refused } = await api("POST", "/api/v2.1/public/contracts/", { body, headers: json });
@@ -25,14 +25,14 @@ describe("A body with more parts than fit in memory", () => {
     });
   }
 
-  it("is read if only its strings look like many values", async (t) => {
+  it("is parsed if only its strings look like many values", async (t) => {
     const { router } = await emulator(t);
     const text = `\\",[:{\\\\`.repeat(600_000);
     const body = `{"cluster_id":"eu-1","email_hash_list":["${text}"]}`;
     assert.deepEqual(plain(await router("POST", bulk, { body, headers: json })), { status: 200, body: true });
   });
 
-  it("is not read as a form with very many fields", async (t) => {
+  it("is rejected if it is a form with too many fields", async (t) => {
     const { router } = await emulator(t);
     const fields = (count: number) => Array.from({ length: count }, (_, i) => `f${i}=1`).join("&");
     const send = (body: string) =>
@@ -41,7 +41,7 @@ describe("A body with more parts than fit in memory", () => {
     assert.equal((await send(fields(10_001))).status, 422);
   });
 
-  it("is rejected with Starlette's message if it is multipart with too many parts", async (t) => {
+  it("is rejected with Starlette's message for too many multipart parts", async (t) => {
     const { router } = await emulator(t);
     const send = (count: number, boundary: string) => {
       const parts = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(count);
@@ -55,8 +55,8 @@ describe("A body with more parts than fit in memory", () => {
   });
 });
 
-describe("The rejection of a body", () => {
-  it("reports at most a thousand problems of a list", async (t) => {
+describe("validation error of a large body", () => {
+  it("reports at most 1,000 problems of a list", async (t) => {
     const { router } = await emulator(t);
     const body = `{"cluster_id":"eu-1","email_hash_list":${list("1", 300_000)}}`;
     const refused = await router("POST", bulk, { body, headers: json });
@@ -65,7 +65,7 @@ describe("The rejection of a body", () => {
     assert.deepEqual(plain(refused), { status: 422, body: { detail } });
   });
 
-  it("quotes short values completely, and notes omitted long ones", async (t) => {
+  it("quotes short values in full and marks omitted long values", async (t) => {
     const { router } = await emulator(t);
     const quotedFor = async (more: string) => {
       const body = `{"cluster_id":"eu-1","more":"${more}"}`;
@@ -77,7 +77,7 @@ describe("The rejection of a body", () => {
   });
 });
 
-describe("A schema with a limit of problems", () => {
+describe("schema with a limit of problems", () => {
   const item = z.object({ a: z.array(z.int()).optional(), b: z.record(z.string(), z.string()).nullish() });
   const schema = limitProblems(z.union([z.array(item), z.object({ list: z.array(z.string()).min(2) })]));
 
@@ -95,7 +95,7 @@ describe("A schema with a limit of problems", () => {
     assert.equal(schema.safeParse({ list: ["a"] }).success, false);
   });
 
-  it("starts a new count for each document", () => {
+  it("counts problems separately for each document", () => {
     const numbers = limitProblems(z.array(z.int()));
     const wrong = Array.from({ length: maxProblems + 5 }, () => "x");
     for (let time = 0; time < 2; time += 1) assert.equal(numbers.safeParse(wrong).error?.issues.length, maxProblems);

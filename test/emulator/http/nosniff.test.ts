@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { emulator } from "../../support/emulator.ts";
 import { talk } from "./serving.ts";
 
-it("every response of every listener makes browsers trust its content type", async (t) => {
+it("every response of every listener disables content type sniffing", async (t) => {
   const { routerUrl, clusters } = await emulator(t);
   const get = (path: string, more = "") =>
     `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${more}\r\n`;
@@ -32,7 +32,7 @@ it("every response of every listener makes browsers trust its content type", asy
   }
 });
 
-it("the response of a foreign cluster stays unchanged", async (t) => {
+it("the router does not change the response of an external cluster", async (t) => {
   const cluster = createServer((_request, response) => response.end("<p>mine</p>")).listen(0, "127.0.0.1");
   t.after(() => cluster.close());
   await new Promise((resolve) => cluster.once("listening", resolve));

@@ -28,8 +28,8 @@ function poster(t: TestContext, options: Partial<WebhookSenderOptions> = {}): (u
   return (url) => outgoing.post({ url, headers: {}, body: Buffer.from("{}") });
 }
 
-describe("the sender of webhooks", () => {
-  it("ignores the proxy of the environment, because it checks the addresses where it connects", async (t) => {
+describe("webhook sender", () => {
+  it("ignores proxy environment variables because it checks addresses itself", async (t) => {
     const [sink, proxy] = [await receiver(t), await forwardProxy(t)];
     const before = process.env.HTTP_PROXY;
     process.env.HTTP_PROXY = proxy.url;
@@ -45,7 +45,7 @@ describe("the sender of webhooks", () => {
   });
 });
 
-describe("the message of an attempt that failed with TLS", () => {
+describe("TLS error message of an attempt", () => {
   /** A TLS server with a self-signed certificate. */
   async function tlsServer(t: TestContext): Promise<string> {
     const read = (name: string) =>
@@ -57,7 +57,7 @@ describe("the message of an attempt that failed with TLS", () => {
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it("names the failing side, and how to make a certificate trusted", async (t) => {
+  it("names the failing side and explains how to trust a certificate", async (t) => {
     const post = poster(t);
     const [plain, safe] = [await receiver(t), await tlsServer(t)];
     assert.deepEqual(
@@ -87,7 +87,7 @@ describe("the message of an attempt that failed with TLS", () => {
     );
   });
 
-  it("is one line if the receiver rejects", async (t) => {
+  it("is one line if the receiver rejects the connection", async (t) => {
     // A TLS handshake that ends with an alert: the two sides have no common version.
     const alert = Buffer.from([0x15, 3, 3, 0, 2, 2, 70]);
     const refuses = createServer((socket) => void socket.once("data", () => socket.end(alert))).listen(0, "127.0.0.1");
@@ -101,12 +101,12 @@ describe("the message of an attempt that failed with TLS", () => {
   });
 });
 
-describe("the limits of an attempt", () => {
-  it("are 5 seconds for the connection and 60 for the response", () => {
+describe("timeout of a webhook attempt", () => {
+  it("is 5 seconds for the connection and 60 for the response", () => {
     assert.deepEqual(limits, { connectTimeoutMs: 5_000, responseTimeoutMs: 60_000 });
   });
 
-  it("allow a response after 59 seconds, but not after 61", async (t) => {
+  it("permits a response after 59 seconds, but not after 61", async (t) => {
     const wall = new StandingWall();
     const post = poster(t, { wall });
     const sink = await receiver(t);
@@ -134,7 +134,7 @@ describe("the limits of an attempt", () => {
     assert.deepEqual(await late, { error });
   });
 
-  it("end an attempt to a receiver that accepts the connection and never sends a greeting", async (t) => {
+  it("ends an attempt to a receiver that never starts its TLS handshake", async (t) => {
     // The TLS handshake belongs to the connection. Without TLS the kernel connects for any listener.
     const silent = createServer((socket) => void socket.on("error", () => {})).listen(0, "127.0.0.1");
     await once(silent, "listening");
@@ -146,8 +146,8 @@ describe("the limits of an attempt", () => {
   });
 });
 
-describe("the host name of a receiver", () => {
-  it("is looked up once, and the connection goes to the checked address", async (t) => {
+describe("host name of a receiver", () => {
+  it("is resolved once, and the connection uses the checked address", async (t) => {
     const sink = await receiver(t);
     const asked: string[] = [];
     // The address of the name at the check, which a second look-up would not return.
@@ -163,20 +163,20 @@ describe("the host name of a receiver", () => {
   });
 
   const cases: readonly (readonly [what: string, options: Partial<WebhookSenderOptions>, addresses: string[]])[] = [
-    ["a metadata service, though its host is allowed", { allow: ["hooks.example"] }, ["169.254.169.254"]],
-    ["this machine, under --strict=receivers", { strict: true }, ["127.0.0.1"]],
-    ["a private network, under --strict=receivers", { strict: true }, ["10.0.0.7"]],
-    ["a private network among others", { strict: true }, ["93.184.216.34", "fd12::1"]],
+    ["a metadata service despite an allowed host", { allow: ["hooks.example"] }, ["169.254.169.254"]],
+    ["this machine under --strict=receivers", { strict: true }, ["127.0.0.1"]],
+    ["a private network under --strict=receivers", { strict: true }, ["10.0.0.7"]],
+    ["a private address among public ones", { strict: true }, ["93.184.216.34", "fd12::1"]],
   ];
   for (const [what, options, addresses] of cases) {
-    it(`is not connected to if it resolves to ${what}`, async (t) => {
+    it(`is rejected if it resolves to ${what}`, async (t) => {
       const post = poster(t, { ...options, lookup: names(() => addresses) });
       const refused = await post("https://hooks.example:1/");
       assert.equal("error" in refused && refused.error.code, "address_not_allowed");
     });
   }
 
-  it("makes the attempt fail if it is unknown", async (t) => {
+  it("causes a failed attempt if it cannot be resolved", async (t) => {
     const unknown = (_: string, __: object, callback: (error: Error) => void) =>
       callback(Object.assign(new Error("getaddrinfo ENOTFOUND hooks.example"), { code: "ENOTFOUND" }));
     const post = poster(t, { allow: ["hooks.example"], lookup: unknown as unknown as typeof lookup });

@@ -19,8 +19,8 @@ async function understood({ ask, router }: TestEmulator, headers: Readonly<Recor
   return { status, at: url?.replace(/#.*/, ""), for: last?.replace(/, 127\.0\.0\.1$/, "") };
 }
 
-describe("the X-Forwarded-* headers of a request", () => {
-  it("are trusted from a trusted proxy, as far back as proxies confirm them", async (t) => {
+describe("X-Forwarded-* handling", () => {
+  it("trusts addresses as far back as trusted proxies confirm them", async (t) => {
     const world = await emulator(t, {
       trustedProxies: ["127.0.0.0/8", "198.51.100.0/24"],
       allowedHosts: ["sandbox.example"],
@@ -34,17 +34,17 @@ describe("the X-Forwarded-* headers of a request", () => {
     assert.equal((await understood(world, forged)).for, "203.0.113.9, 198.51.100.7");
   });
 
-  it("lead to the public URL of the listener, if one is configured", async (t) => {
+  it("produces the configured public URL of the listener", async (t) => {
     const world = await emulator(t, { trustedProxies: ["127.0.0.1"], publicUrl: "https://sandbox.example/twin" });
     assert.equal((await understood(world, told)).at, "https://sandbox.example/twin/_emulator/ui/");
   });
 
-  it("must not name a host that is not allowed, whatever the proxy", async (t) => {
+  it("rejects a disallowed host, whatever the proxy", async (t) => {
     const world = await emulator(t, { trustedProxies: ["127.0.0.1"] });
     assert.equal((await understood(world, told)).status, 403);
   });
 
-  it("are removed if other proxies are trusted, and have no effect by default", async (t) => {
+  it("removes the headers of untrusted proxies, and has no effect by default", async (t) => {
     const strict = await emulator(t, { trustedProxies: ["198.51.100.7"] });
     assert.deepEqual(await understood(strict, told), {
       status: 201,
@@ -59,7 +59,7 @@ describe("the X-Forwarded-* headers of a request", () => {
     });
   });
 
-  it("are removed under every name that proxies use", async (t) => {
+  it("removes the headers under every name that proxies use", async (t) => {
     const others = {
       forwarded: "for=10.0.0.1",
       "x-forwarded-prefix": "/a",
@@ -78,7 +78,7 @@ describe("the X-Forwarded-* headers of a request", () => {
     assert.deepEqual(await arrived(["127.0.0.1"]), Object.keys(others));
   });
 
-  it("let pages of the named host use the control plane, and no others", async (t) => {
+  it("allows only pages of the named host to use the control plane", async (t) => {
     const world = await emulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
     const { host } = new URL(world.routerUrl);
     const from = async (origin: string) =>
@@ -94,7 +94,7 @@ describe("the X-Forwarded-* headers of a request", () => {
     );
   });
 
-  it("need addresses as trusted proxies", async (t) => {
+  it("requires addresses as trusted proxies", async (t) => {
     for (const range of ["10.0.0.0/33", "balancer", "10.0.0.0/", "::1/129"]) {
       await assert.rejects(emulator(t, { trustedProxies: [range] }), {
         message: "startEmulator: trustedProxies.0 must be an address or a range (10.0.0.0/8)",

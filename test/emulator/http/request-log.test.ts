@@ -24,8 +24,8 @@ const answered = (log: RequestLog, target: string, rawHeaders: readonly string[]
 });
 const targets = (log: RequestLog) => log.list().map(({ id, target }) => `${id} ${target}`);
 
-describe("The request log", () => {
-  it("keeps the newest requests up to a number of bytes, and counts the dropped ones", () => {
+describe("request log", () => {
+  it("retains the newest requests up to a byte limit and counts dropped ones", () => {
     const log = new RequestLog(5_000);
     for (let i = 1; i <= 20; i += 1) log.add(answered(log, `/${i}`.padEnd(600, "x")));
     const { bytes, ...amount } = log.amount;
@@ -40,7 +40,7 @@ describe("The request log", () => {
     assert.deepEqual([log.amount.count, log.amount.dropped, targets(log)], [1, 0, ["21 /f"]]);
   });
 
-  it("keeps nothing of a request that is larger than its limit", () => {
+  it("stores no part of a request over its limit", () => {
     const log = new RequestLog(5_000);
     log.add(answered(log, "/before"));
     log.add(answered(log, "/", log.internHeaders(["x-a", "y".repeat(10_000)])));
@@ -49,7 +49,7 @@ describe("The request log", () => {
     assert.deepEqual(targets(log), ["3 /small"]);
   });
 
-  it("counts the size of findings too", () => {
+  it("counts the size of findings", () => {
     const log = new RequestLog(5_000);
     const findings = [{ code: "mapping-moved", detail: "z".repeat(2_000) }];
     for (let i = 0; i < 3; i += 1) log.add({ ...answered(log, "/"), findings });
@@ -74,8 +74,8 @@ describe("The request log", () => {
   });
 });
 
-describe("A shown request", () => {
-  it("contains headers that cannot be secret, and only the names of the others", () => {
+describe("logged request", () => {
+  it("contains values of safe headers and only the names of others", () => {
     const raw = [
       "Host",
       "a",
@@ -105,7 +105,7 @@ describe("A shown request", () => {
     );
   });
 
-  it("contains the page that the request came from", () =>
+  it("contains the page that sent the request", () =>
     assert.deepEqual(
       { ...redactHeaders(["Referer", "http://x/contract-invite/creator/by_token/s3cr3t?code=c&page=2"]) },
       { referer: "http://x/contract-invite/creator/by_token/[redacted]?code=[redacted]&page=[redacted]" },
@@ -113,7 +113,7 @@ describe("A shown request", () => {
 });
 
 describe("GET /_emulator/requests", () => {
-  it("omits the icon that browsers ask for", async (t) => {
+  it("omits favicon requests", async (t) => {
     const { router, ask } = await emulator(t);
     await router("GET", "/favicon.ico");
     await router("GET", "/router/v1/clustrs");
@@ -124,7 +124,7 @@ describe("GET /_emulator/requests", () => {
     );
   });
 
-  it("has the workspace of the API key or token, also of a rejected request, and filters by it", async (t) => {
+  it("returns the workspace of each request, even if rejected, and filters by it", async (t) => {
     const { ask, clusters, controlUrl } = await emulator(t);
     const [first, second] = (await ask("GET", "workspaces")).body as readonly Readonly<Record<string, string>>[];
     const showStatus = (
@@ -157,7 +157,7 @@ describe("GET /_emulator/requests", () => {
     assert.deepEqual(await listOf("status=401"), [["contracts.status", 401, undefined]]);
   });
 
-  it("lists the requests of each listener, filtered, with the likely intended operation", async (t) => {
+  it("lists the requests of each listener with the likely intended operation", async (t) => {
     const { router, api, ask } = await emulator(t);
     await ask("DELETE", "requests");
     await router("GET", "/router/v1/cluster_emails/email/abc", { headers: { "x-cluster-key": "wrong" } });
@@ -197,7 +197,7 @@ describe("GET /_emulator/requests", () => {
     });
   });
 
-  it("recognizes a request of the contract API that the router forwards", async (t) => {
+  it("recognizes a contract API request that the router forwards", async (t) => {
     const { ask, routerUrl, clusters } = await emulator(t);
     const { clientId, clientSecret } = clusters[0]!;
     const headers = { "client-id": clientId!, "client-secret": clientSecret! };
@@ -214,7 +214,7 @@ describe("GET /_emulator/requests", () => {
     );
   });
 
-  it("ignores a page of a cluster in place of an API response", async (t) => {
+  it("ignores an HTML page that a cluster returns instead of an API response", async (t) => {
     const { api, ask, clusters } = await emulator(t);
     await draft(api);
     await fetch(`${clusters[0]!.url}/contracts/T-1`);
@@ -231,7 +231,7 @@ describe("GET /_emulator/requests", () => {
     );
   });
 
-  it("omits reads of the control plane on request, and finds a request by its number", async (t) => {
+  it("omits control plane reads on request, and finds a request by number", async (t) => {
     const { router, ask } = await emulator(t);
     await router("GET", "/");
     await ask("GET", "clock");
@@ -253,7 +253,7 @@ describe("GET /_emulator/requests", () => {
     assert.deepEqual(await listed("id=2"), [2, "2 clock.show replaced", "2 health.show"]);
   });
 
-  it("shows no invite token on any listener, in any spelling, in lists and events", async (t) => {
+  it("hides invite tokens on every listener, in any spelling", async (t) => {
     const started = await emulator(t, { seed: "demo" });
     const secret = "creator-northwind";
     const watched = await fetch(`${started.controlUrl}/requests/events`, {
@@ -285,7 +285,7 @@ describe("GET /_emulator/requests", () => {
     assert.equal(events.includes(secret), false, events);
   });
 
-  it("continues as events on request", async (t) => {
+  it("streams events on request", async (t) => {
     const started = await emulator(t);
     const headers = { accept: "text/event-stream", authorization: `Bearer ${started.token}` };
     const streams = await Promise.all([
@@ -306,7 +306,7 @@ describe("GET /_emulator/requests", () => {
     }
   });
 
-  it("shows short JSON bodies on request, without secrets", async (t) => {
+  it("returns short JSON bodies on request, without secrets", async (t) => {
     const { api, ask } = await emulator(t);
     const webhook = (title: string) => ({
       title,
@@ -328,7 +328,7 @@ describe("GET /_emulator/requests", () => {
     assert.deepEqual(await bodiesOf(""), [undefined, undefined]);
   });
 
-  it("needs the token of the control plane", async (t) => {
+  it("requires the control plane token", async (t) => {
     const { router } = await emulator(t);
     const without: Record<string, string>[] = [{}, { authorization: "Bearer" }, { authorization: "Basic eDp5" }];
     for (const headers of without) {

@@ -31,7 +31,7 @@ const routerParts = () =>
     alone(made(emulator, "GET", "/_emulator/clock", {}, { id: "clock.show" }), () => "tick"),
   ] as const;
 
-describe("A path of the router", () => {
+describe("router path", () => {
   for (const [target, name] of [
     ["/things/a%20b%C3%A9+c", "a bé+c"],
     ["/things/%zz%", "%zz%"],
@@ -41,7 +41,7 @@ describe("A path of the router", () => {
     [`/things/${"t".repeat(9_000)}`, "t".repeat(9_000)],
     ["http://127.0.0.1/things/x", "x"],
   ] as const) {
-    it(`is decoded before it is matched: ${target.slice(0, 40)}`, async (t) => {
+    it(`is decoded before matching: ${target.slice(0, 40)}`, async (t) => {
       const { send } = await serving(t, routerParts());
       const answer = await send("GET", target);
       assert.equal(answer.headers["x-svc-matched"], undefined);
@@ -61,7 +61,7 @@ describe("A path of the router", () => {
     ["GET", "/%5f_emulator%00", "__emulator\0"],
     ["GET", "/_emulators", "_emulators"],
   ] as const) {
-    it(`falls to the catch-all if nothing matches: ${method} ${target}`, async (t) => {
+    it(`reaches the catch-all if it is unmatched: ${method} ${target}`, async (t) => {
       const { send } = await serving(t, routerParts());
       const answer = await send(method, target);
       assert.deepEqual(answer, {
@@ -90,7 +90,7 @@ describe("A path of the router", () => {
   }
 });
 
-describe("A path of the control plane", () => {
+describe("control plane path", () => {
   it("never reaches the catch-all", async (t) => {
     const { send } = await serving(t, routerParts());
     assert.deepEqual(await send("GET", "/_emulator/clok"), {
@@ -115,7 +115,7 @@ describe("A path of the control plane", () => {
   });
 });
 
-describe("A path of the contract API", () => {
+describe("contract API path", () => {
   const operations = [
     made(contracts, "GET", "/api/v2.1/public/contracts/{id}/status", { params: z.object({ id: z.string() }) }),
     made(contracts, "POST", "/api/v2.1/public/contracts/", {}, { id: "made.post" }),
@@ -131,13 +131,13 @@ describe("A path of the contract API", () => {
       "/api/v2.1/public/contracts/T%20%C3%A9/status",
     ],
   ] as const) {
-    it(`redirects ${method} ${target} to the documented slash`, async (t) => {
+    it(`redirects ${method} ${target} to the documented spelling`, async (t) => {
       const { send } = await serving(t, parts());
       assert.deepEqual(await send(method, target), { status: 302, headers: { location }, body: "" });
     });
   }
 
-  it("is served in both spellings with lenient slashes, the other one with a finding", async (t) => {
+  it("is served with and without a slash if slashes are lenient", async (t) => {
     const { send, log } = await serving(t, parts(), { settings: { strict: new Set(), lenientSlashes: true } });
     const answer = await send("GET", "/api/v2.1/public/contracts/T-1/status/");
     assert.deepEqual(JSON.parse(answer.body).params, { id: "T-1" });
@@ -148,7 +148,7 @@ describe("A path of the contract API", () => {
     );
   });
 
-  it("lists its methods", async (t) => {
+  it("lists its allowed methods", async (t) => {
     const { send, log } = await serving(t, parts());
     assert.deepEqual(await send("PATCH", "/api/v2.1/public/contracts/"), {
       status: 405,
@@ -162,7 +162,7 @@ describe("A path of the contract API", () => {
     );
   });
 
-  it("that is unknown leads to a suggestion", async (t) => {
+  it("returns a suggestion if it is unknown", async (t) => {
     const { send, log } = await serving(t, parts());
     assert.deepEqual(await send("GET", "/api/v2/public/contract/T-1/status"), {
       status: 404,
@@ -186,7 +186,7 @@ describe("A path of the contract API", () => {
     );
   });
 
-  it("that is unknown goes to the fallback of its listener first", async (t) => {
+  it("reaches the fallback of its listener first if it is unknown", async (t) => {
     const { send } = await serving(t, parts(), {
       fallback: ({ method, target, body }) =>
         target.startsWith("/api/") ? undefined : new Passthrough(201, ["x-a", "b"], Buffer.from(`${method} ${body}`)),
@@ -200,8 +200,8 @@ describe("A path of the contract API", () => {
   });
 });
 
-describe("Signed storage", () => {
-  it("allows a browser's preflight before an upload", async (t) => {
+describe("signed storage URL", () => {
+  it("allows a CORS preflight before an upload", async (t) => {
     const operation = made(storage, "PUT", "/_storage/{key}", { params: z.object({ key: z.string() }) });
     const { send } = await serving(t, [alone(operation, echo)]);
     assert.deepEqual(await send("OPTIONS", "/_storage/x", { headers: { origin: "https://app.example" } }), {
@@ -218,7 +218,7 @@ describe("Signed storage", () => {
   });
 });
 
-describe("A parameter", () => {
+describe("request parameter", () => {
   const operation = made(router, "GET", "/made", {
     query: z.object({
       count: z.int().optional(),
@@ -231,7 +231,7 @@ describe("A parameter", () => {
     headers: z.object({ "x-limit": z.int().optional() }),
   });
 
-  it("is converted to the type of the schema; the last of repeated ones counts, except for lists", async (t) => {
+  it("is converted to its schema type, with the last value if repeated", async (t) => {
     const { send } = await serving(t, [alone(operation, echo)]);
     const target = "/made?count=1&count=%202%20&price=1.5&open=YES&tags=a&tags=b&sizes=1_000&word=07&other=1";
     const answer = await send("GET", target, { headers: { "x-limit": "9", "x-other": "1" } });
@@ -242,7 +242,7 @@ describe("A parameter", () => {
     });
   });
 
-  it("is rejected as pydantic does it, in the order query, headers", async (t) => {
+  it("is rejected as in pydantic, the query before headers", async (t) => {
     const { send } = await serving(t, [alone(operation, echo)]);
     const answer = await send("GET", "/made?count=1.5&price=x&open=maybe&sizes=1&sizes=y", {
       headers: { "x-limit": "z" },

@@ -7,8 +7,8 @@ import { receiver } from "../../support/receiver.ts";
 const targetsOf = async (on: TestEmulator): Promise<string[]> =>
   ((await on.ask("GET", "requests")).body as { items: { target: string }[] }).items.map(({ target }) => target);
 
-describe("a secret under an undeclared name", () => {
-  it("is neither in the request log nor in a trace, at any position", async (t) => {
+describe("secret under an undeclared name", () => {
+  it("is hidden in the request log and in traces, at any position", async (t) => {
     const on = await emulator(t);
     const [cluster] = on.clusters;
     const { user_code, device_code } = await device(on);
@@ -41,7 +41,7 @@ describe("a secret under an undeclared name", () => {
     assert.deepEqual(shown, []);
   });
 
-  it("is the only hidden part: declared parameters, words, numbers and ids stay", async (t) => {
+  it("is the only hidden part of a request target", async (t) => {
     const on = await emulator(t);
     const targets = [
       [

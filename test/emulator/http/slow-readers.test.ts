@@ -45,8 +45,8 @@ function flood({ routerUrl }: TestEmulator, count: number): Promise<void> {
   return new Promise((resolve) => socket.on("close", () => resolve()).resume());
 }
 
-describe("a slow reader of the request log", () => {
-  it("gets the number of missed requests, and then the next ones", async (t) => {
+describe("slow reader of the request log", () => {
+  it("receives the number of missed requests, then the next ones", async (t) => {
     const on = await emulator(t);
     const reader = await slowReader(t, on, "requests/events?operation=clusters.list");
     await flood(on, tooMany);
@@ -67,8 +67,8 @@ describe("a slow reader of the request log", () => {
   });
 });
 
-describe("the backlog of a slow reader", () => {
-  it("is limited to the newest mebibyte", () => {
+describe("backlog of a slow reader", () => {
+  it("is limited to the newest 1 MiB", () => {
     const backlog = new Backlog<number>();
     for (let i = 0; i < 100; i += 1) backlog.add(i, 2 ** 16);
     assert.deepEqual(backlog.take(), [new Resync(84), ...Array.from({ length: 16 }, (_, i) => 84 + i)]);

@@ -21,7 +21,7 @@ const refusal = (code: keyof typeof failures, data: unknown) => {
   return { status, body: body(data) };
 };
 
-describe("the declared failures of cluster keys", () => {
+describe("declared failure of a cluster key", () => {
   const cases = [
     ["missing-cluster-key", "eu-1", undefined],
     ["invalid-cluster-key", "eu-1", "nobody's"],
@@ -29,7 +29,7 @@ describe("the declared failures of cluster keys", () => {
     ["unknown-cluster", "nowhere", keys["eu-1"]],
   ] as const;
   for (const [code, cluster, key] of cases) {
-    it(`are returned: ${code}`, async (t) => {
+    it(`is returned by every operation that declares ${code}`, async (t) => {
       const { router } = await routed(t, { strict: ["keys"] });
       const declaring = operations.filter(({ id, failures }) => failures.includes(code) && id !== "billing.event");
       assert.ok(declaring.length > 10);

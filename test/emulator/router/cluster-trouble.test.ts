@@ -44,9 +44,9 @@ async function markOf(world: Routed): Promise<Record<string, string>> {
   return { via: world.eu.received.at(-1)!.headers.via! };
 }
 
-describe("the declared failures of clusters", () => {
+describe("declared failure of a cluster", () => {
   for (const code of troubles) {
-    it(`are returned: ${code}`, async (t) => {
+    it(`is returned by every operation that declares ${code}`, async (t) => {
       const world = await worlds[code](t);
       await mapped(world);
       const more = code === "forwarding-loop" ? await markOf(world) : {};
@@ -61,7 +61,7 @@ describe("the declared failures of clusters", () => {
     });
   }
 
-  it("are only the possible ones, for one cluster or for several", () => {
+  it("depends on whether an operation requests one or several clusters", () => {
     const asks = operations.filter(({ failures: declared }) => troubles.some((code) => declared.includes(code)));
     assert.deepEqual(asks.map(({ id }) => id).sort(), Object.keys(calls).sort());
     for (const { id, failures: declared } of asks) {

@@ -24,9 +24,9 @@ const spellings = [
   "/x/../_EMULATOR/clock/advance",
 ];
 
-describe("a path that looks like the control plane's", () => {
+describe("path similar to a control plane path", () => {
   for (const spelling of spellings) {
-    it(`is 404, and no cluster receives the token: ${spelling}`, async (t) => {
+    it(`returns 404 from the router without forwarding the token: ${spelling}`, async (t) => {
       const world = await routed(t);
       const { status, body } = await sendTo(world.routerUrl, spelling, world.token);
       assert.deepEqual(
@@ -36,7 +36,7 @@ describe("a path that looks like the control plane's", () => {
       assert.deepEqual(world.reached(), []);
     });
 
-    it(`is 404 at a cluster, too, and not in its inbox: ${spelling}`, async (t) => {
+    it(`returns 404 from a cluster without an inbox entry: ${spelling}`, async (t) => {
       const world = await emulator(t);
       const { id, url } = world.clusters[0]!;
       assert.equal((await sendTo(url, spelling, world.token)).status, 404);
@@ -51,7 +51,7 @@ describe("a path that looks like the control plane's", () => {
     ["/x%2f..%2f_emulator/live", 404],
     ["/x%5c..%5c_emulator/live", 404],
   ] as const) {
-    it(`returns ${expected} if it is or may be that path: ${target}`, async (t) => {
+    it(`returns ${expected} if it resolves or could resolve to the control plane: ${target}`, async (t) => {
       const world = await routed(t);
       const { host } = new URL(world.routerUrl);
       const head = `GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
@@ -69,8 +69,8 @@ describe("a path that looks like the control plane's", () => {
   }
 });
 
-describe("a control plane token", () => {
-  it("is removed from forwarded requests, which is a finding", async (t) => {
+describe("control plane token", () => {
+  it("is removed from forwarded requests and reported as a finding", async (t) => {
     const world = await routed(t);
     const { body } = await world.ask("POST", "tokens/reader", { body: { role: "read" } });
     const { code } = (await world.ask("POST", "sessions/codes")).body as { code: string };
@@ -99,7 +99,7 @@ describe("a control plane token", () => {
     );
   });
 
-  it("is hidden in inboxes, wherever the request has it", async (t) => {
+  it("is hidden in inboxes at any position of a request", async (t) => {
     const world = await emulator(t);
     const { body } = await world.ask("POST", "tokens/reader", { body: { role: "read" } });
     const { id, url } = world.clusters[0]!;

@@ -17,8 +17,8 @@ const virtualNow = Date.parse("2031-01-02T03:04:05Z");
 const newest = async (world: Routed) =>
   ((await world.ask("GET", "requests?service=router")).body as Logged).items.at(-1)?.findings;
 
-describe("the request log of the routing service reports", () => {
-  it("a missing cluster key, and identifiers that were moved", async (t) => {
+describe("request log of the routing service", () => {
+  it("reports a missing cluster key and moved identifiers", async (t) => {
     const world = await routed(t);
     const noKey = { code: "no-cluster-key", detail: "x-cluster-key is absent" };
     const [ada, bob, cy] = ["ada@x.example", "bob@x.example", "cy@x.example"].map(hashEmail) as [
@@ -35,7 +35,7 @@ describe("the request log of the routing service reports", () => {
     ]);
   });
 
-  it("the requested clusters, and unused responses", async (t) => {
+  it("reports requested clusters and unused responses", async (t) => {
     const world = await routed(t);
     const asked = { code: "asked-several", detail: "eu-1, us-1" };
     await world.router("GET", "/x");
@@ -48,7 +48,7 @@ describe("the request log of the routing service reports", () => {
     assert.deepEqual(await newest(world), [asked, { code: "cluster-unreachable", detail: "eu-1: UND_ERR_SOCKET" }]);
   });
 
-  it("a late response", async (t) => {
+  it("reports a late response", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 500 });
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
@@ -65,7 +65,7 @@ describe("the request log of the routing service reports", () => {
     assert.deepEqual(await newest(world), [asked, { code: "answer-dropped", detail: "us-1 responded 200, late" }]);
   });
 
-  it("a form if the specification declares JSON, but not if the standard requires it", async (t) => {
+  it("reports a form instead of declared JSON, unless the standard requires a form", async (t) => {
     const world = await routed(t);
     const found = { code: "form-body", detail: "the specification declares only JSON" };
     for (const [path, fields, expected] of [
@@ -80,7 +80,7 @@ describe("the request log of the routing service reports", () => {
     assert.deepEqual(await newest(world), []);
   });
 
-  it("an unchecked signature of chat_a", async (t) => {
+  it("reports an unchecked chat_a signature", async (t) => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1"]);
     await world.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body: { team_id: "T1" } });
@@ -91,7 +91,7 @@ describe("the request log of the routing service reports", () => {
 
   const byWall = { code: "signature-fresh-by-wall", detail: "the signature is too old by the virtual clock" };
 
-  it("a signature of chat_a that is only fresh by the wall clock", async (t) => {
+  it("reports a chat_a signature that is fresh only by the wall clock", async (t) => {
     const signingSecret = "s3cret";
     const world = await routed(t, { apps: { chat_a: { signing_secret: signingSecret } } });
     await world.map("teams", "us-1", ["T1"]);
@@ -111,7 +111,7 @@ describe("the request log of the routing service reports", () => {
     }
   });
 
-  it("a signature of crm_a that is only fresh by the wall clock", async (t) => {
+  it("reports a crm_a signature that is fresh only by the wall clock", async (t) => {
     const clientSecret = "s3cret";
     const world = await routed(t, { apps: { crm_a: { client_secret: clientSecret } } });
     const path = "/router/v1/crm_a/cards";

@@ -12,16 +12,16 @@ const built = operations.filter(({ service }) => service.name === "router");
 const taking = (...kinds: string[]) => built.filter(({ request }) => kinds.includes(request.body?.kind ?? ""));
 
 const garbage: Record<string, Uint8Array | string> = {
-  nothing: "",
+  "no bytes": "",
   "a broken object": '{"cluster_id": "eu-1", ',
   "a number": "1e999",
   "a list of lists": "[[[[]]]]",
   "100,000 levels": "[".repeat(100_000),
-  "100,000 levels that close": `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
+  "100,000 closed levels": `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
   // More than the request log keeps.
-  "5 MB of blanks": " ".repeat(5_000_000),
+  "5 MB of spaces": " ".repeat(5_000_000),
   "5 MB of zero bytes": new Uint8Array(5_000_000),
-  "bytes that are no UTF-8": Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
+  "bytes that are not UTF-8": Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
   "a member called __proto__": '{"__proto__": {"cluster_id": "eu-1", "email": "a@b.c"}}',
   "wrong types throughout":
     '{"cluster_id":[],"email_hash_list":{},"client_ids":1,"tokens":"x","email":null,"Metadata":7}',
@@ -29,9 +29,9 @@ const garbage: Record<string, Uint8Array | string> = {
   "a huge integer": `{"cluster_id":${"9".repeat(5_000)}}`,
 };
 
-describe("a hostile body", () => {
+describe("hostile body", () => {
   for (const [name, body] of Object.entries(garbage)) {
-    it(`of ${name} is rejected with a document by every operation, without changes`, async (t) => {
+    it(`is rejected by every JSON operation without changes: ${name}`, async (t) => {
       const world = await routed(t, { apps: { billing: { username: "u", password: "p" } } });
       const before = (await world.ask("GET", "state")).body;
       for (const { id, method, path } of taking("json", "jsonOrForm")) {
@@ -49,7 +49,7 @@ describe("a hostile body", () => {
       assert.deepEqual(world.reached(), []);
     });
 
-    it(`of ${name} is forwarded unread by every forwarding operation`, async (t) => {
+    it(`is forwarded unread by every forwarding operation: ${name}`, async (t) => {
       const world = await routed(t);
       for (const { id, method, path } of taking("raw")) {
         const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "default"])));
@@ -75,7 +75,7 @@ async function onTheWire(url: string, bytes: string): Promise<string[]> {
   return [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status!);
 }
 
-describe("a hostile head", () => {
+describe("hostile request head", () => {
   const head = (url: string, ...lines: string[]) =>
     [`GET /x HTTP/1.1`, `Host: ${new URL(url).host}`, "Connection: close", ...lines, "", ""].join("\r\n");
 
@@ -86,7 +86,7 @@ describe("a hostile head", () => {
     "Content-Length: 1\r\nContent-Length: 2",
     "X-A: \0",
   ]) {
-    it(`with ${JSON.stringify(line)} is rejected and reaches no cluster`, async (t) => {
+    it(`is rejected before any cluster receives ${JSON.stringify(line)}`, async (t) => {
       const world = await routed(t);
       assert.deepEqual(await onTheWire(world.routerUrl, head(world.routerUrl, line)), ["400"]);
       assert.deepEqual(world.reached(), []);
@@ -102,7 +102,7 @@ describe("a hostile head", () => {
   });
 
   for (const path of ["/%2e%2ea/%2f%00", "/a%0d%0aX-B:%201", "/%ff%fe"]) {
-    it(`forwards ${path} unchanged`, async (t) => {
+    it(`is forwarded unchanged with the path ${path}`, async (t) => {
       const world = await routed(t);
       const request = head(world.routerUrl).replace("/x", path);
       assert.deepEqual(await onTheWire(world.routerUrl, request), ["200"]);
@@ -110,7 +110,7 @@ describe("a hostile head", () => {
     });
   }
 
-  it("with an absolute target is forwarded by its path", async (t) => {
+  it("is forwarded by its path if the target is absolute", async (t) => {
     const world = await routed(t);
     const request = head(world.routerUrl).replace("/x", `${world.routerUrl}/x?y`);
     assert.deepEqual(await onTheWire(world.routerUrl, request), ["200"]);

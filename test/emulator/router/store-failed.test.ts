@@ -60,7 +60,7 @@ async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
 }
 
 describe("a router with a read-only disk", () => {
-  it("reports it in its health, serves look-ups, and rejects every change", async (t) => {
+  it("reports the failure in its health, serves lookups and rejects every change", async (t) => {
     const send = await withoutDisk(t);
     assert.deepEqual(plain(await send("GET", "/")), { status: 200, body: { database: false } });
     assert.deepEqual(plain(await send("GET", "/router/v1/cluster_emails/email/a")), {

@@ -8,7 +8,7 @@ const first = (line: string, host: string): string => `${line} HTTP/1.1\r\nhost:
 
 const noTarget = { detail: "The request target must be a path or an http URL." };
 
-describe("an invalid request target", () => {
+describe("request target", () => {
   for (const [line, status, body] of [
     ["GET *", 400, noTarget],
     ["POST *", 400, noTarget],
@@ -21,7 +21,7 @@ describe("an invalid request target", () => {
     ["GET \\", 400, undefined],
     ["GET ", 400, undefined],
   ] as const) {
-    it(`gets a ${status} from the router: ${line}`, async (t) => {
+    it(`is rejected by the router with ${status}: ${line}`, async (t) => {
       const world = await routed(t);
       const { host } = new URL(world.routerUrl);
       const answer = read(await talk(world.routerUrl, [first(line, host)]));
@@ -41,7 +41,7 @@ describe("an invalid request target", () => {
     ["GET /../router/v1/../x", "/router/x"],
     ["GET /a...b/..c", "/a...b/..c"],
   ] as const) {
-    it(`is valid, and reaches a cluster: ${JSON.stringify(line)}`, async (t) => {
+    it(`is accepted and forwarded to a cluster: ${JSON.stringify(line)}`, async (t) => {
       const world = await routed(t);
       const { host } = new URL(world.routerUrl);
       const answer = read(await talk(world.routerUrl, [Buffer.from(first(line, host), "latin1")]));
@@ -52,7 +52,7 @@ describe("an invalid request target", () => {
   }
 
   for (const path of ["/a/..%2f..%2fb", "/..%2F", "/%2f../b", "/a\\..\\b", "/a%5c..%5cb", "/..%5cb"]) {
-    it(`is not ambiguous: ${path}`, async (t) => {
+    it(`is rejected if it is ambiguous: ${path}`, async (t) => {
       const world = await routed(t);
       const { host } = new URL(world.routerUrl);
       const { status, body } = read(await talk(world.routerUrl, [first(`GET ${path}`, host)]));
@@ -75,7 +75,7 @@ describe("an invalid request target", () => {
     "http://ada@localhost/x",
     "http://else.example",
   ]) {
-    it(`is not an absolute URL of another host, whatever the Host header: ${target}`, async (t) => {
+    it(`is rejected if it is an absolute URL of another host: ${target}`, async (t) => {
       const world = await routed(t);
       const { host } = new URL(world.routerUrl);
       const { status, body } = read(await talk(world.routerUrl, [first(`GET ${target}`, host)]));
@@ -93,7 +93,7 @@ describe("an invalid request target", () => {
     });
   }
 
-  it("determines the host if it is absolute, and clusters receive it", async (t) => {
+  it("determines the forwarded host if it is absolute", async (t) => {
     const world = await routed(t);
     const answer = read(await talk(world.routerUrl, [first("GET http://named.localhost:1/x", "localhost")]));
     assert.equal(answer.status, 200);
@@ -101,14 +101,14 @@ describe("an invalid request target", () => {
   });
 
   for (const host of ["localhost:99999", "localhost:65536"]) {
-    it(`does not have an invalid host: ${host}`, async (t) => {
+    it(`is rejected with the invalid host ${host}`, async (t) => {
       const world = await routed(t);
       assert.equal(read(await talk(world.routerUrl, [first("GET /x", host)])).status, 403);
       assert.deepEqual(world.reached(), []);
     });
   }
 
-  it("may be absolute without a path, which the router serves as the root", async (t) => {
+  it("is served as the root if it is absolute without a path", async (t) => {
     const world = await routed(t);
     const { host } = new URL(world.routerUrl);
     for (const line of [`GET http://${host}`, `GET http://${host}?x=1`, "GET /"]) {
@@ -117,14 +117,14 @@ describe("an invalid request target", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("with invalid punycode in the host is an ordinary path", async (t) => {
+  it("is accepted with invalid punycode in the host", async (t) => {
     const world = await routed(t);
     assert.equal(read(await talk(world.routerUrl, [first("GET /x", "xn--a.localhost")])).status, 200);
   });
 });
 
-describe("a cluster with an invalid target", () => {
-  it("responds the same, and adds nothing to its inbox", async (t) => {
+describe("invalid request target at a cluster", () => {
+  it("is rejected in the same way, without an inbox entry", async (t) => {
     const { emulator } = await import("../../support/emulator.ts");
     const world = await emulator(t);
     const { url, id } = world.clusters[0]!;

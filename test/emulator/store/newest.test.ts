@@ -9,8 +9,8 @@ import { emulator } from "../../support/emulator.ts";
 
 const row = (state: string) => ({ state, provider: "ProviderA" as const });
 
-describe("the newest rows of a collection", () => {
-  it("are stored, together with those that must stay", async () => {
+describe("eviction of old rows", () => {
+  it("retains the newest rows and protected ones", async () => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
     const left = await store.transaction("test", async (tx) => {
       for (const state of ["a", "b", "c", "d", "e"]) tx.put(trialStates, row(state));
@@ -21,8 +21,8 @@ describe("the newest rows of a collection", () => {
   });
 });
 
-describe("data that unauthenticated clients create", () => {
-  it("does not grow forever: the oldest sign-ins with a provider and signups are dropped", async (t) => {
+describe("unauthenticated data", () => {
+  it("is limited by dropping the oldest sign-ins and signups", async (t) => {
     const world = await emulator(t);
     const before = (await world.ask("GET", "state")).body as { rows: Record<string, unknown[]> };
     const cluster_id = world.clusters[0]!.id;

@@ -33,7 +33,7 @@ async function submit({ routerUrl }: TestEmulator, page: string, to: string, typ
   assert.ok(status < 400, String(status));
 }
 
-describe("an action of a person on a page", () => {
+describe("user action on a page", () => {
   it("is the cause of a signature", async (t) => {
     const on = await emulator(t);
     const contract = await sent(on.api);
@@ -44,7 +44,7 @@ describe("an action of a person on a page", () => {
     assert.match(String(cause?.what), /^POST \/\S+$/);
   });
 
-  it("is the cause of a device approval and of a provider sign-in", async (t) => {
+  it("is the cause of a device approval and a provider sign-in", async (t) => {
     const on = await emulator(t);
     const { user_code } = await device(on);
     const page = `${on.routerUrl}/_emulator/device?user_code=${user_code}`;
@@ -59,7 +59,7 @@ describe("an action of a person on a page", () => {
   });
 });
 
-describe("a traceparent", () => {
+describe("traceparent header", () => {
   const { trace, span } = caller;
   const malformed = [
     `00-${trace}-${span}`,
@@ -72,7 +72,7 @@ describe("a traceparent", () => {
     "",
   ];
   for (const traceparent of malformed) {
-    it(`that is malformed counts as missing: ${JSON.stringify(traceparent)}`, async (t) => {
+    it(`is ignored if it is malformed: ${JSON.stringify(traceparent)}`, async (t) => {
       const on = await emulator(t);
       const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
       const answer = await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers: { traceparent } });
@@ -84,7 +84,7 @@ describe("a traceparent", () => {
     });
   }
 
-  it("of a later version keeps its known fields", async (t) => {
+  it("is read by its known fields if its version is later", async (t) => {
     const on = await emulator(t);
     const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
     const headers = { traceparent: `cc-${trace}-${span}-01-what-the-future-brings` };

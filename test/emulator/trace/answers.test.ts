@@ -7,7 +7,7 @@ import { emulator } from "../../support/emulator.ts";
 
 type Logged = { readonly status: number; readonly fault?: string };
 
-describe("a request in a trace", () => {
+describe("traced request", () => {
   it("is exported as a span after its response", async (t) => {
     const sink = await collector(t);
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
@@ -22,7 +22,7 @@ describe("a request in a trace", () => {
     assert.deepEqual(status, { intValue: "201" });
   });
 
-  it("has wall-clock times as a span, like its effects, also with --deterministic", async (t) => {
+  it("has wall-clock span times, even with --deterministic", async (t) => {
     const sink = await collector(t);
     const clock = { mode: "manual", start: "2031-01-02T03:04:05Z" } as const;
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
@@ -44,7 +44,7 @@ describe("a request in a trace", () => {
     );
   });
 
-  it("names its scripted fault and the cause of that, like the request log", async (t) => {
+  it("names its scripted fault and the cause of the fault", async (t) => {
     const on = await emulator(t, {});
     const hit = { direction: "incoming", operation: "contracts.create", count: 1 };
     await on.ask("POST", "faults", { body: { ...hit, latency_ms: 1, status: 503 } });

@@ -24,7 +24,7 @@ interface Logged {
 }
 
 describe("trace export", () => {
-  it("sends spans that equal the nodes of all traces, once each, with all parents", async (t) => {
+  it("sends each node of every trace once, with all parents", async (t) => {
     const sink = await collector(t);
     const on = await emulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     await eventful(t, on);
@@ -52,7 +52,7 @@ describe("trace export", () => {
     assert.equal(JSON.stringify(spans).includes("s3cret"), false);
   });
 
-  it("sends continuously, oldest first", async (t) => {
+  it("sends spans continuously, oldest first", async (t) => {
     const sink = await collector(t);
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     const last = new Promise<void>((resolve) => {
@@ -77,7 +77,7 @@ describe("trace export", () => {
     assert.ok(new Set(nodes.map(({ kind }) => kind)).size > 2, "not requests alone");
   });
 
-  it("goes to the collector in the OpenTelemetry variables, with their headers and service name", async (t) => {
+  it("uses the collector, headers and service name of the OpenTelemetry variables", async (t) => {
     const sink = await collector(t);
     const sent = async (otel: Record<string, string>) => {
       const before = sink.received.length;
@@ -107,7 +107,7 @@ describe("trace export", () => {
     assert.deepEqual(sink.resource(), { "service.name": "svc-emulator" });
   });
 
-  it("is off without the variables", async (t) => {
+  it("is disabled without the OpenTelemetry variables", async (t) => {
     const on = await emulator(t, { otel: { OTEL_SERVICE_NAME: "me", OTEL_EXPORTER_OTLP_ENDPOINT: "" } });
     const { body } = await on.ask("GET", "usage");
     const usual = await emulator(t, { otel: process.env });
@@ -115,7 +115,7 @@ describe("trace export", () => {
     assert.equal((body as { spans: unknown }).spans, null);
   });
 
-  it("retries after temporary failures only", async (t) => {
+  it("retries only after temporary failures", async (t) => {
     const sink = await collector(t);
     const lines: string[] = [];
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, OTEL_EXPORTER_OTLP_HEADERS: "authorization=s3cret" };
@@ -198,8 +198,8 @@ async function silent(t: TestContext): Promise<string> {
   return sink.url;
 }
 
-describe("a collector that never responds", () => {
-  it("delays no client, and dropped events are counted", async (t) => {
+describe("unresponsive collector", () => {
+  it("delays no client, and causes dropped events to be counted", async (t) => {
     const on = await emulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await silent(t) } });
     const closeSignal = new AbortController();
     const [{ id, clusterKey }] = on.clusters as unknown as [{ id: string; clusterKey: string }];

@@ -21,8 +21,8 @@ async function nodesOf({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise
   return (body as { nodes: readonly Node[] }).nodes;
 }
 
-describe("a forwarded request", () => {
-  it("leads to the cluster's request, in the client's trace", async (t) => {
+describe("forwarded request in a trace", () => {
+  it("is the parent of the cluster's request in the client's trace", async (t) => {
     const on = await emulator(t);
     const { clientId = "", clientSecret = "" } = on.clusters[0]!;
     const headers = { "client-id": clientId, "client-secret": clientSecret, traceparent };
@@ -43,7 +43,7 @@ describe("a forwarded request", () => {
     assert.deepEqual(await nodesOf(on, "request:1"), nodes);
   });
 
-  it("keeps its trace headers unchanged, including those of other tracing systems", async (t) => {
+  it("preserves its trace headers, including those of other tracing systems", async (t) => {
     const outside = await routed(t);
     const tracing = { traceparent, tracestate: "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", baggage: "tenant=7" };
     await outside.router("GET", "/api/v1/anything", { headers: tracing });
@@ -73,8 +73,8 @@ describe("a forwarded request", () => {
   });
 });
 
-describe("a cluster's report to the router", () => {
-  it("follows from the reported change", async (t) => {
+describe("cluster report to the router", () => {
+  it("has the reported change as its cause", async (t) => {
     const on = await emulator(t);
     await sent(on.api);
     await quiet(on);

@@ -47,7 +47,7 @@ async function outForSignature(t: TestContext, options = {}): Promise<TestEmulat
 }
 
 describe("an effect of a request", () => {
-  it("names the request, which is stored with it", async (t) => {
+  it("records the request as its cause", async (t) => {
     const on = await outForSignature(t);
     const waiting = (await rowsOf(on)).schedule.filter(({ kind }) => kind === "email-delivery");
     assert.deepEqual(
@@ -67,7 +67,7 @@ describe("an effect of a request", () => {
     assert.ok(events.includes(`${signing.id} CONTRACT_SIGNED`), events.join());
   });
 
-  it("names the clock advance that made it due", async (t) => {
+  it("records the clock advance that made it due", async (t) => {
     const on = await outForSignature(t, { autoSignMs: 600_000 });
     await on.clock.advance({ by: "PT15M" });
     const rows = await rowsOf(on);
@@ -89,7 +89,7 @@ describe("an effect of a request", () => {
     );
   });
 
-  it("belongs to the client's trace, unless its header is malformed", async (t) => {
+  it("belongs to the client's trace unless the trace header is malformed", async (t) => {
     const on = await emulator(t, manual);
     const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     const span = "00f067aa0ba902b7";
@@ -119,7 +119,7 @@ describe("an effect of a request", () => {
     for (const row of causes) assert.match(row.trace, /^[0-9a-f]{32}$/);
   });
 
-  it("names its own target, whatever the previous request was", async (t) => {
+  it("records its own request target, whatever the previous request was", async (t) => {
     const on = await emulator(t, manual);
     const path = "/api/v2.1/public/webhooks/";
     for (const query of ["", "", "?x=s3cr3t", "?y=1", ""]) await on.api("POST", `${path}${query}`, { body: dead });
@@ -130,7 +130,7 @@ describe("an effect of a request", () => {
     );
   });
 
-  it("never refers to a reused number after a restart or an import", async (t) => {
+  it("never refers to a reused request number after a restart or import", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const first = await outForSignature(t, { file });
     const before = await first.ask("GET", "state");

@@ -6,7 +6,7 @@ import { emulatorProcess } from "../../support/emulator-process.ts";
 import { temporaryFolder } from "../../support/store.ts";
 
 describe("a trace", () => {
-  it("is the same after kill -9", async (t) => {
+  it("is identical after kill -9", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const start = "2031-01-02T03:04:05Z";
     const options = { file, port: 0, clock: { mode: "manual", start } } as const;

@@ -14,7 +14,7 @@ const send = ({ router }: Routed, body: unknown, authorization: string | undefin
     headers: { "content-type": "application/json", ...(authorization && { authorization }) },
   });
 
-describe("billing", () => {
+describe("billing event", () => {
   for (const content of [
     { customer: { id: "us-1_7" } },
     { subscription: { customer_id: "us-1_7" } },
@@ -24,7 +24,7 @@ describe("billing", () => {
     { quote: { lines: [{ customer: { id: "us-1_7" } }] } },
     { customer: { id: "7" }, credit_note: { customer_id: "us-1_7" } },
   ]) {
-    it(`forwards an event with ${JSON.stringify(content)} to the customer's cluster`, async (t) => {
+    it(`is forwarded with ${JSON.stringify(content)} to the customer's cluster`, async (t) => {
       const routedWorld = await world(t);
       const body = `{ "id":"ev_1", "amount": 1.0, "content":${JSON.stringify(content)} }`;
       assert.equal((await send(routedWorld, body)).status, 200);
@@ -36,7 +36,7 @@ describe("billing", () => {
     });
   }
 
-  it("splits a customer id after the longest known cluster id", async (t) => {
+  it("is assigned by the longest known cluster ID in its customer ID", async (t) => {
     const clusters = ["eu", "eu_west"].map((id) => ({ id, label: id, external_url: "http://127.0.0.1:9" }));
     const apps = { billing: { username: credentials.user, password: credentials.password } };
     const nobodyThere = await routed(t, { seed: { clusters, apps } });
@@ -45,7 +45,7 @@ describe("billing", () => {
     assert.deepEqual(await owner("eu_3"), { detail: "Cluster eu is unreachable" });
   });
 
-  it("rejects an event without a customer, and one for an unknown cluster", async (t) => {
+  it("is rejected without a customer or for an unknown cluster", async (t) => {
     const routedWorld = await world(t);
     const noCustomer = { status: 400, body: { detail: "No customer id in the event" } };
     for (const event of [
@@ -65,7 +65,7 @@ describe("billing", () => {
     assert.deepEqual(routedWorld.reached(), []);
   });
 
-  it("rejects all wrong credentials alike, after the syntax check and before the fields", async (t) => {
+  it("is rejected with the same response for all wrong credentials", async (t) => {
     const routedWorld = await world(t);
     const event = { content: { customer: { id: "eu-1_1" } } };
     for (const header of [

@@ -24,7 +24,7 @@ const payload = (value: object) => ({
 const now = Date.parse("2031-01-02T03:04:05Z") / 1_000;
 
 describe("chat_a", () => {
-  it("sends an event to its team's cluster unchanged, including retries", async (t) => {
+  it("forwards an event unchanged to its team's cluster, including retries", async (t) => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1"]);
     const body = '{ "type":"event_callback","team_id":"T1","event_id":"Ev1","text":"caf\\u00e9 é" }';
@@ -42,7 +42,7 @@ describe("chat_a", () => {
     assert.equal(got?.headers["content-type"], "application/json");
   });
 
-  it("sends an event of an unknown team, or one that is not JSON, to every cluster", async (t) => {
+  it("forwards an event of an unknown team or invalid JSON to every cluster", async (t) => {
     const world = await routed(t);
     await world.router("POST", event, { body: { type: "event_callback", team_id: "T9" } });
     await world.router("POST", event, { body: "{{{" });
@@ -54,7 +54,7 @@ describe("chat_a", () => {
     );
   });
 
-  it("recognizes a team by the specification's own field name, in events and in forms", async (t) => {
+  it("recognizes a team by the specified field name in events and forms", async (t) => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1"]);
     await world.router("POST", event, { body: { type: "event_callback", chat_a_team_id: "T1" } });
@@ -63,7 +63,7 @@ describe("chat_a", () => {
     assert.deepEqual(world.reached(), [`us POST ${event}`, `us POST ${interaction}`, `us POST ${options}`]);
   });
 
-  it("responds to url_verification itself", async (t) => {
+  it("responds to url_verification directly", async (t) => {
     const world = await routed(t);
     const body = { type: "url_verification", token: "t", challenge: "3eZbrw1a" };
     assert.deepEqual(plain(await world.router("POST", event, { body })), {
@@ -73,7 +73,7 @@ describe("chat_a", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("responds to the certificate check itself, unsigned", async (t) => {
+  it("responds to the certificate check directly, without a signature", async (t) => {
     const world = await routed(t, { apps: { chat_a: { signing_secret: "s3cret" } } });
     const check = async (path: string) => {
       const answer = await world.router("POST", path, { body: "ssl_check=1&token=t", headers: formHeaders });
@@ -88,7 +88,7 @@ describe("chat_a", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("finds the team of an interaction, or its enterprise", async (t) => {
+  it("finds an interaction's team or enterprise", async (t) => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1", "E1"]);
     await world.router("POST", interaction, payload({ type: "block_actions", team: { id: "T1" } }));
@@ -104,7 +104,7 @@ describe("chat_a", () => {
     ]);
   });
 
-  it("turns only an empty response to an interaction into an object", async (t) => {
+  it("replaces only an empty response to an interaction with an object", async (t) => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1"]);
     const press = (path: string) => world.router("POST", path, payload({ team: { id: "T1" } }));
@@ -120,7 +120,7 @@ describe("chat_a", () => {
     assert.deepEqual(plain(await press(interaction)), { status: 500, body: "" });
   });
 
-  it("keeps a message within its destination", async (t) => {
+  it("forwards a message only within its destination", async (t) => {
     const world = await routed(t);
     await world.map("teams", "us-1", ["T1"]);
     const send = async (destination: string) => {
@@ -133,7 +133,7 @@ describe("chat_a", () => {
     assert.deepEqual(await send("eu"), ["eu"], "the owner does not belong to it, so all of it are asked");
   });
 
-  it("sends an authorization callback to every cluster of the destination", async (t) => {
+  it("forwards an authorization callback to every cluster of the destination", async (t) => {
     const world = await routed(t);
     const path = `${within("default").oauthRedirect}?code=c&state=us-1_s`;
     world.eu.answer(400);
@@ -158,7 +158,7 @@ describe("chat_a", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("rejects an unknown destination also for a challenge or a certificate check", async (t) => {
+  it("rejects an unknown destination for a challenge or certificate check", async (t) => {
     const { router } = await routed(t);
     const { interaction, event: eventPath } = within("mars");
     const refused = { status: 404, body: { detail: "Unknown destination: mars" } };
@@ -168,7 +168,7 @@ describe("chat_a", () => {
     assert.deepEqual(plain(await router("POST", eventPath, { body: challenge })), refused);
   });
 
-  it("allows a cluster 2.5 seconds by its own setting", async (t) => {
+  it("uses a separate timeout setting for clusters", async (t) => {
     const world = await routed(t, { chatUpstreamTimeoutMs: 40 });
     await world.map("teams", "us-1", ["T1"]);
     world.us.answer(() => {});
@@ -178,7 +178,7 @@ describe("chat_a", () => {
     });
   });
 
-  describe("with a signing secret", () => {
+  describe("configured signing secret", () => {
     const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5";
     const apps = { chat_a: { signing_secret: signingSecret } };
     const body = '{"type":"event_callback","team_id":"T1","text":"é"}';
@@ -189,7 +189,7 @@ describe("chat_a", () => {
       ...changes,
     });
 
-    it("forwards a valid and fresh signature, by either clock", async (t) => {
+    it("accepts a valid signature that is fresh by either clock", async (t) => {
       const world = await routed(t, { apps });
       const wall = Math.floor(Date.now() / 1_000);
       for (const at of [now, now - 300, wall]) {
@@ -199,7 +199,7 @@ describe("chat_a", () => {
       assert.equal(got?.headers["x-chat-a-signature"], signed(now)["x-chat-a-signature"]);
     });
 
-    it("rejects every other signature and forwards nothing", async (t) => {
+    it("rejects every other signature without forwarding the request", async (t) => {
       const world = await routed(t, { apps, strict: ["signatures"] });
       const attempts = {
         unsigned: { "content-type": "application/json" },
@@ -222,7 +222,7 @@ describe("chat_a", () => {
       assert.deepEqual(world.reached(), []);
     });
 
-    it("gives the reason only to the request log", async (t) => {
+    it("reports the rejection reason only in the request log", async (t) => {
       const world = await routed(t, { apps, strict: ["signatures"] });
       await world.router("POST", event, { body, headers: signed(now - 301) });
       await world.router("POST", event, { body, headers: signed(now, { "x-chat-a-signature": "v0=00" }) });

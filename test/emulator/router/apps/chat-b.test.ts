@@ -40,7 +40,7 @@ const fromNow = (claim: "exp" | "nbf", seconds: number) => ({
 });
 
 describe("chat_b", () => {
-  it("sends an activity to its tenant's cluster unchanged, with its token", async (t) => {
+  it("forwards an activity unchanged to its tenant's cluster, with its token", async (t) => {
     const { world, issuer: other } = await stage(t);
     const body = '{ "channelId":"msteams","conversation":{"tenantId":"tenant-1"},"text":"caf\\u00e9 é" }';
     const authorization = `Bearer ${await other.token()}`;
@@ -82,8 +82,8 @@ describe("chat_b", () => {
     "that expired a minute ago, within the skew": { token: { claims: fromNow("exp", -60) } },
     "for an activity without serviceUrl": { body: { ...activity, serviceUrl: undefined } },
     "of a key without endorsements": { key: { endorsements: undefined }, body: { ...activity, channelId: "webchat" } },
-    "of a key with no endorsement": { key: { endorsements: [] }, body: { ...activity, channelId: undefined } },
-    "that never expires, as the vendor's own library does": { token: { without: ["exp"] } },
+    "of a key with empty endorsements": { key: { endorsements: [] }, body: { ...activity, channelId: undefined } },
+    "without an expiry, as in the vendor's library": { token: { without: ["exp"] } },
     "for several apps": { token: { claims: { aud: ["x", botApp.app_id] } } },
     "of the desktop emulator, version 1": {
       token: {
@@ -117,17 +117,17 @@ describe("chat_b", () => {
   const rejected: Record<string, { token?: TokenChanges; body?: object; key?: object }> = {
     "of another issuer": { token: { claims: { iss: "https://else.example" } } },
     "for another app": { token: { claims: { aud: "else" } } },
-    "for nobody": { token: { without: ["aud"] } },
+    "without an audience": { token: { without: ["aud"] } },
     "for another serviceUrl": { token: { claims: { serviceurl: "https://else.example" } } },
     "without serviceurl": { token: { without: ["serviceurl"] } },
-    "that is valid in ten minutes": { token: { claims: fromNow("nbf", 600) } },
+    "that becomes valid in ten minutes": { token: { claims: fromNow("nbf", 600) } },
     "that expired ten minutes ago": { token: { claims: fromNow("exp", -600) } },
-    "whose claim is spelled serviceUrl": { token: { claims: { serviceUrl }, without: ["serviceurl"] } },
+    "with a claim spelled serviceUrl": { token: { claims: { serviceUrl }, without: ["serviceurl"] } },
     "of an unknown key": { token: { header: { kid: "k2" } } },
     "without a kid": { token: { header: { kid: undefined } } },
     "of a key that is not endorsed for the channel": { body: { ...activity, channelId: "webchat" } },
-    "of an endorsed key, for no channel": { body: { ...activity, channelId: undefined } },
-    "of a key that is none": { key: { n: "!", e: 7 } },
+    "of an endorsed key without a channel": { body: { ...activity, channelId: undefined } },
+    "of an invalid key": { key: { n: "!", e: 7 } },
     "of the desktop emulator for another app": {
       token: {
         claims: { iss: "https://sts.windows.net/d6d49420-f39b-4df7-a1dc-d59a935871db/", ver: "1.0", appid: "else" },
@@ -175,7 +175,7 @@ describe("chat_b", () => {
     }
   });
 
-  it("requests the issuer's keys once, and not again at once for an unknown key", async (t) => {
+  it("requests the issuer's keys once, and not immediately again for an unknown key", async (t) => {
     const { issuer: other, sendSigned } = await stage(t);
     await sendSigned();
     await sendSigned();
@@ -186,7 +186,7 @@ describe("chat_b", () => {
     );
   });
 
-  it("rejects everything while the issuer does not respond, and tries again", async (t) => {
+  it("rejects all tokens while the issuer does not respond, then retries", async (t) => {
     const { issuer: other, sendSigned, world } = await stage(t);
     other.answer(500);
     assert.deepEqual(await sendSigned(), refused);
@@ -195,7 +195,7 @@ describe("chat_b", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("gives the reason only to the request log", async (t) => {
+  it("reports the rejection reason only in the request log", async (t) => {
     const { world, sendSigned } = await stage(t);
     await sendSigned({ claims: { aud: "else" } });
     const { items } = (await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] };

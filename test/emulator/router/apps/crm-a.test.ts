@@ -51,7 +51,7 @@ const findings = async (world: Routed) =>
     ?.findings;
 
 describe("crm_a", () => {
-  it("is forwarded unchanged to the owner of the object in the query, or to the first cluster", async (t) => {
+  it("forwards a request to the owner of the queried object or the first cluster", async (t) => {
     const world = await start(t);
     await world.map("clients", "us-1", ["cli"]);
     await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
@@ -81,7 +81,7 @@ describe("crm_a", () => {
     assert.deepEqual(plain(await open(world, cards)), { status: 200, body: { results: [] } });
   });
 
-  it("reports that its cluster cannot be reached", async (t) => {
+  it("reports an unreachable cluster", async (t) => {
     const world = await start(t);
     world.eu.answer((_, response) => response.destroy());
     assert.deepEqual(plain(await open(world, cards)), {
@@ -90,7 +90,7 @@ describe("crm_a", () => {
     });
   });
 
-  it("accepts a signature of every version, over the unchanged target", async (t) => {
+  it("accepts every signature version over the unchanged target", async (t) => {
     const world = await start(t);
     const target = `${cards}?portalId=62515&name=A%20%26%20B&when=10:30&u=https%3A%2f%2Fx.example%2Fp?a%3D1`;
     for (const version of ["v1", "v2", "v3"] as const) {
@@ -98,7 +98,7 @@ describe("crm_a", () => {
     }
   });
 
-  it("assumes v3 without a version header if there is a timestamp, otherwise v1", async (t) => {
+  it("assumes v3 with a timestamp and v1 without, if the version is missing", async (t) => {
     const world = await start(t);
     assert.equal((await open(world, cards, { version: "v3", unnamed: true })).status, 200);
     assert.equal((await open(world, cards, { version: "v1", unnamed: true })).status, 200);
@@ -113,13 +113,13 @@ describe("crm_a", () => {
     assert.deepEqual(plain(await open(strict, cards, { at: now - 300_001 })), refused);
   });
 
-  it("signs the public URL if it differs from the listener's", async (t) => {
+  it("verifies signatures over the public URL if it differs from the listener's", async (t) => {
     const world = await start(t, { publicUrl: "https://router.example" });
     assert.equal((await open(world, `${iframe}?a=1`, { url: `https://router.example${iframe}?a=1` })).status, 200);
     assert.deepEqual(plain(await open(world, `${iframe}?a=1`)), refused);
   });
 
-  it("rejects unsigned and wrongly signed requests", async (t) => {
+  it("rejects missing and wrong signatures", async (t) => {
     const world = await start(t);
     const good = signatureFor(world, cards, {});
     const attempts: Record<string, Record<string, string>> = {
@@ -140,7 +140,7 @@ describe("crm_a", () => {
     assert.deepEqual(world.reached(), []);
   });
 
-  it("reports version 1 as a finding, and rejects it with --strict=signatures", async (t) => {
+  it("reports signature version 1 as a finding, and rejects it with --strict=signatures", async (t) => {
     const world = await start(t);
     await open(world, cards, { version: "v1" });
     assert.deepEqual(await findings(world), [

@@ -27,7 +27,7 @@ const open = (world: Routed, signedRequest: string, query = "") =>
 const signed = (value: unknown = envelope) => signCrmB(secret, JSON.stringify(value));
 
 describe("crm_b", () => {
-  it("is forwarded unchanged to the cluster of the user or the organization, or to the first cluster", async (t) => {
+  it("forwards a request to the cluster of its user or organization, or the first", async (t) => {
     const world = await routed(t, { apps });
     await open(world, signed());
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
@@ -48,13 +48,13 @@ describe("crm_b", () => {
     assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
   });
 
-  it("forwards a GET by its query, or to the first cluster", async (t) => {
+  it("forwards a GET request by its query, or to the first cluster", async (t) => {
     const world = await routed(t, { apps });
     for (const query of ["", "?cluster_id=us-1"]) await world.router("GET", path + query);
     assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}?cluster_id=us-1`]);
   });
 
-  it("reports that its cluster cannot be reached", async (t) => {
+  it("reports an unreachable cluster", async (t) => {
     const world = await routed(t, { apps });
     world.eu.answer((_, response) => response.destroy());
     const expected = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
@@ -95,7 +95,7 @@ describe("crm_b", () => {
   describe("index_url_override", () => {
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
 
-    it("is forwarded if it is in the seed's list or empty", async (t) => {
+    it("is forwarded if it is empty or in the seed's list", async (t) => {
       const world = await routed(t, { apps });
       for (const query of [at("https://front.example/app/?v=2"), at("")]) {
         assert.equal((await open(world, signed(), query)).status, 200);

@@ -4,7 +4,7 @@ import { blackholeLimits } from "../../../../emulator/router/apps/mailer.ts";
 import { emulator, plain, type TestEmulator } from "../../../support/emulator.ts";
 import { routed } from "../../../support/routed.ts";
 
-describe("the mailer's blackhole", () => {
+describe("mailer blackhole", () => {
   it("accepts and stores every mail without a response body", async (t) => {
     const world = await routed(t);
     const path = "/router/v1/mailer/inbound/blackhole";
@@ -31,10 +31,10 @@ async function keptBy({ ask }: Pick<TestEmulator, "ask">): Promise<readonly Kept
   return rows.blackhole_mails ?? [];
 }
 
-describe("mail that anyone may send", () => {
+describe("unauthenticated mail", () => {
   const path = "/router/v1/mailer/inbound/blackhole";
 
-  it("is limited in number, and the oldest are dropped", async (t) => {
+  it("is limited in number by dropping the oldest", async (t) => {
     const world = await emulator(t);
     for (let sent = 0; sent < blackholeLimits.count + 3; sent += 50) {
       const some = Array.from({ length: Math.min(50, blackholeLimits.count + 3 - sent) });
@@ -44,7 +44,7 @@ describe("mail that anyone may send", () => {
     assert.deepEqual([ids.length, ids[0], ids.at(-1)], [blackholeLimits.count, 4, blackholeLimits.count + 3]);
   });
 
-  it("is limited in size, but the newest is always stored", async (t) => {
+  it("is limited in size, but always includes the newest mail", async (t) => {
     const world = await emulator(t);
     // A third of it, as base64.
     const third = Buffer.alloc(Math.floor(blackholeLimits.bytes / 4) - 100);

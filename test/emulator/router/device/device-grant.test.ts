@@ -9,8 +9,8 @@ const path = "/router/v1/oauth2.0/device/code/";
 const decidePath = "/router/v1/oauth2.0/device/cluster_info/";
 const minute = 60_000;
 
-describe("a device", () => {
-  it("gets its codes and the URL for entering them", async (t) => {
+describe("device authorization request", () => {
+  it("returns the codes and the verification URL", async (t) => {
     const world = await emulator(t);
     const { status, headers, body } = await world.router("POST", path, { body: { client_id: "demo-cli" } });
     const { device_code, user_code, ...rest } = body as Record<string, string>;
@@ -26,7 +26,7 @@ describe("a device", () => {
     });
   });
 
-  it("may send a form, as standard clients do, unless --strict=bodies is set", async (t) => {
+  it("can be a form from a standard client, unless --strict=bodies is set", async (t) => {
     const body = "client_id=demo-cli&scope=openid";
     const headers = { "content-type": "application/x-www-form-urlencoded;charset=UTF-8" };
     const lenient = await emulator(t);
@@ -47,7 +47,7 @@ describe("a device", () => {
     });
   });
 
-  it("is rejected if its client is unknown", async (t) => {
+  it("is rejected for an unknown client", async (t) => {
     const world = await emulator(t);
     const begin = () => world.router("POST", path, { body: { client_id: "nobody" } });
     await assertRefused(world, begin, oauthError("invalid_client"));
@@ -71,7 +71,7 @@ describe("a device", () => {
     });
   });
 
-  it("may use a client that was just created", async (t) => {
+  it("accepts a newly created client", async (t) => {
     const world = await emulator(t);
     const created = await world.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "Add-in" } });
     const { client_id, ...rest } = created.body as { client_id: string };
@@ -81,8 +81,8 @@ describe("a device", () => {
   });
 });
 
-describe("a decision about a user code", () => {
-  it("returns the request, in any spelling of the code, and maps the code to its cluster", async (t) => {
+describe("decision about a user code", () => {
+  it("maps the code to the cluster, for any spelling of the code", async (t) => {
     const world = await emulator(t);
     const { user_code, decide } = await device(world);
     const typed = ` ${user_code.toLowerCase().replace("-", " ")}`;
@@ -94,7 +94,7 @@ describe("a decision about a user code", () => {
     assert.deepEqual(answer.body, { cluster_id: "us-1", method: "GET", path: "/anything" });
   });
 
-  it("can only be made by the cluster that the pending grant is bound to", async (t) => {
+  it("is accepted only from the cluster that the pending grant is bound to", async (t) => {
     const world = await emulator(t);
     const { decide, poll } = await device(world);
     assert.equal((await decide("PENDING", "us-1")).status, 200);
@@ -109,7 +109,7 @@ describe("a decision about a user code", () => {
     assert.equal((await decide("DENIED", "us-1")).status, 200);
   });
 
-  it("can be repeated by the same cluster, but not changed", async (t) => {
+  it("can be repeated but not changed by the same cluster", async (t) => {
     const world = await emulator(t);
     const decided = { status: 409, body: { detail: "The device grant has been decided already" } };
     for (const [first, other] of [
@@ -129,7 +129,7 @@ describe("a decision about a user code", () => {
     }
   });
 
-  it("requires a known code that has not expired", async (t) => {
+  it("requires a known user code that has not expired", async (t) => {
     const world = await emulator(t);
     const { decide } = await device(world);
     await assertRefused(world, () => decide("AUTHORIZED", "eu-1", "BBBB-BBBB"), {
@@ -143,7 +143,7 @@ describe("a decision about a user code", () => {
     });
   });
 
-  it("requires a known cluster, and rejects the key of another one", async (t) => {
+  it("requires a known cluster and rejects the key of another one", async (t) => {
     const world = await emulator(t, { strict: ["keys"] });
     const [eu, us] = world.clusters;
     const { user_code } = await device(world);
@@ -165,7 +165,7 @@ describe("a decision about a user code", () => {
     assert.equal((await decide("eu-1", eu!.clusterKey)()).status, 200);
   });
 
-  it("is removed with the workspace's data if the code is bound to that cluster", async (t) => {
+  it("is removed with the workspace data of the bound cluster", async (t) => {
     const world = await emulator(t);
     const mine = await device(world);
     const others = await device(world);
@@ -177,7 +177,7 @@ describe("a decision about a user code", () => {
     assert.equal((await others.decide("DENIED", "us-1")).status, 200);
   });
 
-  it("is removed a day after the code expired", async (t) => {
+  it("is removed one day after the code expired", async (t) => {
     const world = await emulator(t);
     const { poll } = await device(world);
     await world.clock.advance({ by: 15 * minute + 23 * 60 * minute });

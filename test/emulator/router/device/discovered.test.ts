@@ -22,8 +22,8 @@ async function discovered(world: TestEmulator, client_id = "demo-cli") {
   };
 }
 
-describe("the token endpoint of discovery", () => {
-  it("redeems a device code like the other endpoint, with a finding", async (t) => {
+describe("discovered token endpoint", () => {
+  it("redeems a device code, with a finding", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await discovered(world);
     assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
@@ -57,7 +57,7 @@ describe("the token endpoint of discovery", () => {
     ["denied", "DENIED", 1, "access_denied"],
     ["expired", "AUTHORIZED", 900_000, "expired_token"],
   ] as const) {
-    it(`reports that a code was ${what}`, async (t) => {
+    it(`reports a code as ${what}`, async (t) => {
       const world = await emulator(t);
       const { poll, decide } = await discovered(world);
       await decide(status);
@@ -75,7 +75,7 @@ describe("the token endpoint of discovery", () => {
     ["without a client", { client_id: undefined }, described("invalid_request", "client_id is missing")],
     ["of an unknown client", { client_id: "nobody" }, oauthError("invalid_client", 401)],
     ["of another client", { client_id: "demo-web" }, oauthError("invalid_grant")],
-    ["with a guess", { device_code: "guess" }, oauthError("invalid_grant")],
+    ["with a guessed code", { device_code: "guess" }, oauthError("invalid_grant")],
   ] as const) {
     it(`rejects a poll ${what}`, async (t) => {
       const world = await emulator(t);
@@ -86,7 +86,7 @@ describe("the token endpoint of discovery", () => {
     });
   }
 
-  it("requires a confidential client to authenticate", async (t) => {
+  it("requires client authentication from a confidential client", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const [{ client_id, client_secret }] = confidential.oauth_clients;
     const { poll, decide } = await discovered(world, client_id);
@@ -102,7 +102,7 @@ describe("the token endpoint of discovery", () => {
     assert.equal((await poll({ client_id: undefined }, right)).status, 200);
   });
 
-  it("sends the specified path to the cluster", async (t) => {
+  it("forwards the specified path to the cluster", async (t) => {
     const cluster = await receiver(t);
     const world = await emulator(t, {
       seed: {

@@ -16,34 +16,34 @@ const grant: DeviceGrant = {
   redeemed: false,
 };
 
-describe("a poll for the tokens of a device", () => {
+describe("poll for device tokens", () => {
   const cases: [string, Partial<DeviceGrant>, { at: number; wall_at: number }, string][] = [
+    ["is never early the first time", { last_poll: null }, { at: 100_000, wall_at: 100_000 }, "authorization-pending"],
+    ["is on time after the interval", {}, { at: 105_000, wall_at: 105_000 }, "authorization-pending"],
     [
-      "for the first time is never early",
-      { last_poll: null },
-      { at: 100_000, wall_at: 100_000 },
+      "is on time within the timer tolerance before the interval",
+      {},
+      { at: 104_750, wall_at: 100_000 },
       "authorization-pending",
     ],
-    ["after the interval is in time", {}, { at: 105_000, wall_at: 105_000 }, "authorization-pending"],
-    ["a timer's breadth before it is in time", {}, { at: 104_750, wall_at: 100_000 }, "authorization-pending"],
-    ["clearly before it is early", {}, { at: 104_749, wall_at: 104_749 }, "slow-down"],
-    ["is in time when only the wall went on", {}, { at: 100_000, wall_at: 105_000 }, "authorization-pending"],
-    ["is in time when only virtual time went on", {}, { at: 105_000, wall_at: 100_000 }, "authorization-pending"],
+    ["is early before the timer tolerance", {}, { at: 104_749, wall_at: 104_749 }, "slow-down"],
+    ["is on time if only the wall clock advanced", {}, { at: 100_000, wall_at: 105_000 }, "authorization-pending"],
+    ["is on time if only virtual time advanced", {}, { at: 105_000, wall_at: 100_000 }, "authorization-pending"],
     ["tolerates 5 % of a long interval", { interval: 60 }, { at: 157_000, wall_at: 0 }, "authorization-pending"],
-    ["tolerates 100 ms of a short one", { interval: 1 }, { at: 100_900, wall_at: 0 }, "authorization-pending"],
-    ["is early below that", { interval: 1 }, { at: 100_899, wall_at: 0 }, "slow-down"],
-    ["that is early learns first that the code expired", {}, { at: 900_000, wall_at: 100_000 }, "expired-token"],
-    ["expires by virtual time alone", {}, { at: 899_999, wall_at: 9e9 }, "authorization-pending"],
-    ["that is early is told so though it is denied", { status: "DENIED" }, { at: 100_001, wall_at: 0 }, "slow-down"],
-    ["in time learns that it is denied", { status: "DENIED" }, { at: 105_000, wall_at: 0 }, "access-denied"],
+    ["tolerates 100 ms of a short interval", { interval: 1 }, { at: 100_900, wall_at: 0 }, "authorization-pending"],
+    ["is early below the tolerance of a short interval", { interval: 1 }, { at: 100_899, wall_at: 0 }, "slow-down"],
+    ["reports an expired code before an early poll", {}, { at: 900_000, wall_at: 100_000 }, "expired-token"],
+    ["expires only by virtual time", {}, { at: 899_999, wall_at: 9e9 }, "authorization-pending"],
+    ["reports an early poll before a denial", { status: "DENIED" }, { at: 100_001, wall_at: 0 }, "slow-down"],
+    ["reports a denial if it is on time", { status: "DENIED" }, { at: 105_000, wall_at: 0 }, "access-denied"],
     [
-      "waits while the cluster is asked",
+      "waits during the request to the cluster",
       { status: "AUTHORIZED", cluster_id: "eu-1", claimed: true },
       { at: 105_000, wall_at: 0 },
       "authorization-pending",
     ],
     [
-      "with a used code gets nothing",
+      "is rejected for a used code",
       { status: "AUTHORIZED", cluster_id: "eu-1", redeemed: true },
       { at: 105_000, wall_at: 0 },
       "invalid-grant",
@@ -77,7 +77,7 @@ describe("a poll for the tokens of a device", () => {
     });
   });
 
-  it("is rejected without a trace for another client or an unknown code", () => {
+  it("is rejected for another client or an unknown code", () => {
     const now = { at: 100_001, wall_at: 100_001 };
     assert.deepEqual(checkPoll(grant, "other", now), { kind: "refused", code: "invalid-grant" });
     assert.deepEqual(checkPoll(undefined, "cli", now), { kind: "refused", code: "invalid-grant" });

@@ -33,8 +33,8 @@ const says = (cluster: Receiver, status: number, body: unknown) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
   );
 
-describe("a polling device", () => {
-  it("waits for the decision, then gets its tokens once", async (t) => {
+describe("device token endpoint", () => {
+  it("returns tokens once after the decision", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     assert.deepEqual(plain(await poll()), oauthError("authorization_pending"));
@@ -52,7 +52,7 @@ describe("a polling device", () => {
     await assertRefused(world, () => poll(), oauthError("invalid_grant"));
   });
 
-  it("is slowed down by 5 s permanently each time it is early", async (t) => {
+  it("adds 5 s to the interval permanently after each early poll", async (t) => {
     const world = await emulator(t);
     const { poll } = await device(world);
     const errorAfter = async (wait: number) => {
@@ -81,14 +81,14 @@ describe("a polling device", () => {
     );
   });
 
-  it("gets access_denied after a denial", async (t) => {
+  it("returns access_denied after a denial", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     await decide("DENIED");
     assert.deepEqual(plain(await poll()), oauthError("access_denied"));
   });
 
-  it("gets expired_token after 15 virtual minutes, approved or not", async (t) => {
+  it("returns expired_token after 15 virtual minutes, even after an approval", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     await decide("AUTHORIZED");
@@ -96,7 +96,7 @@ describe("a polling device", () => {
     await assertRefused(world, () => poll(), oauthError("expired_token"));
   });
 
-  it("requires its own client and a known code", async (t) => {
+  it("requires the matching client and a known device code", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     await decide("AUTHORIZED");
@@ -145,7 +145,7 @@ describe("a polling device", () => {
     assert.equal(begun.status, 200);
   });
 
-  it("leaves a finding if a confidential client does not authenticate", async (t) => {
+  it("reports a confidential client without authentication as a finding", async (t) => {
     const world = await emulator(t, { seed: confidential });
     const [{ client_id, client_secret }] = confidential.oauth_clients;
     const { poll, decide } = await device(world, client_id);
@@ -162,7 +162,7 @@ describe("a polling device", () => {
     );
   });
 
-  it("gets the token type after a token exchange", async (t) => {
+  it("returns the token type after a token exchange", async (t) => {
     const world = await emulator(t);
     const { poll, decide } = await device(world);
     await decide("AUTHORIZED");
@@ -173,8 +173,8 @@ describe("a polling device", () => {
   });
 });
 
-describe("the tokens of a device", () => {
-  it("are issued by its cluster, which gets the original request and may add fields", async (t) => {
+describe("device token response", () => {
+  it("comes from the cluster, which receives the original request", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     says(cluster, 200, tokens);
     const { poll, decide, device_code } = await device(world);
@@ -200,7 +200,7 @@ describe("the tokens of a device", () => {
     );
   });
 
-  it("have an empty scope if their cluster omits it, because some clients always read it", async (t) => {
+  it("has an empty scope if the cluster omits the scope", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { scope: _, ...without } = tokens;
     says(cluster, 200, without);
@@ -209,7 +209,7 @@ describe("the tokens of a device", () => {
     assert.deepEqual(plain(await poll()), { status: 200, body: { ...without, scope: "" } });
   });
 
-  it("may have no lifetime, which a cluster may omit", async (t) => {
+  it("has no lifetime if the cluster omits the lifetime", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { expires_in: _, ...without } = tokens;
     says(cluster, 200, without);
@@ -218,7 +218,7 @@ describe("the tokens of a device", () => {
     assert.deepEqual(plain(await poll()), { status: 200, body: without });
   });
 
-  it("omit invalid fields, because the cluster issues them only once", async (t) => {
+  it("omits invalid fields, because a cluster issues tokens only once", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { expires_in: _, ...fitting } = tokens;
     says(cluster, 200, { ...fitting, expires_in: -1, refresh_token: null, scope: null });
@@ -234,7 +234,7 @@ describe("the tokens of a device", () => {
     ]);
   });
 
-  it("are requested once, even with concurrent polls", async (t) => {
+  it("is requested once for concurrent polls", async (t) => {
     const { world, cluster } = await behindReceiver(t);
     const { poll, decide } = await device(world);
     await decide("AUTHORIZED");
@@ -255,15 +255,18 @@ describe("the tokens of a device", () => {
   });
 
   const troubles: [string, (cluster: Receiver) => void][] = [
-    ["breaks the connection", (cluster) => cluster.answer((_, response) => response.destroy())],
-    ["answers too late", (cluster) => cluster.answer(() => {})],
-    ["answers 500", (cluster) => cluster.answer(500)],
-    ["answers something else", (cluster) => says(cluster, 200, { hello: "world" })],
-    ["answers no usable access token", (cluster) => says(cluster, 200, { ...tokens, access_token: 7 })],
-    ["breaks off", (cluster) => cluster.answer((_, r) => r.writeHead(200, { "content-length": "9" }).end("{"))],
+    ["closes the connection", (cluster) => cluster.answer((_, response) => response.destroy())],
+    ["responds too late", (cluster) => cluster.answer(() => {})],
+    ["responds with 500", (cluster) => cluster.answer(500)],
+    ["returns an unrelated document", (cluster) => says(cluster, 200, { hello: "world" })],
+    ["returns no usable access token", (cluster) => says(cluster, 200, { ...tokens, access_token: 7 })],
+    [
+      "aborts its response",
+      (cluster) => cluster.answer((_, r) => r.writeHead(200, { "content-length": "9" }).end("{")),
+    ],
   ];
   for (const [what, trouble] of troubles) {
-    it(`stay available if the cluster ${what}, and the code stays valid`, async (t) => {
+    it(`stays available for the valid code if the cluster ${what}`, async (t) => {
       const { world, cluster } = await behindReceiver(t);
       const { poll, decide } = await device(world);
       await decide("AUTHORIZED");
@@ -283,7 +286,7 @@ describe("the tokens of a device", () => {
     ["authorization_pending", "authorization_pending"],
     ["something_else", "invalid_grant"],
   ] as const) {
-    it(`are rejected with ${ours} if the cluster returns ${theirs}`, async (t) => {
+    it(`contains the error ${ours} if the cluster returns ${theirs}`, async (t) => {
       const { world, cluster } = await behindReceiver(t);
       const { poll, decide } = await device(world);
       await decide("AUTHORIZED");

@@ -22,8 +22,8 @@ const everything = (ids: string[]) => ({
   user_codes: ids,
 });
 
-describe("clusters", () => {
-  it("lists the clusters in seed order, with URLs in the service's format", async (t) => {
+describe("cluster list", () => {
+  it("returns the clusters in seed order, with URLs in the service's format", async (t) => {
     const world = await routed(t);
     const info = (cluster_id: string, cluster_label: string, url: string) => ({
       cluster_id,
@@ -39,14 +39,14 @@ describe("clusters", () => {
     });
   });
 
-  it("reports that its store is writable", async (t) => {
+  it("reports a writable store", async (t) => {
     const world = await routed(t);
     assert.deepEqual(plain(await world.router("GET", "/")), { status: 200, body: { database: true } });
   });
 });
 
-describe("workspace-data deletion", () => {
-  it("deletes the cluster's rows in every table, and none of another cluster in the same request", async (t) => {
+describe("workspace data deletion", () => {
+  it("deletes the cluster's rows in every table, and no others", async (t) => {
     const world = await routed(t, { mappings: { user_codes: { "eu-1": ["MINE", "KEPT"], "us-1": ["FOREIGN"] } } });
     for (const table of tables) {
       await world.map(table, "eu-1", ["mine", "kept"]);
@@ -117,7 +117,7 @@ describe("workspace-data deletion", () => {
     assert.deepEqual((await world.ask("GET", "state")).body, before);
   });
 
-  it("deletes nothing if a deletion in the middle fails", async () => {
+  it("deletes nothing if it fails midway", async () => {
     const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWallClock });
     await store.transaction("test", (tx) => {
       for (const table of Object.values(mappingTables)) tx.map(table, "eu-1", ["a"]);

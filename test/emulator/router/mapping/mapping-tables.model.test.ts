@@ -98,7 +98,7 @@ async function compare(world: Routed, model: Model): Promise<void> {
   }
 }
 
-it("any sequence of maps, removals, offboardings and restarts has the same result as a simple model", async (t) => {
+it("mapping tables match a simple model after any sequence of operations and restarts", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "svc-model-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   let run = 0;

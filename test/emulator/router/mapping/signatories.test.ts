@@ -11,8 +11,8 @@ const firstRecipient = async (api: TestEmulator["api"], id: string) => {
 
 const path = "/router/v1/contract_signatories/";
 
-describe("contract signatories", () => {
-  it("adds one or a list, and returns the same row for the same hash and cluster", async (t) => {
+describe("contract signatory table", () => {
+  it("adds one or several rows, and reuses equal rows of a cluster", async (t) => {
     const { router } = await routed(t);
     const add = async (body: unknown) => plain(await router("POST", path, { body }));
     const first = { id: 1, uuid: "u-1", cluster: "eu-1", signatory_hash: "h" };
@@ -33,7 +33,7 @@ describe("contract signatories", () => {
     assert.deepEqual(await add([]), { status: 201, body: [] });
   });
 
-  it("takes ids from a separate sequence, whatever contracts are signed", async (t) => {
+  it("assigns IDs from a separate sequence", async (t) => {
     const { api, router } = await emulator(t);
     await draft(api);
     const { body } = await router("POST", path, { body: { signatory_hash: "h", cluster: "eu-1" } });
@@ -43,7 +43,7 @@ describe("contract signatories", () => {
     assert.equal(recipient.id, 2);
   });
 
-  it("rejects an unknown cluster and malformed bodies without adding any", async (t) => {
+  it("rejects an unknown cluster and malformed bodies without adding rows", async (t) => {
     const { router, ask } = await routed(t);
     const before = (await ask("GET", "state")).body;
     const good = { signatory_hash: "h", cluster: "eu-1" };

@@ -33,7 +33,7 @@ const shownToNone = { vary: "origin" };
 const from = (origin: string, { headers, ...sent }: Sent = {}): Sent => ({ ...sent, headers: { ...headers, origin } });
 
 describe("an OAuth client in a browser", () => {
-  it("reads discovery, keys, token and userinfo from the origin of a registered redirect URI", async (t) => {
+  it("reads discovery, keys, token and userinfo from a registered redirect origin", async (t) => {
     const { router } = await emulator(t, { seed });
     for (const [method, path, status] of openPaths) {
       const answer = await router(method, path, from(app));
@@ -41,7 +41,7 @@ describe("an OAuth client in a browser", () => {
     }
   });
 
-  it("may send a token and a content type, but no cookie", async (t) => {
+  it("can send a token and a content type, but no cookie", async (t) => {
     const { router } = await emulator(t, { seed });
     for (const [method, path] of openPaths) {
       const asks = { "access-control-request-method": method, "access-control-request-headers": "authorization" };
@@ -72,7 +72,7 @@ describe("an OAuth client in a browser", () => {
     "http://127.0.0.1:3000",
     "null",
   ]) {
-    it(`cannot read from ${origin}, where no redirect URI is registered`, async (t) => {
+    it(`cannot read from ${origin} without a registered redirect URI`, async (t) => {
       const { router } = await emulator(t, { seed });
       for (const [method, path, status] of openPaths) {
         const answer = await router(method, path, from(origin));
@@ -87,7 +87,7 @@ describe("an OAuth client in a browser", () => {
     });
   }
 
-  it("cannot read anything else", async (t) => {
+  it("cannot read other endpoints", async (t) => {
     const { router } = await emulator(t, { seed });
     for (const [method, path] of [
       ["GET", "/"],
@@ -100,14 +100,14 @@ describe("an OAuth client in a browser", () => {
     }
   });
 
-  it("can also read the response of a scripted fault", async (t) => {
+  it("can read the response of a scripted fault", async (t) => {
     const world: TestEmulator = await emulator(t, { seed });
     await world.ask("POST", "faults", { body: { direction: "incoming", operation: "oidc.token", status: 503 } });
     const answer = await world.router("POST", "/api/v1/oauth/token/", from(app));
     assert.deepEqual([answer.status, corsIn(answer)], [503, shownTo(app)]);
   });
 
-  it("gets a single CORS response, whatever an external cluster sends", async (t) => {
+  it("receives a single CORS response, whatever an external cluster sends", async (t) => {
     const world = await routed(t, { oauth_clients });
     world.eu.answer((_, response) =>
       response

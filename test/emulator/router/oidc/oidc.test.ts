@@ -24,11 +24,11 @@ const loop = {
   body: { detail: "The request was forwarded by this router already; a cluster URL points at the router itself" },
 };
 
-describe("the key set", () => {
+describe("OpenID key set", () => {
   const eu = { kty: "RSA", kid: "eu", use: "sig", alg: "RS256", n: "AQ", e: "AQAB" };
   const us = { kty: "EC", kid: "us", crv: "P-256", x: "AQ", y: "Ag" };
 
-  it("contains the keys of all clusters, without caching", async (t) => {
+  it("contains the keys of all clusters without caching", async (t) => {
     const world = await routed(t);
     says(world.eu, { keys: [eu] });
     says(world.us, { keys: [us] });
@@ -52,14 +52,11 @@ describe("the key set", () => {
 
   for (const [what, trouble] of [
     ["is down", broken],
-    ["answers 500", (cluster: Receiver) => says(cluster, { keys: [us] }, 500)],
-    ["answers no key set", (cluster: Receiver) => says(cluster, { detail: "x" })],
-    [
-      "answers more than it could mean",
-      (cluster: Receiver) => says(cluster, { keys: [us], more: "x".repeat(1 << 20) }),
-    ],
+    ["responds with 500", (cluster: Receiver) => says(cluster, { keys: [us] }, 500)],
+    ["returns no key set", (cluster: Receiver) => says(cluster, { detail: "x" })],
+    ["returns an oversized response", (cluster: Receiver) => says(cluster, { keys: [us], more: "x".repeat(1 << 20) })],
   ] as const) {
-    it(`omits a cluster that ${what}, and the request log reports it`, async (t) => {
+    it(`omits and reports a cluster that ${what}`, async (t) => {
       const world = await routed(t);
       says(world.eu, { keys: [eu] });
       trouble(world.us);
@@ -70,7 +67,7 @@ describe("the key set", () => {
   }
 
   for (const path of [keysPath, "/.well-known/openid-configuration"]) {
-    it(`does not wait for a cluster that hangs: ${path}`, { timeout: 20_000 }, async (t) => {
+    it(`does not wait for an unresponsive cluster: ${path}`, { timeout: 20_000 }, async (t) => {
       const world = await routed(t, { upstreamTimeoutMs: 600_000 });
       world.eu.answer((_, response) => void response.write("{"));
       says(world.us, { keys: [us], issuer: world.us.url });
@@ -86,7 +83,7 @@ describe("the key set", () => {
     });
   }
 
-  it("is a gateway error if no cluster responds", async (t) => {
+  it("returns a gateway error if no cluster responds", async (t) => {
     const world = await routed(t);
     broken(world.eu);
     broken(world.us);
@@ -94,8 +91,8 @@ describe("the key set", () => {
   });
 });
 
-describe("the OpenID configuration", () => {
-  it("is the first cluster's, with the router's URLs", async (t) => {
+describe("OpenID configuration", () => {
+  it("comes from the first cluster, with the router's URLs", async (t) => {
     const world = await routed(t, { publicUrl: "https://router.example" });
     says(world.eu, {
       issuer: `${world.eu.url}/`,
@@ -129,7 +126,7 @@ describe("the OpenID configuration", () => {
     assert.deepEqual(world.reached(), [`eu GET ${configurationPath}`]);
   });
 
-  it("is the next cluster's if the first has none, and a gateway error if no cluster has one", async (t) => {
+  it("falls back to the next cluster, then to a gateway error", async (t) => {
     const world = await routed(t);
     says(world.eu, [], 200);
     says(world.us, { issuer: world.us.url, scopes_supported: ["us"] });
@@ -140,8 +137,8 @@ describe("the OpenID configuration", () => {
   });
 });
 
-describe("the metadata of the OAuth server", () => {
-  it("is the OAuth part of the OpenID configuration", async (t) => {
+describe("metadata of the OAuth server", () => {
+  it("contains the OAuth part of the OpenID configuration", async (t) => {
     const { router, routerUrl } = await emulator(t);
     const { body: configuration } = await router("GET", configurationPath);
     const answer = await router("GET", metadataPath);
@@ -176,7 +173,7 @@ describe("the metadata of the OAuth server", () => {
     });
   });
 
-  it("comes from the next cluster if the first has none, and is a gateway error if no cluster has any", async (t) => {
+  it("falls back to the next cluster, then to a gateway error", async (t) => {
     const world = await routed(t);
     broken(world.eu);
     says(world.us, { issuer: world.us.url, scopes_supported: ["us"], claims_supported: ["sub"] });
@@ -190,7 +187,7 @@ describe("the metadata of the OAuth server", () => {
 });
 
 describe("a token request", () => {
-  it("is forwarded unchanged to the longest cluster id that prefixes its code or refresh token", async (t) => {
+  it("is forwarded unchanged to the longest cluster ID that prefixes its code", async (t) => {
     const [eu, west] = [await receiver(t), await receiver(t)];
     const world = await routed(t, {
       seed: {
@@ -233,7 +230,7 @@ describe("a token request", () => {
     [{ grant_type: "refresh_token", refresh_token: "none" }, { error: "invalid_grant" }],
   ];
   for (const [body, refusal] of refusals) {
-    it(`${JSON.stringify(body)} is rejected with ${JSON.stringify(refusal)}`, async (t) => {
+    it(`is rejected for ${JSON.stringify(body)} with ${JSON.stringify(refusal)}`, async (t) => {
       const world = await routed(t);
       const answer = await world.router("POST", tokenPath, body && { body });
       assert.deepEqual(plain(answer), { status: 400, body: refusal });
@@ -255,7 +252,7 @@ describe("a token request", () => {
     [form["content-type"], "grant_type=refresh_token&resource=a&resource=b", "refresh_token is missing"],
   ];
   for (const [type, body, error_description] of unreadable) {
-    it(`${body} as ${type} is an invalid request, because no schema is declared`, async (t) => {
+    it(`is an invalid_request with the body ${body} as ${type}`, async (t) => {
       const world = await routed(t);
       const answer = await world.router("POST", tokenPath, { body, headers: { "content-type": type } });
       assert.deepEqual(plain(answer), { status: 400, body: { error: "invalid_request", error_description } });
@@ -272,7 +269,7 @@ describe("a token request", () => {
     assert.deepEqual(statuses, ["200", "400", "401", "413", "502", "503", "504", "508", "default"]);
   });
 
-  it("is a gateway error if the cluster is down or slow", async (t) => {
+  it("returns a gateway error if the cluster is down or slow", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     const send = async () =>
       plain(await world.router("POST", tokenPath, { body: { grant_type: "refresh_token", refresh_token: "us-1_r" } }));
@@ -283,7 +280,7 @@ describe("a token request", () => {
   });
 });
 
-describe("userinfo", () => {
+describe("userinfo request", () => {
   const jwt = (claims: unknown) =>
     ["eyJhbGciOiJub25lIn0", Buffer.from(JSON.stringify(claims)).toString("base64url"), "wrong"].join(".");
 
@@ -299,7 +296,7 @@ describe("userinfo", () => {
   }
 
   for (const authorization of [undefined, "Bearer", "Bearer ", `Basic ${jwt({ cluster: "us-1" })}`]) {
-    it(`has no error code without a token (RFC 6750, 3.1): ${authorization}`, async (t) => {
+    it(`is rejected without an error code (RFC 6750, 3.1) for ${authorization}`, async (t) => {
       const world = await routed(t);
       const answer = await world.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
       assert.deepEqual(plain(answer), { status: 401, body: { detail: "Not authenticated" } });
@@ -310,7 +307,7 @@ describe("userinfo", () => {
 
   const bad = ["Bearer x", "Bearer x y", `Bearer ${jwt({ cluster: "ap-9" })}`];
   for (const authorization of [...bad, `Bearer ${jwt({})}`, `Bearer ${jwt([])}`, `Bearer us-1_${"x"}`]) {
-    it(`is rejected for ${authorization}`, async (t) => {
+    it(`is rejected for the invalid token ${authorization}`, async (t) => {
       const world = await routed(t);
       const answer = await world.router("GET", userinfoPath, { headers: { authorization } });
       assert.deepEqual(plain(answer), { status: 401, body: { detail: "Invalid access token" } });
@@ -320,7 +317,7 @@ describe("userinfo", () => {
   }
 });
 
-it("detects that a cluster's URL is the router's own", async (t) => {
+it("the router detects a cluster URL that is its own", async (t) => {
   const front = await receiver(t);
   const world = await routed(t, { seed: { clusters: [{ id: "eu-1", label: "eu", external_url: front.url }] } });
   front.answer(async ({ headers }, response) => {

@@ -9,7 +9,7 @@ async function withClient(t: Parameters<typeof routed>[0]): Promise<Routed> {
   return world;
 }
 
-describe("credentials of a forwarded request", () => {
+describe("forwarding of credentials", () => {
   const all = {
     "x-cluster-key": "key-of-eu-1",
     "client-id": "app",
@@ -30,21 +30,21 @@ describe("credentials of a forwarded request", () => {
       .map(({ detail }) => detail);
   };
 
-  it("reach the cluster that they belong to", async (t) => {
+  it("sends credentials to their own cluster", async (t) => {
     const world = await withClient(t);
     await world.router("GET", "/x", { headers: all });
     assert.deepEqual(arrived(world), [[Object.keys(all)], []]);
     assert.deepEqual(await findings(world), []);
   });
 
-  it("do not reach another cluster, which is a finding", async (t) => {
+  it("withholds credentials from another cluster, with a finding", async (t) => {
     const world = await withClient(t);
     await world.router("GET", "/x?cluster_id=us-1", { headers: all });
     assert.deepEqual(arrived(world), [[], [["cookie"]]]);
     assert.deepEqual(await findings(world), ["x-cluster-key, client-id, client-secret, authorization: not for us-1"]);
   });
 
-  it("of an unmapped client reach a single named cluster, but not several", async (t) => {
+  it("sends credentials of an unmapped client to a single named cluster only", async (t) => {
     const world = await routed(t);
     const headers = { "client-id": "app", "client-secret": "s3cret", authorization: "Bearer of-somebody" };
     await world.router("GET", "/x?cluster_id=us-1", { headers });
@@ -56,7 +56,7 @@ describe("credentials of a forwarded request", () => {
     assert.deepEqual(await findings(world), ["client-id, client-secret: not for several clusters"]);
   });
 
-  it("are not sent with requests for keys or for the configuration", async (t) => {
+  it("sends no credentials with requests for keys or configuration", async (t) => {
     const world = await routed(t);
     const headers = { "x-cluster-key": "key-of-eu-1", "client-id": "app", "client-secret": "s" };
     for (const path of ["jwks.json", "openid-configuration"]) {

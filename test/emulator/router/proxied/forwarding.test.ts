@@ -25,8 +25,8 @@ async function toEu(t: Parameters<typeof routed>[0], options: Parameters<typeof 
   return world;
 }
 
-describe("a forwarded request", () => {
-  it("keeps its bytes, target and headers, and adds its origin", async (t) => {
+describe("forwarded request", () => {
+  it("preserves its bytes, target and headers, and adds its origin", async (t) => {
     const world = await toEu(t);
     const host = new URL(world.routerUrl).host;
     const body = Buffer.from([0x7b, 0xff, 0x00, 0x0a, 0xc3, 0x28, 0x7d]);
@@ -75,7 +75,7 @@ describe("a forwarded request", () => {
     assert.equal(got?.headers["content-length"], "7");
   });
 
-  it("returns status, headers and bytes of the cluster", async (t) => {
+  it("returns the cluster's status, headers and bytes", async (t) => {
     const world = await toEu(t);
     const body = Buffer.from([0xff, 0xfe, 0x00]);
     world.eu.answer((_, response) => {
@@ -102,7 +102,7 @@ describe("a forwarded request", () => {
     );
   });
 
-  it("isolates pages of the cluster with an additional policy, and leaves JSON unchanged", async (t) => {
+  it("isolates HTML pages with an additional policy and leaves JSON unchanged", async (t) => {
     const world = await toEu(t);
     const policiesFor = async (...types: readonly string[]) => {
       const own = ["Content-Security-Policy", "script-src 'none'"] as const;
@@ -123,7 +123,7 @@ describe("a forwarded request", () => {
     assert.deepEqual(await policiesFor("application/json; charset=utf-8"), both.slice(0, 1));
   });
 
-  it("returns redirects and never follows them", async (t) => {
+  it("returns redirects without following them", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => response.writeHead(302, { location: `${world.us.url}/elsewhere` }).end());
     const answer = await world.router("GET", "/x?client_id=app");
@@ -140,7 +140,7 @@ describe("a forwarded request", () => {
     assert.equal(sha(new Uint8Array(await answer.arrayBuffer())), sha(body));
   });
 
-  it("is answered while the cluster is still writing", async (t) => {
+  it("receives the response while the cluster is still writing", async (t) => {
     const world = await toEu(t);
     let end = () => {};
     world.eu.answer((_, response) => {
@@ -155,8 +155,8 @@ describe("a forwarded request", () => {
   });
 });
 
-describe("headers that control the emulator", () => {
-  it("are removed from requests and responses, like those of a connection", async (t) => {
+describe("emulator control header", () => {
+  it("is removed from requests and responses, like a connection header", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => {
       response.writeHead(200, [
@@ -181,7 +181,7 @@ describe("headers that control the emulator", () => {
   });
 });
 
-describe("a failing cluster", () => {
+describe("failing cluster", () => {
   it("causes a 502 if it refuses the connection", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => response.destroy());
@@ -204,7 +204,7 @@ describe("a failing cluster", () => {
     await closed;
   });
 
-  it("closes the client's connection if it breaks off", async (t) => {
+  it("closes the client's connection if it aborts its response", async (t) => {
     const world = await toEu(t);
     world.eu.answer((_, response) => {
       response.writeHead(200, { "content-length": "100" });
@@ -215,7 +215,7 @@ describe("a failing cluster", () => {
     await assert.rejects(answer.text());
   });
 
-  it("notices a disconnected client", { timeout: 20_000 }, async (t) => {
+  it("is notified when the client disconnects", { timeout: 20_000 }, async (t) => {
     const world = await toEu(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
     const gone = new Promise<void>((resolve) => {
@@ -228,7 +228,7 @@ describe("a failing cluster", () => {
     await gone;
   });
 
-  it("notices a disconnected client of a broadcast", { timeout: 20_000 }, async (t) => {
+  it("is notified when the client of a broadcast disconnects", { timeout: 20_000 }, async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
     let asked = 0;
@@ -246,7 +246,7 @@ describe("a failing cluster", () => {
     await Promise.all(gone);
   });
 
-  it("notices a disconnected client of the router's own request", { timeout: 20_000 }, async (t) => {
+  it("is notified when the client of the router's own request disconnects", { timeout: 20_000 }, async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 600_000 });
     const begun = { email: "zoe@newco.example", captcha: "yes" };
     const { token } = (await world.router("POST", "/router/v1/trial/signup", { body: begun })).body as {
@@ -285,10 +285,10 @@ describe("a failing cluster", () => {
   });
 });
 
-describe("a request without an owner", () => {
+describe("request without a known owner", () => {
   const body = { hello: "all" };
 
-  it("reaches every cluster, and seed order decides on a manual clock", async (t) => {
+  it("reaches every cluster, and prefers seed order on a manual clock", async (t) => {
     const world = await routed(t);
     let answerLast = () => {};
     world.eu.answer((_, response) => {
@@ -308,7 +308,7 @@ describe("a request without an owner", () => {
     }
   });
 
-  it("gets the first success, and the others finish unaborted", { timeout: 20_000 }, async (t) => {
+  it("returns the first success without aborting the other requests", { timeout: 20_000 }, async (t) => {
     const world = await routed(t, { clock: { mode: "real" }, upstreamTimeoutMs: 600_000 });
     let finish = () => {};
     const finished = new Promise<boolean>((resolve) => {
@@ -323,7 +323,7 @@ describe("a request without an owner", () => {
     assert.equal(await finished, true);
   });
 
-  it("gets a redirect as a success", async (t) => {
+  it("accepts a redirect as a success", async (t) => {
     const world = await routed(t);
     world.eu.answer((_, response) => response.writeHead(303, { location: "/there" }).end());
     const answer = await world.router("GET", "/x");
@@ -335,7 +335,7 @@ describe("a request without an owner", () => {
     [404, 500, 404],
     [403, 403, 403],
   ] as const) {
-    it(`gets the lowest status of ${eu} and ${us}`, async (t) => {
+    it(`returns the lowest status of ${eu} and ${us}`, async (t) => {
       const world = await routed(t);
       world.eu.answer((_, response) => response.writeHead(eu).end("eu"));
       world.us.answer((_, response) => response.writeHead(us).end("us"));
@@ -344,7 +344,7 @@ describe("a request without an owner", () => {
     });
   }
 
-  it("gets the response of a reachable cluster", async (t) => {
+  it("returns the response of a reachable cluster", async (t) => {
     const world = await routed(t, { clock: { mode: "real" } });
     world.eu.answer((_, response) => response.destroy());
     world.us.answer((_, response) => response.writeHead(404).end("us"));
@@ -356,7 +356,7 @@ describe("a request without an owner", () => {
     });
   });
 
-  it("does not wait for a slow cluster, and does not abort it either", async (t) => {
+  it("neither waits for a slow cluster nor aborts its request", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     let finish = () => {};
     const finished = new Promise<boolean>((resolve) => {
@@ -379,7 +379,7 @@ describe("a request without an owner", () => {
   });
 });
 
-it("is forwarded to a back end with a path in its URL", async (t) => {
+it("the router forwards a request to a backend with a path in its URL", async (t) => {
   const backend = await receiver(t);
   const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: `${backend.url}/base` }] };
   const world = await routed(t, { seed });
@@ -390,7 +390,7 @@ it("is forwarded to a back end with a path in its URL", async (t) => {
   );
 });
 
-it("gets the virtual time once if the cluster sends it, too", async (t) => {
+it("the router adds the virtual time once, even if the cluster sends it", async (t) => {
   const world = await emulator(t);
   const { clientId = "", clientSecret = "" } = world.clusters[0]!;
   const headers = { "client-id": clientId, "client-secret": clientSecret };

@@ -12,21 +12,21 @@ type Got = readonly [status: number, headers: object, body: string];
 
 /** What a cluster answers, in pieces, and what the caller gets: status, some headers and body. */
 const answers: Readonly<Record<string, readonly [pieces: readonly string[], ...got: Got]>> = {
-  "a 304 with the length of what is not sent": [
+  "a 304 with the length of the omitted body": [
     [head("HTTP/1.1 304 Not Modified", "ETag: a", "Content-Length: 1234")],
     304,
     { etag: "a" },
     "",
   ],
-  "a 204 with a length, and nothing": [[head("HTTP/1.1 204 No Content", "Content-Length: 5")], 204, {}, ""],
-  "a 204 with a length, and bytes": [[`${head("HTTP/1.1 204 No Content", "Content-Length: 5")}hello`], 204, {}, ""],
-  "an answer that announces a trailer": [
+  "a 204 with a length but no body": [[head("HTTP/1.1 204 No Content", "Content-Length: 5")], 204, {}, ""],
+  "a 204 with a length and a body": [[`${head("HTTP/1.1 204 No Content", "Content-Length: 5")}hello`], 204, {}, ""],
+  "a response that announces a trailer": [
     [`${head("HTTP/1.1 200 OK", "Trailer: X-Sum", "Content-Length: 2")}ok`],
     200,
     {},
     "ok",
   ],
-  "an answer with a trailer": [
+  "a response with a trailer": [
     [head("HTTP/1.1 200 OK", "Trailer: X-Sum", "Transfer-Encoding: chunked"), "2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n"],
     200,
     {},
@@ -38,19 +38,19 @@ const answers: Readonly<Record<string, readonly [pieces: readonly string[], ...g
     { "x-a": long },
     "ok",
   ],
-  "a 100 that nobody asked for": [
+  "an unsolicited 100": [
     [head("HTTP/1.1 100 Continue"), `${head("HTTP/1.1 200 OK", "Content-Length: 2")}ok`],
     200,
     {},
     "ok",
   ],
-  "two of these, in one piece with the answer": [
+  "two unsolicited 100s in one chunk with the response": [
     [`${head("HTTP/1.1 100 Continue", "X-A: b").repeat(2) + head("HTTP/1.1 200 OK", "Content-Length: 2")}ok`],
     200,
     {},
     "ok",
   ],
-  "one of these, byte by byte": [
+  "an unsolicited 100 sent byte by byte": [
     [...`${head("HTTP/1.1 100 Continue") + head("HTTP/1.1 404 Not Found", "Content-Length: 2")}no`],
     404,
     {},
@@ -64,9 +64,9 @@ const answers: Readonly<Record<string, readonly [pieces: readonly string[], ...g
   ],
 };
 
-describe("a cluster's valid or nearly valid HTTP response", () => {
+describe("forwarding of unusual cluster responses", () => {
   for (const [name, [pieces, status, headers, body]] of Object.entries(answers)) {
-    it(`is forwarded: ${name}`, async (t) => {
+    it(`forwards ${name}`, async (t) => {
       const cluster = await rawServer(t, ...pieces);
       const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }] };
       const world = await emulator(t, { seed });

@@ -38,9 +38,9 @@ const cases: [string, string, string[], Sent?][] = [
   ["GET", "/router/v1/oauth2.0/external/ProviderB/redirect?error=access_denied", both],
 ];
 
-describe("proxied routes", () => {
+describe("proxied route", () => {
   for (const [method, path, expected, sent] of cases) {
-    it(`${method} ${path} ${sent ? JSON.stringify(sent.body) : ""} reaches ${expected.join(" and ")}`, async (t) => {
+    it(`forwards ${method} ${path} ${sent ? JSON.stringify(sent.body) : ""} to ${expected.join(" and ")}`, async (t) => {
       const world = await routed(t);
       await world.map("creators", "us-1", ["creator"]);
       await world.map("counterparties", "us-1", ["counterparty"]);
@@ -71,7 +71,7 @@ describe("proxied routes", () => {
     assert.equal(world.us.received[0]?.body.toString(), body);
   });
 
-  it("rejects invalid input without requesting a cluster", async (t) => {
+  it("rejects invalid input without a request to a cluster", async (t) => {
     const world = await routed(t);
     const status = async (...request: Parameters<typeof world.router>) => (await world.router(...request)).status;
     assert.equal(await status("GET", "/auth/v3/invite_info/"), 422);
@@ -83,7 +83,7 @@ describe("proxied routes", () => {
   });
 
   for (const path of ["/auth/v3/invite_info/?token=creator", "/organization/user-invite/by_token/creator"]) {
-    it(`${path} responds like its cluster, also with errors`, async (t) => {
+    it(`returns the cluster's response or error for ${path}`, async (t) => {
       const world = await routed(t);
       await world.map("creators", "us-1", ["creator"]);
       world.us.answer((_, response) => response.writeHead(410).end("gone"));
@@ -97,7 +97,7 @@ describe("proxied routes", () => {
   }
 });
 
-it("offers the test captcha by the client's own address, also with emulated clusters", async (t) => {
+it("the router offers the test captcha based on the client's address", async (t) => {
   const world = await emulator(t);
   const show = async (headers = {}) => plain(await world.router("GET", "/api/v1/auth/captcha-config", { headers }));
   assert.deepEqual(await show(), { status: 200, body: { use_test_captcha: true } });

@@ -34,9 +34,9 @@ const cases: Record<string, [string, Sent?]> = {
   "the header client-id": ["/x", { headers: { "client-id": "app" } }],
   "client_id in the query": ["/x?client_id=app"],
   email_hash: [`/x?email_hash=${hashEmail("ada@example.com")}`],
-  "an e-mail address, hashed": ["/x", { body: { email: " ADA@example.com " } }],
-  "login_hint, hashed": ["/x?login_hint=ada%40example.com"],
-  "user_code, as people type it": ["/x?user_code=wdjb-mjht"],
+  "a hashed e-mail address": ["/x", { body: { email: " ADA@example.com " } }],
+  "a hashed login_hint": ["/x?login_hint=ada%40example.com"],
+  "user_code as users type it": ["/x?user_code=wdjb-mjht"],
   creator_token: ["/x?creator_token=creator"],
   cp_token: ["/x?cp_token=counterparty"],
   counterparty_token: ["/x?counterparty_token=counterparty"],
@@ -59,14 +59,14 @@ const cases: Record<string, [string, Sent?]> = {
   "external_id with its type": ["/x?external_id=tenant&integration_type=CHAT_B"],
   signatory_hash: ["/x?signatory_hash=sig"],
   "the last of a repeated query value": ["/x?client_id=other&client_id=app"],
-  "the body after a query that leads nowhere": ["/x?client_id=unknown", { body: { client_id: "app" } }],
+  "the body after an unmapped query parameter": ["/x?client_id=unknown", { body: { client_id: "app" } }],
   "an identifier after an unknown cluster_id": ["/x?cluster_id=ap-9&client_id=app"],
   "JSON without a content type": ["/x", { body: '{"client_id":"app"}', headers: { "content-type": "text/plain" } }],
 };
 
-describe("the catch-all finds the owner by", () => {
+describe("owner lookup of the catch-all", () => {
   for (const [name, [path, sent]] of Object.entries(cases)) {
-    it(name, async (t) => {
+    it(`uses ${name}`, async (t) => {
       const world = await owned(t);
       await world.router("POST", path, sent);
       assert.deepEqual(world.reached(), [`us POST ${path}`]);
@@ -74,21 +74,24 @@ describe("the catch-all finds the owner by", () => {
   }
 });
 
-describe("the catch-all requests all clusters if", () => {
+describe("broadcast of the catch-all", () => {
   const everywhere: Record<string, [string, Sent?]> = {
-    "nothing identifies the request": ["/x"],
-    "what looks like a query is part of the path": ["/x&client_id=app"],
-    "an identifier is mapped nowhere": ["/x?client_id=unknown"],
-    "an external id is of another type": ["/x?external_id=tenant&integration_type=OTHER"],
-    "the identifier lies deeper in the body": ["/x", { body: { inner: { client_id: "app" } } }],
+    "the request has no identifier": ["/x"],
+    "the apparent query is part of the path": ["/x&client_id=app"],
+    "an identifier is unmapped": ["/x?client_id=unknown"],
+    "an external ID has another type": ["/x?external_id=tenant&integration_type=OTHER"],
+    "the identifier is nested in the body": ["/x", { body: { inner: { client_id: "app" } } }],
     "the body is an array": ["/x", { body: [{ client_id: "app" }] }],
-    "the body is broken JSON": ["/x", { body: '{"client_id":"app"' }],
-    "the claim of the JWT names nobody": ["/x", { headers: { authorization: `Bearer ${jwt({ cluster: "ap-9" })}` } }],
-    "the bearer token is no JWT": ["/x", { headers: { authorization: "Bearer a.%%%.c" } }],
+    "the body is malformed JSON": ["/x", { body: '{"client_id":"app"' }],
+    "the JWT claim names an unknown cluster": [
+      "/x",
+      { headers: { authorization: `Bearer ${jwt({ cluster: "ap-9" })}` } },
+    ],
+    "the bearer token is not a JWT": ["/x", { headers: { authorization: "Bearer a.%%%.c" } }],
     "the body has a member called __proto__": ["/x", { body: '{"__proto__":{"client_id":"app"}}' }],
   };
   for (const [name, [path, sent]] of Object.entries(everywhere)) {
-    it(name, async (t) => {
+    it(`requests all clusters if ${name}`, async (t) => {
       const world = await owned(t);
       await world.router("POST", path, sent);
       assert.deepEqual(world.reached(), [`eu POST ${path}`, `us POST ${path}`]);
@@ -96,7 +99,7 @@ describe("the catch-all requests all clusters if", () => {
   }
 });
 
-it("serves the contract API under the router's own URL, by the client-id of the API key", async (t) => {
+it("the router serves the contract API under its own URL, by client-id", async (t) => {
   const world = await emulator(t);
   const key = { "client-id": world.clusters[1]!.clientId!, "client-secret": world.clusters[1]!.clientSecret! };
   const path = "/api/v2.1/public/webhooks/hmac_key/";
@@ -109,7 +112,7 @@ it("serves the contract API under the router's own URL, by the client-id of the 
   });
 });
 
-it("gives precedence to the earlier kind of identifier", async (t) => {
+it("the catch-all prefers the earlier kind of identifier", async (t) => {
   const world = await owned(t);
   await world.map("teams", "eu-1", ["T2"]);
   await world.router("POST", "/x?team_id=T2", { headers: { "client-id": "app" } });
@@ -120,7 +123,7 @@ it("gives precedence to the earlier kind of identifier", async (t) => {
   assert.deepEqual(world.reached(), ["us POST /x?client_id=other"]);
 });
 
-it("requests every cluster with a signatory", async (t) => {
+it("the catch-all requests every cluster with a signatory", async (t) => {
   const world = await owned(t);
   const add = (cluster: string) =>
     world.router("POST", "/router/v1/contract_signatories/", { body: { signatory_hash: "sig", cluster } });
@@ -129,7 +132,7 @@ it("requests every cluster with a signatory", async (t) => {
   assert.deepEqual(world.reached(), ["eu GET /x?signatory_hash=sig", "us GET /x?signatory_hash=sig"]);
 });
 
-it("sends paths that nearly match to the catch-all, and rejects other methods with 405", async (t) => {
+it("the catch-all receives nearly matching paths, and rejects other methods with 405", async (t) => {
   const world = await owned(t);
   for (const [method, path] of [
     ["GET", "/router/v1/cluster_emails/bulk"],

@@ -53,7 +53,7 @@ async function wayBack({ router, ask }: World, email: string): Promise<string> {
 const homeOf = async ({ router }: World) =>
   (await router("GET", `/router/v1/cluster_emails/email/${hashEmail(zoe)}`)).body as { cluster_id?: string };
 
-describe("a person with a mapped address", () => {
+describe("user with a mapped address", () => {
   for (const spelling of spellings) {
     it(`cannot sign up for a trial as ${JSON.stringify(spelling)}`, async (t) => {
       const world = await routed(t);
@@ -64,7 +64,7 @@ describe("a person with a mapped address", () => {
     });
   }
 
-  it("stays at their cluster if they were mapped after the signup started", async (t) => {
+  it("stays in their cluster if mapped after the signup started", async (t) => {
     const world = await routed(t);
     const token = await pending(world, zoe);
     await world.map("emails", "us-1", [hashEmail(zoe)]);
@@ -74,7 +74,7 @@ describe("a person with a mapped address", () => {
     await assertRefused(world, () => begin(world, zoe), exists);
   });
 
-  it("stays at their cluster if they were mapped during the request to a cluster, and the workspace has no owner", async (t) => {
+  it("stays in their cluster if mapped during the completion request", async (t) => {
     const world = await routed(t);
     const token = await pending(world, zoe);
     world.eu.answer(async (_, response) => {
@@ -96,8 +96,8 @@ describe("a person with a mapped address", () => {
   });
 });
 
-describe("a user of a workspace", () => {
-  it("cannot sign up, even if they are not mapped", async (t) => {
+describe("user of a workspace", () => {
+  it("cannot sign up, even without a mapping", async (t) => {
     const world = await emulator(t);
     const users = (await world.api("GET", "/api/v2.1/public/auth/users/")).body as { results: { email: string }[] };
     const { email } = users.results[0]!;
@@ -108,7 +108,7 @@ describe("a user of a workspace", () => {
     await assertRefused(world, () => begin(world, ` ${email.toUpperCase()}`), exists);
   });
 
-  it("gets the workspace that was created just before a restart by repeating the request", async (t) => {
+  it("receives the workspace created before a restart by repeating the request", async (t) => {
     const world = await emulator(t);
     const token = await pending(world, zoe);
     const eu = world.clusters[0]!;
@@ -126,8 +126,8 @@ describe("a user of a workspace", () => {
   });
 });
 
-describe("concurrent signups of one address", () => {
-  it("are one signup, and only one completion creates a workspace", async (t) => {
+describe("concurrent signup with one address", () => {
+  it("counts as one signup and creates one workspace", async (t) => {
     const world = await emulator(t);
     const [backs, tokens] = [
       await wayBack(world, zoe),

@@ -16,7 +16,7 @@ async function pending({ router }: Pick<TestEmulator, "router">, email = person.
 }
 
 describe("a trial signup", () => {
-  it("by e-mail is pending, and stays the same if it is repeated", async (t) => {
+  it("is pending by e-mail, and does not change if repeated", async (t) => {
     const { router } = await emulator(t);
     const first = await router("POST", signup, { body: person });
     const { token, ...rest } = first.body as { token: string };
@@ -45,7 +45,7 @@ describe("a trial signup", () => {
     ["from-the-seed", "127.0.0.1", true],
   ];
   for (const [captcha, forwardedFor, passes] of captchas) {
-    it(`with the captcha "${captcha}" from ${forwardedFor ?? "this machine"} ${passes ? "passes" : "fails"}`, async (t) => {
+    it(`${passes ? "passes" : "fails"} with the captcha "${captcha}" from ${forwardedFor ?? "this machine"}`, async (t) => {
       const apps = { captcha: { captcha_token: "from-the-seed", test_addresses: ["127.0.0.1", "10.0.0.7"] } };
       const world = await emulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], apps } });
       const headers: Record<string, string> = forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor };
@@ -56,8 +56,8 @@ describe("a trial signup", () => {
   }
 });
 
-describe("completing a signup", () => {
-  it("creates a workspace with a working API key, and maps its people", async (t) => {
+describe("signup completion", () => {
+  it("creates a workspace with a working API key and maps its users", async (t) => {
     const world = await emulator(t);
     const token = await pending(world);
     const invited_users = [
@@ -108,7 +108,7 @@ describe("completing a signup", () => {
     ["us", "us-1"],
     ["eu-1", "eu-1"],
   ] as const) {
-    it(`with the location ${cluster_location} uses ${cluster}`, async (t) => {
+    it(`uses ${cluster} for the location ${cluster_location}`, async (t) => {
       const world = await emulator(t);
       const token = await pending(world);
       const { status, body } = await world.router("POST", complete, {
@@ -118,7 +118,7 @@ describe("completing a signup", () => {
     });
   }
 
-  it("requires a known and unused token, and an existing location", async (t) => {
+  it("requires an unused token and an existing location", async (t) => {
     const world = await emulator(t);
     const token = await pending(world);
     const send = (body: object) => () => world.router("POST", complete, { body: { ...trialAnswers, ...body } });
@@ -136,7 +136,7 @@ describe("completing a signup", () => {
     });
   });
 
-  it("forwards the request unchanged to an external back end once, while the token is claimed", async (t) => {
+  it("forwards the request unchanged to an external backend once", async (t) => {
     const world = await routed(t);
     const token = await pending(world);
     let answer = () => {};
@@ -171,7 +171,7 @@ describe("completing a signup", () => {
   });
 
   for (const told of ["", "made", "[]", '{"workspace_id":"seventy","client_id":7,"creator_tokens":"ct"}']) {
-    it(`accepts a 2xx of a back end with ${told || "nothing"} as a workspace, and maps the person`, async (t) => {
+    it(`accepts a 2xx with ${told || "an empty body"} from a backend and maps the user`, async (t) => {
       const world = await routed(t);
       const token = await pending(world);
       world.eu.answer((_, response) => response.writeHead(201).end(told));
@@ -184,7 +184,7 @@ describe("completing a signup", () => {
     });
   }
 
-  it("keeps the signup valid if the cluster is down, slow, or rejects it", async (t) => {
+  it("leaves the signup valid if the cluster is down or slow, or rejects it", async (t) => {
     const world = await routed(t, { upstreamTimeoutMs: 1_000 });
     const token = await pending(world);
     const taken = { takesBack: true };
@@ -200,7 +200,7 @@ describe("completing a signup", () => {
     assert.equal((await send()).status, 200);
   });
 
-  it("repeated at a cluster returns the same workspace, but only with the token", async (t) => {
+  it("returns the same workspace if repeated with the token", async (t) => {
     const world = await emulator(t);
     const [eu] = world.clusters;
     const asked = { signup_token: "t", email: "z@n.example", ...trialAnswers, invited_users: [] };

@@ -34,7 +34,7 @@ interface Named {
 }
 
 describe("a trial workspace", () => {
-  it("supports a contract from an uploaded file to its execution without further setup", async (t) => {
+  it("supports a contract from upload to execution without further setup", async (t) => {
     const world = await emulator(t);
     const workspace = await trial(world);
     const api = await apiOf(world, workspace.id);
@@ -88,7 +88,7 @@ describe("a trial workspace", () => {
     }
   });
 
-  it("has the standard set, whatever the seed contains, and separate rows", async (t) => {
+  it("contains the standard set with separate rows, whatever the seed contains", async (t) => {
     const names = async (world: TestEmulator, id: number) => {
       const api = await apiOf(world, id);
       const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: Named[] };

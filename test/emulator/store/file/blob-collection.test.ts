@@ -36,29 +36,29 @@ async function stage(t: TestContext) {
   return { home, path, folder, upload, look, kept };
 }
 
-describe("unreferenced uploads", () => {
-  it("are removed after 30 days without a reference", async (t) => {
+describe("unreferenced upload", () => {
+  it("is removed after 30 days without a reference", async (t) => {
     const { look, kept } = await stage(t);
     assert.deepEqual([await look(0), await look(15), await look(29.9)], [[], [], []]);
     assert.deepEqual(await look(31), [hashOf("unnamed")]);
     assert.deepEqual(await kept(), [hashOf("named")]);
   });
 
-  it("get another 30 days after a reference, so that an import can be undone", async (t) => {
+  it("is retained for another 30 days after a reference", async (t) => {
     const { look } = await stage(t);
     await look(0);
     await look(20, ["named", "unnamed"]);
     assert.deepEqual([await look(40), await look(69), await look(71)], [[], [], [hashOf("unnamed")]]);
   });
 
-  it("stay for 30 days after the upload, even with an older note about the same bytes", async (t) => {
+  it("is retained for 30 days after the upload, even with an older note", async (t) => {
     const { look, upload } = await stage(t);
     await look(0);
     await upload("unnamed", 40);
     assert.deepEqual([await look(50), await look(71)], [[], [hashOf("unnamed")]]);
   });
 
-  it("are looked for once a day, and never without uploads", async (t) => {
+  it("is searched for once a day, and only if uploads exist", async (t) => {
     const { look, folder, home } = await stage(t);
     let asked = 0;
     const path = join(home, "emulator.json");
@@ -78,7 +78,7 @@ describe("unreferenced uploads", () => {
   });
 
   for (const name of ["other.json", "emulator.json.damaged", "export.json", "emulator.json.journal.2.torn"]) {
-    it(`stay while ${name} is next to the state and may refer to them, and for 30 more days`, async (t) => {
+    it(`is retained while ${name} is next to the state, and for 30 more days`, async (t) => {
       const { look, home, kept } = await stage(t);
       await look(0);
       await writeFile(join(home, name), "{}");
@@ -91,7 +91,7 @@ describe("unreferenced uploads", () => {
     });
   }
 
-  it("are removed while only files of the state are there: journals, run file, lock, unfinished snapshot", async (t) => {
+  it("is removed if only files of the state itself remain", async (t) => {
     const { look, home } = await stage(t);
     for (const end of ["", ".journal.12", ".run", ".run.AbCdEf_-1234.socket", ".0123456789ab.svc-tmp"]) {
       await writeFile(join(home, `emulator.json${end}`), "");
@@ -100,7 +100,7 @@ describe("unreferenced uploads", () => {
     assert.deepEqual(await look(31), [hashOf("unnamed")]);
   });
 
-  it("are files with upload names: no other file is touched", async (t) => {
+  it("is recognized by its file name, and other files stay untouched", async (t) => {
     const { look, folder, kept } = await stage(t);
     const others = ["notes.txt", "a".repeat(64), hashOf("x").toUpperCase(), `${hashOf("x")}.pdf`];
     await writeFile(join(folder, "notes.txt"), "mine");
@@ -112,7 +112,7 @@ describe("unreferenced uploads", () => {
     assert.equal(await readFile(join(folder, "notes.txt"), "utf8"), "mine");
   });
 
-  it("stay if the note belongs to another user, and the note stays too", async (t) => {
+  it("is retained with the note if the note belongs to another user", async (t) => {
     const { look, folder, kept } = await stage(t);
     await writeFile(join(folder, "svc-unnamed.json"), '{"mine":true}');
     await assert.rejects(look(0), { message: /svc-unnamed\.json has other contents/ });
@@ -121,12 +121,12 @@ describe("unreferenced uploads", () => {
   });
 });
 
-describe("an interrupted removal", () => {
+describe("interrupted removal of uploads", () => {
   for (const [call, count] of [
     ["rm", 3],
     ["rename", 1],
   ] as const) {
-    it(`after ${call} number ${count} leaves complete files, and the next one finishes it`, async (t) => {
+    it(`leaves complete files after ${call} number ${count} and can be resumed`, async (t) => {
       const home = await temporaryFolder(t);
       const [path, folder] = [join(home, "emulator.json"), join(home, "files")];
       await mkdir(folder);

@@ -28,8 +28,8 @@ const sha256 = createHash("sha256").update("one two").digest("hex");
 const md5 = createHash("md5").update("one two").digest("hex");
 
 for (const [name, open] of kinds) {
-  describe(`uploaded bytes ${name}`, () => {
-    it("can be read by their hash", async (t) => {
+  describe(`blob store ${name}`, () => {
+    it("returns bytes by their hash", async (t) => {
       const blobs = await open(t);
       assert.deepEqual(await blobs.put(stream("one", " two"), 7), { sha256, md5, size: 7 });
       assert.deepEqual(await blobs.put(stream("one two"), 7), { sha256, md5, size: 7 });
@@ -37,20 +37,20 @@ for (const [name, open] of kinds) {
       assert.equal(await textOf(await blobs.open(sha256)), "one two");
     });
 
-    it("may be empty", async (t) => {
+    it("accepts empty bytes", async (t) => {
       const blobs = await open(t);
       const empty = await blobs.put(stream(), 0);
       assert.equal(empty.size, 0);
       assert.equal(await textOf(await blobs.open(empty.sha256)), "");
     });
 
-    it("are not stored beyond the limit", async (t) => {
+    it("does not store bytes over the limit", async (t) => {
       const blobs = await open(t);
       await assert.rejects(blobs.put(stream("one", " two"), 6), { name: "BlobTooLargeError" });
       assert.equal(await blobs.open(sha256), undefined);
     });
 
-    it("do not exist under another name", async (t) => {
+    it("returns nothing for an unknown name", async (t) => {
       const blobs = await open(t);
       assert.deepEqual(await Promise.all(["0".repeat(64), "../blobs.test.ts", ""].map(blobs.open)), [
         undefined,
@@ -61,7 +61,7 @@ for (const [name, open] of kinds) {
   });
 }
 
-describe("the folder of uploaded bytes", () => {
+describe("blob folder", () => {
   it("contains only complete files that only the owner can read", async (t) => {
     const folder = join(await temporaryFolder(t), "files");
     const blobs = await openFileBlobs({ folder });
@@ -72,7 +72,7 @@ describe("the folder of uploaded bytes", () => {
     assert.equal((await stat(join(folder, sha256))).mode & 0o777, 0o600);
   });
 
-  it("is cleared of files that a crash left incomplete, but not of links or other names", async (t) => {
+  it("loses incomplete files of a crash, but no links or other names", async (t) => {
     const folder = await temporaryFolder(t);
     const others = ["0123456789ab.tmp", "notes.tmp", "upload.tmp", "upload.0123456789ab.svc-tmp.txt", "theirs"];
     for (const name of others) await writeFile(join(folder, name), "mine");
@@ -83,7 +83,7 @@ describe("the folder of uploaded bytes", () => {
     assert.equal(await readFile(join(folder, "theirs"), "utf8"), "mine");
   });
 
-  it("is cleared of an upload that kill -9 interrupted", async (t) => {
+  it("loses an upload that kill -9 interrupted", async (t) => {
     const folder = await temporaryFolder(t);
     // A disk on which the upload never ends, which simulates a crash.
     const disk = gatedDisk((call) => (call === "sync" ? new Promise(() => {}) : null));
@@ -94,7 +94,7 @@ describe("the folder of uploaded bytes", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("contains nothing of an upload whose bytes could not be made durable", async (t) => {
+  it("contains no part of an upload that could not be synced", async (t) => {
     const folder = await temporaryFolder(t);
     const disk = gatedDisk((call) => (call === "sync" ? Promise.reject(new Error("input/output error")) : null));
     const blobs = await openFileBlobs({ folder, disk });

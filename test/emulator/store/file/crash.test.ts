@@ -19,9 +19,9 @@ const lives: Record<string, readonly Action[]> = {
   "a first start and single commits": [[put(1)], [put(2)], [drop(1)]],
   "commits that share a sync": [[put(1)], [put(2), put(3), put(4), drop(2), put(5)], [put(6), put(7)]],
   compactions: Array.from({ length: 9 }, (_, i) => [put(i), put(i + 1)]),
-  "closes and starts": [[put(1)], "close and open", [put(2)], "close and open", "close and open", [put(3)]],
+  "closes and reopens": [[put(1)], "close and open", [put(2)], "close and open", "close and open", [put(3)]],
   "a reset and a restore": [[put(1)], { reset }, [put(2), put(3)], "export and replace", [put(4)]],
-  "a kept state and the way back": [
+  "a saved state and returns to it": [
     [put(1), put(2)],
     "keep",
     [put(3), drop(1)],
@@ -34,24 +34,24 @@ const lives: Record<string, readonly Action[]> = {
 
 /** The same with a history, of which a part is dropped meanwhile. */
 const withHistory: Record<string, readonly [actions: readonly Action[], historyBytes: number]> = {
-  "ways back": [[[put(1)], [put(2), put(3)], "rewind", [put(4)], "rewind", "rewind", [put(5)]], 1_000_000],
-  "ways back after a start and a restore": [
+  rewinds: [[[put(1)], [put(2), put(3)], "rewind", [put(4)], "rewind", "rewind", [put(5)]], 1_000_000],
+  "rewinds after a reopen and a restore": [
     [[put(1)], [put(2)], "keep", "close and open", [put(3)], "go back", [put(4)], "rewind", "rewind", [put(5)]],
     1_000_000,
   ],
-  "a history that is trimmed": [Array.from({ length: 7 }, (_, i) => [put(i), put(i + 1)]), 2_500],
+  "a trimmed history": [Array.from({ length: 7 }, (_, i) => [put(i), put(i + 1)]), 2_500],
 };
 
 /** At each step the maximum, the minimum and a random part of the writes survive. */
 const chancesAt = (at: number) => [() => 0, () => 0.99, seeded(at % 4)];
 
-describe("a disk that loses unsynced writes", () => {
+describe("file store on a disk that loses unsynced writes", () => {
   const all = [
     ...Object.entries(lives).map(([what, actions]) => [what, actions, undefined] as const),
     ...Object.entries(withHistory).map(([what, life]) => [what, ...life] as const),
   ];
   for (const [what, actions, historyBytes] of all) {
-    it(`keeps every acknowledged commit of ${what}, at whichever step the process dies`, async () => {
+    it(`preserves every acknowledged commit of ${what} in a crash at any step`, async () => {
       const life = await lifeOf(actions, historyBytes);
       const steps = await stepsOf(life);
       assert.ok(steps.length > 15, `only ${steps.length} steps`);

@@ -58,15 +58,15 @@ describe("a damaged journal", () => {
     ["is removed", "remove", /journal\.2 is missing or empty, but .*emulator\.json continues in it/, [1]],
     ["is emptied", "empty", /journal\.2 is missing or empty/, [1]],
     ["is cut in its first line", ([head]) => [head!.slice(0, 20)], /journal\.2 is missing or empty/, [1]],
-    ["lost a line", (lines) => lines.toSpliced(first, 1), /line 2: a line before it is missing/, [1]],
-    ["lost two lines", (lines) => lines.toSpliced(first + 1, 2), /line 3: 2 lines before it are missing/, [1, 2]],
+    ["lacks a line", (lines) => lines.toSpliced(first, 1), /line 2: a line before it is missing/, [1]],
+    ["lacks two lines", (lines) => lines.toSpliced(first + 1, 2), /line 3: 2 lines before it are missing/, [1, 2]],
     [
-      "has two lines in each other's place",
+      "has two swapped lines",
       (lines) => lines.with(first, lines[first + 1]!).with(first + 1, lines[first]!),
       /line 2: a line before it is missing/,
       [1],
     ],
-    ["has a line twice", (lines) => lines.toSpliced(first, 0, lines[first]!), /line 3: it does not follow/, [1, 2]],
+    ["has a repeated line", (lines) => lines.toSpliced(first, 0, lines[first]!), /line 3: it does not follow/, [1, 2]],
     [
       "has a hole before a later group",
       (lines) => lines.map((line, at) => (at >= 3 && at <= 5 ? zeros(line) : line)),
@@ -74,7 +74,7 @@ describe("a damaged journal", () => {
       [1, 2, 3],
     ],
     [
-      "has a last line that was changed",
+      "has a changed last line",
       (lines) => lines.with(-2, lines.at(-2)!.replace("name 7", "name 8")),
       /line 7: the checksum of the line does not match/,
       [1, 2, 3, 4, 5, 6],
@@ -86,38 +86,38 @@ describe("a damaged journal", () => {
       [1, 2, 3],
     ],
     [
-      "has nothing but a changed first line",
+      "contains only a changed first line",
       ([head]) => [head!.replace("svc_journal", "SVC_journal"), ""],
       /line 1: the checksum of the line does not match/,
       [1],
     ],
     [
-      "has a hole of several lines, newlines and all",
+      "has a hole of several lines including newlines",
       (lines) => [...lines.slice(0, 2), zeros(lines.slice(2, 6).join("\n")) + lines[6], ...lines.slice(6)],
       /line 3: the checksum of the line does not match/,
       [1, 2],
     ],
     [
-      "has a line of a wrong shape",
+      "has a line with an invalid structure",
       (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, '{"put":1}'), ""],
       /line 8: the line does not contain changes/,
       [1, 2, 3, 4, 5, 6, 7],
     ],
     [
-      "has a change that is none",
+      "has an invalid change",
       (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, '[["map","owners","eu-1",{}]]'), ""],
       /line 8: the line does not contain changes/,
       [1, 2, 3, 4, 5, 6, 7],
     ],
     [
-      "has a line that is no JSON",
+      "has a line that is not JSON",
       (lines) => [...lines.slice(0, -1), following(lines.at(-2)!, "[["), ""],
       /line 8: the line does not contain changes/,
       [1, 2, 3, 4, 5, 6, 7],
     ],
   ];
   for (const [what, damage, message, kept] of damages) {
-    it(`is rejected with a message and repaired: it ${what}`, async (t) => {
+    it(`is rejected and repaired if it ${what}`, async (t) => {
       const { folder, journal } = await crashed(t);
       if (damage === "remove") await rm(journal);
       else if (damage === "empty") await writeFile(journal, "");
@@ -138,7 +138,7 @@ describe("a damaged journal", () => {
   }
 
   for (const how of ["removed", "emptied"]) {
-    it(`is rejected when the journal that continues it is ${how}`, async (t) => {
+    it(`is rejected if the next journal is ${how}`, async (t) => {
       const folder = await temporaryFolder(t);
       const path = join(folder, "emulator.json");
       const first = await open(folder);
@@ -168,16 +168,16 @@ describe("a damaged journal", () => {
   }
 });
 
-describe("a write that a crash of the machine interrupted", () => {
+describe("write interrupted by a machine crash", () => {
   const tails: [what: string, torn: Change, kept: number[]][] = [
-    ["that never arrived but for its length", (lines) => zeroedFrom(lines, 6), [1, 2, 3, 4, 5, 6]],
-    ["of several lines that never arrived", (lines) => zeroedFrom(lines.slice(0, 6), 2), [1, 2]],
-    ["whose first half never arrived", (lines) => [...lines.slice(0, 3), ...holeIn(lines.slice(3, 6)), ""], [1, 2, 3]],
-    ["whose middle never arrived", (lines) => [...lines.slice(0, 4), ...holeIn(lines.slice(4, 6)), ""], [1, 2, 3, 4]],
-    ["that ends within a line", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 30)], [1, 2, 3, 4, 5]],
+    ["only its length was written", (lines) => zeroedFrom(lines, 6), [1, 2, 3, 4, 5, 6]],
+    ["several of its lines were not written", (lines) => zeroedFrom(lines.slice(0, 6), 2), [1, 2]],
+    ["its first half was not written", (lines) => [...lines.slice(0, 3), ...holeIn(lines.slice(3, 6)), ""], [1, 2, 3]],
+    ["its middle was not written", (lines) => [...lines.slice(0, 4), ...holeIn(lines.slice(4, 6)), ""], [1, 2, 3, 4]],
+    ["it ends within a line", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 30)], [1, 2, 3, 4, 5]],
   ];
   for (const [what, torn, kept] of tails) {
-    it(`is skipped, reported and saved: one ${what}`, async (t) => {
+    it(`is skipped, reported and saved if ${what}`, async (t) => {
       const { folder, journal } = await crashed(t);
       await change(journal, torn);
       const left = await readFile(journal);

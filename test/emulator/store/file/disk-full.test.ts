@@ -34,18 +34,18 @@ async function mended(store: Store, wall: StandingWall): Promise<void> {
   }
 }
 
-describe("a store whose disk fails temporarily", () => {
+describe("file store on a temporarily failing disk", () => {
   const failures: [what: string, broken: readonly DiskCall[], answer: () => unknown][] = [
-    ["is full", ["write"], () => 17],
-    ["refuses fdatasync", ["datasync", "sync"], () => Promise.reject(new Error("input/output error"))],
+    ["was full", ["write"], () => 17],
+    ["failed fdatasync", ["datasync", "sync"], () => Promise.reject(new Error("input/output error"))],
     [
-      "takes nothing at all",
+      "failed every write",
       ["write", "datasync", "sync", "create", "truncate"],
       () => Promise.reject(new Error("gone")),
     ],
   ];
   for (const [what, calls, answer] of failures) {
-    it(`resumes when the disk ${what} no more, with everything that was acknowledged and nothing that failed`, async (t) => {
+    it(`resumes with all acknowledged data after the disk ${what}`, async (t) => {
       const folder = await temporaryFolder(t);
       const path = join(folder, "emulator.json");
       const wall = new StandingWall();
@@ -99,8 +99,8 @@ async function copyOf(t: TestContext, folder: string): Promise<string> {
   return join(copy, "emulator.json");
 }
 
-describe("a real disk that is full", () => {
-  it("is reported, and written to again when there is space; uploads are rejected as declared", async (t) => {
+describe("full disk", () => {
+  it("is reported, rejects uploads, and is written again once space is available", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const wall = new StandingWall();
@@ -124,7 +124,7 @@ describe("a real disk that is full", () => {
     await again.close();
   });
 
-  it("is reported by repair in a sentence", async (t) => {
+  it("is reported in one sentence by repair", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const file = join(folder, "emulator.json");
@@ -140,7 +140,7 @@ describe("a real disk that is full", () => {
     });
   });
 
-  it("makes uploads fail with the declared response until space is available", async (t) => {
+  it("causes uploads to fail as declared until space is available", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const world = await emulator(t, { file: join(folder, "emulator.json") });
@@ -156,7 +156,7 @@ describe("a real disk that is full", () => {
     assert.equal((await put()).status, 200);
   });
 
-  it("prevents a start, with a sentence", async (t) => {
+  it("prevents a start, with an error message", async (t) => {
     const folder = await smallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
@@ -172,8 +172,8 @@ async function* bytes(count: number): AsyncGenerator<Uint8Array> {
   yield new Uint8Array(count);
 }
 
-describe("a state that cannot be opened", () => {
-  it("is reported as a folder", async (t) => {
+describe("invalid path of a state", () => {
+  it("is reported if it is a folder", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     await mkdir(file);
     await assert.rejects(startEmulator({ file }), {
@@ -182,7 +182,7 @@ describe("a state that cannot be opened", () => {
     });
   });
 
-  it("is reported as having a file in its path", async (t) => {
+  it("is reported if it contains a file instead of a folder", async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, "a"), "");
     await assert.rejects(startEmulator({ file: join(folder, "a", "emulator.json") }), {

@@ -36,8 +36,8 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("the order of writes to the disk", () => {
-  it("of a new state is: its journal, the last line of the old one, the file, its name, then the removal of the old journal", async (t) => {
+describe("disk write order", () => {
+  it("removes the old journal only after the new state is durable", async (t) => {
     const folder = await temporaryFolder(t);
     const { calls, disk } = noted(folder);
     const store = await open(folder, disk);
@@ -62,7 +62,7 @@ describe("the order of writes to the disk", () => {
     await store.close();
   });
 
-  it("of a close is: the complete checkpoint, its name, its mark, then the removal of the journal", async (t) => {
+  it("removes the journal at close only after the checkpoint is complete", async (t) => {
     const folder = await temporaryFolder(t);
     const { calls, disk } = noted(folder);
     const store = await open(folder, disk);
@@ -90,7 +90,7 @@ describe("the order of writes to the disk", () => {
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
   });
 
-  it("of commits in one turn of the event loop is one group", async (t) => {
+  it("groups commits of one event loop turn into one write", async (t) => {
     const folder = await temporaryFolder(t);
     const { calls, disk } = noted(folder);
     const store = await open(folder, disk);
@@ -105,7 +105,7 @@ describe("the order of writes to the disk", () => {
     await store.close();
   });
 
-  it("of a new state is after earlier commits, and it fails with them", async (t) => {
+  it("writes a new state after earlier commits, and fails with them", async (t) => {
     const folder = await temporaryFolder(t);
     const calls: string[] = [];
     let held: Promise<never> | undefined;
@@ -141,7 +141,7 @@ describe("the order of writes to the disk", () => {
   });
 });
 
-describe("a file that could not be written", () => {
+describe("file with a failed write", () => {
   it("is closed and removed", async (t) => {
     const folder = await temporaryFolder(t);
     const openFiles = new Set<string>();

@@ -36,14 +36,14 @@ async function reopened(folder: string): Promise<unknown> {
 
 const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, person(id)));
 
-describe("a failing disk", () => {
+describe("file store on a failing disk", () => {
   const failures: [what: string, call: DiskCall, answer: () => unknown][] = [
     ["is full", "write", () => 17],
-    ["refuses to write", "write", () => Promise.reject(new Error("input/output error"))],
-    ["refuses fdatasync", "datasync", () => Promise.reject(new Error("input/output error"))],
+    ["fails writes", "write", () => Promise.reject(new Error("input/output error"))],
+    ["fails fdatasync", "datasync", () => Promise.reject(new Error("input/output error"))],
   ];
   for (const [what, failing, answer] of failures) {
-    it(`${what}: waiting and later transactions fail and are undone, reads continue, the next start finds valid data`, async (t) => {
+    it(`rolls back unsaved transactions and serves reads if the disk ${what}`, async (t) => {
       const folder = await temporaryFolder(t);
       let broken = false;
       const disk = gatedDisk((call, path) =>
@@ -80,7 +80,7 @@ describe("a failing disk", () => {
     });
   }
 
-  it("loses nothing when only the compaction fails, reports it, and compacts later", async (t) => {
+  it("loses nothing if only the compaction fails, and compacts later", async (t) => {
     const folder = await temporaryFolder(t);
     let broken = true;
     const reports: string[] = [];
@@ -100,7 +100,7 @@ describe("a failing disk", () => {
     assert.deepEqual(await reopened(folder), crashed);
   });
 
-  it("never adds data to a snapshot that is not durable in the journal", async (t) => {
+  it("never adds data to a snapshot before it is durable in the journal", async (t) => {
     const folder = await temporaryFolder(t);
     let held: Promise<never> | undefined;
     let writesLeft = Number.POSITIVE_INFINITY;
@@ -152,7 +152,7 @@ describe("a failing disk", () => {
     await third.close();
   });
 
-  it("keeps the old state when the new one cannot be written", async (t) => {
+  it("preserves the old state if the new one cannot be written", async (t) => {
     const folder = await temporaryFolder(t);
     let broken = false;
     const disk = gatedDisk((call, path) => (broken && call === "write" && path.endsWith(".svc-tmp") ? 10 : null));
@@ -176,7 +176,7 @@ describe("a failing disk", () => {
   });
 });
 
-describe("a crash", () => {
+describe("crash of a file store", () => {
   /** The operations before the crash. Each acknowledged state is recorded. */
   const lives: [what: string, live: (store: Store, acknowledged: unknown[]) => Promise<void>][] = [
     [
@@ -202,7 +202,7 @@ describe("a crash", () => {
     ],
   ];
   for (const [what, live] of lives) {
-    it(`${what} leaves a file that opens and contains every acknowledged write`, async (t) => {
+    it(`leaves a readable file with every acknowledged write ${what}`, async (t) => {
       let crashes = 0;
       for (let at = 0; crashes === at; at += 16) {
         const places = Array.from({ length: 16 }, (_, i) => crashAt(t, at + i, live));

@@ -15,7 +15,7 @@ import {
 } from "../../../support/store.ts";
 
 describe("an exported state", () => {
-  it("brings rows, identifiers and sequences to another file, which keeps them after a restart", async (t) => {
+  it("transfers rows, identifiers and sequences to another file", async (t) => {
     const open = async () =>
       openFileStore({ path: join(await temporaryFolder(t), "emulator.json"), collections, wall: systemWallClock });
     const from = await open();

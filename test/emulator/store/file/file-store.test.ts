@@ -61,14 +61,14 @@ async function copyOf(t: TestContext, folder: string): Promise<string> {
   }
 }
 
-describe("a state file", () => {
-  it("contains all commits, even if the process never closed it", async (t) => {
+describe("state file", () => {
+  it("contains all commits even if the process never closed it", async (t) => {
     const { folder, store } = await seeded(t);
     assert.deepEqual(await readdir(folder), ["emulator.json", "emulator.json.journal.1"]);
     assert.deepEqual(await reopened(t, folder), await contentOf(store));
   });
 
-  it("keeps its journal if a close would take long, and aborts a checkpoint that is being written", async (t) => {
+  it("retains its journal and aborts a running checkpoint if a close is slow", async (t) => {
     const folder = await temporaryFolder(t);
     const store = await open(folder, { compactAfterBytes: 20_000_000 });
     const name = "x".repeat(1_000_000);
@@ -86,7 +86,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), content);
   });
 
-  it("is one readable document after a close: one row per line, and no other file next to it", async (t) => {
+  it("is one document with one row per line after a close", async (t) => {
     const { folder, path, store } = await seeded(t);
     await store.close();
     assert.deepEqual(await readdir(folder), ["emulator.json"]);
@@ -117,7 +117,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), before);
   });
 
-  it("survives more rows and identifiers than fit in a slice or a block", async (t) => {
+  it("can contain more rows and identifiers than fit in a slice or block", async (t) => {
     const { folder, store } = await seeded(t);
     const names = Array.from({ length: 12_000 }, (_, i) => `identifier ${i} ${"x".repeat(i % 90)} ü`);
     await store.transaction("many", (tx) => {
@@ -130,7 +130,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), before);
   });
 
-  it("restores the rows of a transaction as they were put, even if they share objects", async (t) => {
+  it("restores rows as they were written, even if they share objects", async (t) => {
     const { folder, store } = await seeded(t);
     await store.transaction("of many kinds", (tx) => {
       tx.put(people, person(10, { age: 1 }));
@@ -151,7 +151,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), await contentOf(store));
   });
 
-  it("accepts a new state, and a crash right after it finds the new one", async (t) => {
+  it("accepts a new state that survives an immediate crash", async (t) => {
     const { folder, store } = await seeded(t);
     await replaceWith(store, { svc_state: 1, rows: { people: [person(7)] } });
     await store.transaction("after", (tx) => tx.put(people, person(8)));
@@ -166,7 +166,7 @@ describe("a state file", () => {
     assert.deepEqual(await reopened(t, folder), { ...expected, rows: { people: [person(9)] } });
   });
 
-  it("is compacted while transactions continue, and keeps the order of insertion", async (t) => {
+  it("is compacted during transactions, and preserves insertion order", async (t) => {
     const { folder, store } = await seeded(t, { compactAfterBytes: 2_000 });
     const busy = (i: number) =>
       store.transaction("busy", (tx) => {
@@ -186,8 +186,8 @@ describe("a state file", () => {
   });
 });
 
-describe("a torn last line", () => {
-  it("is dropped wherever the crash cut it, and everything before it is kept", async (t) => {
+describe("torn last line", () => {
+  it("is dropped wherever it was cut, without losing earlier lines", async (t) => {
     const { folder, store } = await seeded(t);
     const before = await contentOf(store);
     const journal = join(folder, "emulator.json.journal.1");
@@ -206,7 +206,7 @@ describe("a torn last line", () => {
     }
   });
 
-  it("with a newline but missing bytes is dropped too", async (t) => {
+  it("is dropped if it has a newline but missing bytes", async (t) => {
     const { folder, store } = await seeded(t);
     const before = await contentOf(store);
     const journal = join(folder, "emulator.json.journal.1");
@@ -216,50 +216,50 @@ describe("a torn last line", () => {
   });
 });
 
-describe("a damaged file", () => {
+describe("damaged state file", () => {
   const damages: [what: string, file: string, damage: (text: string) => string, message: RegExp][] = [
     [
-      "a flipped letter in a row",
+      "a changed character in a row",
       "emulator.json",
       (text) => text.replace("p1", "q1"),
       /emulator\.json, line \d+: the checksum/,
     ],
-    ["a snapshot cut short", "emulator.json", (text) => text.slice(0, -20), /emulator\.json, line \d+: the/],
+    ["a truncated checkpoint", "emulator.json", (text) => text.slice(0, -20), /emulator\.json, line \d+: the/],
     [
-      "a snapshot cut inside a row",
+      "a checkpoint truncated within a row",
       "emulator.json",
       (text) => text.slice(0, text.indexOf("p2")),
       /emulator\.json, line 15: the line is damaged/,
     ],
     [
-      "a row that is no row",
+      "an invalid row",
       "emulator.json",
       (text) => text.replace('"id":3', '"id":"3"'),
       /line 16: The value is not a row of people: id/,
     ],
-    ["an empty snapshot", "emulator.json", () => "", /emulator\.json, line 1: the file ends too early/],
-    ["something else altogether", "emulator.json", () => "[1, 2]\n", /emulator\.json, line 1: the line is damaged/],
+    ["an empty checkpoint", "emulator.json", () => "", /emulator\.json, line 1: the file ends too early/],
+    ["an unrelated document", "emulator.json", () => "[1, 2]\n", /emulator\.json, line 1: the line is damaged/],
     [
-      "a collection that nobody knows",
+      "an unknown collection",
       "emulator.json",
       (text) => text.replace('"people": [', '"robots": ['),
       /line 13: this version of svc has no collection robots/,
     ],
     [
-      "a flipped letter in the middle of the journal",
+      "a changed character in the middle of the journal",
       "emulator.json.journal.2",
       (text) => text.replace("p9", "q9"),
       /journal\.2, line 2: the checksum of the line/,
     ],
     [
-      "a line lost from the journal's beginning",
+      "a missing first line of the journal",
       "emulator.json.journal.2",
       (text) => text.slice(text.indexOf("\n") + 1),
       /journal\.2, line 1: this is not the first line/,
     ],
   ];
   for (const [what, file, damage, message] of damages) {
-    it(`is rejected: ${what}; nothing is overwritten, and the message names the remedy`, async (t) => {
+    it(`is rejected without changes, and the message names the remedy: ${what}`, async (t) => {
       const folder = await temporaryFolder(t);
       const first = await open(folder);
       await first.transaction("seed", (tx) => {
@@ -296,7 +296,7 @@ describe("a damaged file", () => {
     });
   });
 
-  it("is never created again if only its journal exists", async (t) => {
+  it("is never recreated if only its journal exists", async (t) => {
     const { folder } = await seeded(t);
     const copy = await temporaryFolder(t);
     const journal = await readFile(join(folder, "emulator.json.journal.1"));
@@ -305,7 +305,7 @@ describe("a damaged file", () => {
     assert.deepEqual(await readdir(copy), ["emulator.json.journal.1"]);
   });
 
-  it("is rejected if a journal between checkpoint and last journal is missing", async (t) => {
+  it("is rejected if an intermediate journal is missing", async (t) => {
     const { folder, store } = await seeded(t);
     await store.close();
     const first = formatFirstLine(JSON.stringify({ svc_journal: 1, generation: 9, after: 8 })).toString();
@@ -322,13 +322,13 @@ async function filesIn(folder: string): Promise<Record<string, string>> {
   );
 }
 
-describe("a journal that a user changes while the store is open", () => {
+describe("journal changed by a user while the store is open", () => {
   const changes: readonly [what: string, change: (journal: string, older: Buffer) => Promise<unknown>][] = [
     ["loses its newest lines", async (journal) => truncate(journal, (await stat(journal)).size - 20)],
     ["is overwritten by an older copy", (journal, older) => writeFile(journal, older)],
   ];
   for (const [what, change] of changes) {
-    it(`${what}, and is not written to; once it is moved away, everything is written again`, async (t) => {
+    it(`is not written to if it ${what}, until it is moved away`, async (t) => {
       const { folder, path, store } = await seeded(t);
       const journal = join(folder, "emulator.json.journal.1");
       const older = await readFile(journal);

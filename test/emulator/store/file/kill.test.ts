@@ -14,8 +14,8 @@ import { collections, owners, people, temporaryFolder } from "../../../support/s
 
 const kills = 30;
 
-describe("kill -9 under write load", () => {
-  it(`loses no acknowledged write in ${kills} kills, and the file opens after each`, async (t) => {
+describe("file store under write load", () => {
+  it(`loses no acknowledged write in ${kills} kills, and reopens after each`, async (t) => {
     const folder = await temporaryFolder(t);
     const path = join(folder, "emulator.json");
     const acknowledged: number[] = [];

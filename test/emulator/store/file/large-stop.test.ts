@@ -16,7 +16,7 @@ const key = "cluster-key-eu-1";
 const endedBySigterm = [143, null];
 
 describe("SIGTERM with 200 MB of state", () => {
-  it("ends svc emulator start without losing acknowledged data", async (t) => {
+  it("stops svc emulator start without losing acknowledged data", async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, "seed.json"), JSON.stringify({ clusters: [{ id: "eu-1", label: "eu", key }] }));
     const first = await start(t, folder);

@@ -48,13 +48,13 @@ async function contentIn(disk: ForgetfulDisk): Promise<unknown> {
   return content;
 }
 
-describe("a repair that dies, on a disk that loses unsynced writes", () => {
+describe("crash during a repair", () => {
   const damages: [what: string, file: string, from: string, to: string][] = [
     ["the state file", path, '{"id":2,', '{"id":2;'],
     ["a journal", journal, "p5", "q5"],
   ];
   for (const [what, file, from, to] of damages) {
-    it(`of ${what} can be repeated with the same result, and the damaged bytes are kept`, async () => {
+    it(`permits a repeated repair of ${what} with the same result`, async () => {
       const before = await damaged(file, from, to);
       const bad = await textOf(before, file);
       const whole = copied(before);

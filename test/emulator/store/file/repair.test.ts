@@ -46,8 +46,8 @@ async function peopleIn(path: string): Promise<{ ids: number[]; owned: number }>
   return found;
 }
 
-describe("a repair", () => {
-  it("changes nothing without damage", async (t) => {
+describe("repair of a state file", () => {
+  it("changes nothing in an undamaged file", async (t) => {
     const { folder, path } = await stateOf(t);
     const before = await readdir(folder);
     assert.deepEqual(await repairFile({ path, collections }), {
@@ -60,7 +60,7 @@ describe("a repair", () => {
     assert.deepEqual(await readdir(folder), before);
   });
 
-  it("keeps the rows before the damaged line of the state file, and the contents of the journal", async (t) => {
+  it("retains the rows before a damaged line and the contents of the journal", async (t) => {
     const { path } = await stateOf(t);
     const damaged = await damage(path, '{"id":2,', '{"id":2;');
     assert.deepEqual(await repairFile({ path, collections }), {
@@ -74,7 +74,7 @@ describe("a repair", () => {
     assert.deepEqual(await peopleIn(path), { ids: [1, 4, 5, 6], owned: 0 });
   });
 
-  it("keeps all readable data when only the checksum is wrong", async (t) => {
+  it("retains all readable data if only the checksum is wrong", async (t) => {
     const { path } = await stateOf(t);
     await damage(path, '"name":"p2"', '"name":"by hand"');
     const { repaired, kept } = await repairFile({ path, collections });
@@ -82,7 +82,7 @@ describe("a repair", () => {
     assert.deepEqual(await peopleIn(path), { ids: [1, 2, 3, 4, 5, 6], owned: 2 });
   });
 
-  it("keeps the transactions before the damaged line of a journal, and finds a free name for the damaged file", async (t) => {
+  it("retains the transactions before a damaged journal line and the damaged file", async (t) => {
     const { folder, path, journal } = await stateOf(t);
     await writeFile(`${journal}.damaged`, "of an earlier repair");
     const damaged = await damage(journal, "p5", "q5");

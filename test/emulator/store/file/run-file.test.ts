@@ -24,8 +24,8 @@ const claim = (paths: readonly string[], who: RunFile | undefined) => claimRunFi
 const gonePid = (): number => spawnSync(process.execPath, ["--version"]).pid;
 const instanceIn = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, "utf8")).instance_id;
 
-describe("the run file", () => {
-  it("describes the running process, is readable by its owner only, and is removed at the end", async (t) => {
+describe("run file", () => {
+  it("describes the running process, is private, and is removed at the end", async (t) => {
     const folder = await temporaryFolder(t);
     const path = join(folder, ".svc", "emulator.json.run");
     const claimed = await claim([path], { ...run("one"), clusters: [] });
@@ -38,7 +38,7 @@ describe("the run file", () => {
     assert.deepEqual(await readdir(join(folder, ".svc")), []);
   });
 
-  it("rejects a second emulator, names the first, and never shows its token", async (t) => {
+  it("rejects a second emulator and names the first without its token", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const first = await claim([path], run("one"));
     await assert.rejects(claim([path], run("two")), (error: Error) => {
@@ -59,7 +59,7 @@ describe("the run file", () => {
     await repair.release();
   });
 
-  it("of another machine is rejected with host, pid, time and the remedy", async (t) => {
+  it("is rejected from another machine, with host, PID, time and remedy", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const since = "2031-01-02T03:04:05.000Z";
     await writeFile(path, JSON.stringify({ ...run("one", 17), id: "left", machine: "box-7", boot: "b", since }));
@@ -71,7 +71,7 @@ describe("the run file", () => {
     });
   });
 
-  it("goes to exactly one of many processes that start over a stale one", async (t) => {
+  it("belongs to exactly one of many processes that replace a stale one", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     await writeFile(path, JSON.stringify({ ...run("old", gonePid()), id: "old", ...(await identifyMachine()) }));
     const starting = Array.from({ length: 8 }, (_, i) => claim([path], run(`new-${i}`)));
@@ -80,7 +80,7 @@ describe("the run file", () => {
     for (const one of settled) if (one.status === "fulfilled") await one.value.release();
   });
 
-  it("of another process is not removed by a release", async (t) => {
+  it("is not removed by a release in another process", async (t) => {
     const path = join(await temporaryFolder(t), "emulator.json.run");
     const first = await claim([path], run("one"));
     await writeFile(path, JSON.stringify(run("two")));
@@ -89,8 +89,8 @@ describe("the run file", () => {
   });
 });
 
-describe("the run files of an emulator", () => {
-  it("are those of the real state and of the option, once if they are the same", async (t) => {
+describe("run file selection", () => {
+  it("uses the real state and the option, once if both are the same", async (t) => {
     const folder = await temporaryFolder(t);
     await mkdir(join(folder, "real"));
     await symlink("real", join(folder, "link"));
@@ -105,7 +105,7 @@ describe("the run files of an emulator", () => {
     assert.deepEqual(await listRunFilePaths(undefined, undefined), []);
   });
 
-  it("are all released if one belongs to another user", async (t) => {
+  it("releases all run files even if one belongs to another user", async (t) => {
     const folder = await temporaryFolder(t);
     const [first, second] = [join(folder, "a.json.run"), join(folder, "link")];
     await symlink("nowhere", second);

@@ -30,8 +30,8 @@ const stores: Record<string, (t: TestContext) => Promise<SnapshotStore>> = {
 };
 
 for (const [where, open] of Object.entries(stores)) {
-  describe(`a snapshot store ${where}`, () => {
-    it("returns stored documents, the last one of each name", async (t) => {
+  describe(`snapshot store ${where}`, () => {
+    it("returns the last document stored under each name", async (t) => {
       const snapshotStore = await open(t);
       assert.deepEqual(await snapshotStore.list(), []);
       await snapshotStore.put("a", text("one\ntw", "o\n"));
@@ -51,7 +51,7 @@ for (const [where, open] of Object.entries(stores)) {
       assert.deepEqual([await snapshotStore.remove("A"), await snapshotStore.remove("A")], [true, false]);
     });
 
-    it("keeps the old document when the new one fails", async (t) => {
+    it("retains the old document if the new one fails", async (t) => {
       const snapshotStore = await open(t);
       await snapshotStore.put("a", text("one"));
       await assert.rejects(snapshotStore.put("a", failing()), { message: "no more" });
@@ -61,7 +61,7 @@ for (const [where, open] of Object.entries(stores)) {
   });
 }
 
-it("a snapshot store in a folder removes the remains of interrupted writes, and nothing else", async (t) => {
+it("a snapshot store in a folder removes only remains of interrupted writes", async (t) => {
   const folder = await temporaryFolder(t);
   for (const name of ["kept.json.0123456789ab.svc-tmp", "mine.txt", "mine.txt.0123456789ab.svc-tmp", "kept.json"])
     await writeFile(join(folder, name), "x");

@@ -5,7 +5,7 @@ import { explainUnusable } from "../../../../emulator/store/file/file-store.ts";
 const refused = (code: string) => Object.assign(new Error(`${code}: said the system`), { code });
 const path = "/data/emulator.json";
 
-describe("a system error at a start is explained in a sentence", () => {
+describe("explanation of a startup system error", () => {
   for (const [code, why, next] of [
     ["EROFS", "the file system is read-only", "Choose another file with the option file, or use the option ephemeral."],
     ["EMFILE", "too many files are open", "Raise the limit (ulimit -n), or close other programs."],
@@ -15,13 +15,13 @@ describe("a system error at a start is explained in a sentence", () => {
       "Grant this user read and write access, choose another file with the option file, or use the option ephemeral.",
     ],
   ] as const) {
-    it(`${code}: ${why}`, () =>
+    it(`describes ${code} as: ${why}`, () =>
       assert.throws(() => explainUnusable(path, refused(code)), {
         name: "StateAccessError",
         message: `The state ${path} cannot be opened: ${why}. ${next}`,
       }));
   }
 
-  it("an unknown error stays unchanged", () =>
+  it("returns an unknown error unchanged", () =>
     assert.throws(() => explainUnusable(path, refused("EWHATEVER")), { message: "EWHATEVER: said the system" }));
 });

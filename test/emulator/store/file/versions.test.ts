@@ -51,9 +51,9 @@ async function filesIn(folder: string): Promise<Record<string, string>> {
   );
 }
 
-describe("a state of an older version", () => {
+describe("state of an older version", () => {
   for (const how of ["closed", "killed"] as const) {
-    it(`that was ${how} opens with every row in its new form, and is written that way`, async (t) => {
+    it(`opens with every row in the new form if it was ${how}`, async (t) => {
       const folder = await old(t, how);
       const store = await open(folder, third);
       const expected = [
@@ -85,14 +85,14 @@ describe("a state of an older version", () => {
   });
 });
 
-describe("a row without a known version", () => {
+describe("row without a known version", () => {
   const words: [what: string, wrote: "closed" | "killed", collection: Collection, message: RegExp][] = [
     ["a new field without a migration", "closed", forgotten, /line \d+: The value is not a row of members/],
-    ["a new field without a migration, in a journal", "killed", forgotten, /is not a row of members: first_name/],
-    ["a collection that is gone", "closed", owners, /svc 0\.1\.0 wrote it, with a collection members, which this/],
+    ["a new field without a migration in a journal", "killed", forgotten, /is not a row of members: first_name/],
+    ["a removed collection", "closed", owners, /svc 0\.1\.0 wrote it, with a collection members, which this/],
   ];
   for (const [what, wrote, collection, message] of words) {
-    it(`is rejected but not as damage, and a repair does not change it: ${what}`, async (t) => {
+    it(`is rejected as unsupported and not changed by a repair: ${what}`, async (t) => {
       const folder = await old(t, wrote);
       const before = await filesIn(folder);
       const collections = collection === owners ? [owners] : [collection, owners];
@@ -109,8 +109,8 @@ describe("a row without a known version", () => {
   }
 });
 
-describe("a state of a newer version", () => {
-  it("is rejected with an error that names its version, and is not changed by a repair", async (t) => {
+describe("state of a newer version", () => {
+  it("is rejected with its version, and not changed by a repair", async (t) => {
     const folder = await old(t, "killed");
     await (await open(folder, third)).close();
     const before = await filesIn(folder);

@@ -5,15 +5,15 @@ import { freezerOf } from "../../../../emulator/store/live/row-table.ts";
 
 const part = z.strictObject({ word: z.string() });
 
-describe("a frozen row", () => {
+describe("frozen row", () => {
   for (const [kind, field, value] of [
     ["a list", z.array(part), [{ word: "a" }]],
     ["an object", part, { word: "a" }],
-    ["an object or null", part.nullable(), { word: "a" }],
-    ["an object or nothing", part.optional(), { word: "a" }],
+    ["a nullable object", part.nullable(), { word: "a" }],
+    ["an optional object", part.optional(), { word: "a" }],
     ["a record", z.record(z.string(), part), { b: { word: "a" } }],
-    ["one of several kinds", z.union([z.string(), part]), { word: "a" }],
-    ["anything", z.unknown(), { word: "a" }],
+    ["a union", z.union([z.string(), part]), { word: "a" }],
+    ["an unknown type", z.unknown(), { word: "a" }],
   ] as const) {
     it(`is frozen deeply if a field contains ${kind}`, () => {
       const row = { id: 1, field: value };
@@ -22,13 +22,13 @@ describe("a frozen row", () => {
     });
   }
 
-  it("is frozen in fields that its schema does not name", () => {
+  it("is frozen in fields outside of its schema", () => {
     const row = { id: 1, other: [{ word: "a" }] };
     freezerOf(z.looseObject({ id: z.int() }))(row);
     assert.deepEqual(thawed(row), []);
   });
 
-  it("may contain null and lack optional fields", () => {
+  it("can contain null and omit optional fields", () => {
     const row = { id: 1, field: null };
     freezerOf(z.strictObject({ id: z.int(), field: part.nullable(), other: part.optional() }))(row);
     assert.deepEqual(thawed(row), []);

@@ -86,8 +86,8 @@ function watched(work: Promise<unknown>) {
   return seen;
 }
 
-describe("a commit", () => {
-  it("is visible at once and ends when it is durable; its readers end no earlier", async () => {
+describe("commit of a transaction", () => {
+  it("is visible immediately, and completes when it is durable", async () => {
     const { log, store, put, names } = stage();
     const told: string[] = [];
     store.watch([people], () => told.push("people"));
@@ -104,7 +104,7 @@ describe("a commit", () => {
     assert.deepEqual(log.appended, [[["put", "people", person(1)]]]);
   });
 
-  it("without changes writes nothing and notifies no watcher", async () => {
+  it("writes nothing and notifies no watcher if it has no changes", async () => {
     const { log, store } = stage();
     const first = store.transaction("map", (tx) => tx.map(owners, "eu-1", ["a", "b"]));
     await idle();
@@ -136,8 +136,8 @@ describe("a commit", () => {
   });
 });
 
-describe("a failing log", () => {
-  it("undoes exactly what is not durable, before any watcher is notified", async () => {
+describe("failing log", () => {
+  it("rolls back exactly the commits that are not durable, before notifying watchers", async () => {
     const { log, store, put, names } = stage();
     const first = put(1);
     await idle();
@@ -162,7 +162,7 @@ describe("a failing log", () => {
     await store.close();
   });
 
-  it("keeps everything that was confirmed before it, however much waited", async () => {
+  it("preserves everything confirmed earlier, however many commits are pending", async () => {
     const { log, put, names, store } = stage();
     const all = [put(1), put(2), put(3)].map(watched);
     await idle();
@@ -179,7 +179,7 @@ describe("a failing log", () => {
     await store.close();
   });
 
-  it("rejects writes, and reads continue", async () => {
+  it("rejects writes and permits reads", async () => {
     const { log, store, put, names } = stage();
     log.breakDown();
     await idle();
@@ -193,7 +193,7 @@ describe("a failing log", () => {
     await store.close();
   });
 
-  it("is retried after a delay that doubles up to eight seconds, and is then written again", async () => {
+  it("is retried with a delay that doubles up to eight seconds", async () => {
     const { wall, log, put, store, names } = stage();
     log.breakDown();
     await idle();
@@ -224,7 +224,7 @@ describe("a failing log", () => {
   });
 });
 
-describe("a closing store", () => {
+describe("closing store", () => {
   it("serves earlier callers, rejects later ones, and closes once", async () => {
     const { log, store, put } = stage();
     const before = watched(put(1));

@@ -10,8 +10,8 @@ const step = fc.oneof(
   fc.record({ kind: fc.constantFrom("open", "close") }),
 );
 
-describe("the table of a mapping", () => {
-  it("behaves like a Map, and its snapshots do not change", () => {
+describe("mapping table", () => {
+  it("behaves like a Map with unchanging snapshots", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         const table = new MappingTable(declaration);

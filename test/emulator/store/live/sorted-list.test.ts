@@ -15,8 +15,8 @@ function* numbers(): Generator<number, never> {
   }
 }
 
-describe("a sorted list of several thousand items", () => {
-  it("keeps its order, ranks and slices while items are added and removed", () => {
+describe("sorted list of several thousand items", () => {
+  it("preserves its order, ranks and slices while items are added and removed", () => {
     const random = numbers();
     const list = new SortedList<Item>();
     const plain: Item[] = [];
@@ -56,7 +56,7 @@ describe("a sorted list of several thousand items", () => {
     assert.deepEqual([list.length, list.rank(5), list.slice(0, 9)], [0, 0, []]);
   });
 
-  it("keeps its order while items move between a few values, the first ones first", () => {
+  it("preserves its order while items move between a few values", () => {
     const random = numbers();
     const list = new SortedList<{ readonly ordinal: number }>();
     const items = Array.from({ length: 3_000 }, (_, before) => ({ ordinal: before + 1 }));

@@ -31,7 +31,7 @@ async function arrives(url: string, came: Promise<unknown>): Promise<string> {
   return found;
 }
 
-describe("the URL of a store", () => {
+describe("URL of a PostgreSQL store", () => {
   const addresses: readonly [url: string, host: string][] = [
     ["postgres://svc@[::1]:PORT/db", "::1"],
     ["postgres://svc@[0:0::1]:PORT/db", "::1"],
@@ -40,7 +40,7 @@ describe("the URL of a store", () => {
     ["postgres://svc@elsewhere.example:9/db?host=127.0.0.1&port=PORT", "127.0.0.1"],
   ];
   for (const [url, host] of addresses) {
-    it(`${url} leads to ${host}`, async (t) => {
+    it(`resolves ${url} to ${host}`, async (t) => {
       const { port, came } = await listening(t, { host, port: 0 });
       const named = url.replace("PORT", String(port));
       assert.equal(await arrives(named, came), "there");
@@ -50,7 +50,7 @@ describe("the URL of a store", () => {
   }
 
   for (const write of [encodeURIComponent, (folder: string) => `/db?host=${encodeURIComponent(folder)}`]) {
-    it(`leads to the socket in a folder: ${write("/a folder")}`, async (t) => {
+    it(`resolves to the socket in a folder: ${write("/a folder")}`, async (t) => {
       const folder = join(await temporaryFolder(t), "50% & more");
       await mkdir(folder);
       const { came } = await listening(t, { path: join(folder, ".s.PGSQL.5432") });
@@ -61,7 +61,7 @@ describe("the URL of a store", () => {
     });
   }
 
-  it("may omit the host, and its parts are percent-encoded", () => {
+  it("can omit the host and contain percent-encoded parts", () => {
     const nothing = { user: undefined, password: undefined, database: undefined, sslMode: undefined };
     assert.deepEqual(parsePostgresUrl("postgres://:6432/a%2Fb"), {
       ...{ ...nothing, host: "localhost", port: 6432, database: "a/b" },

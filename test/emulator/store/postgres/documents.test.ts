@@ -22,7 +22,7 @@ async function wholeOf(bytes: AsyncIterable<Uint8Array> | undefined): Promise<Bu
   return Buffer.concat(pieces);
 }
 
-describe("documents of a store in PostgreSQL", { skip: noPostgres }, () => {
+describe("document storage in PostgreSQL", { skip: noPostgres }, () => {
   const server = postgresServer();
 
   async function opened(t: TestContext) {
@@ -33,7 +33,7 @@ describe("documents of a store in PostgreSQL", { skip: noPostgres }, () => {
     return { ...rest, sql };
   }
 
-  it("include uploaded bytes, by their hash, of any content and size", async (t) => {
+  it("stores uploaded bytes of any content and size by their hash", async (t) => {
     const { blobs, sql } = await opened(t);
     const long = randomBytes(2_500_000);
     const given = [Buffer.alloc(0), Buffer.from("one"), Buffer.from([0, 255, 10, 13, 0]), long];
@@ -49,7 +49,7 @@ describe("documents of a store in PostgreSQL", { skip: noPostgres }, () => {
     assert.equal(row!.count, given.length);
   });
 
-  it("include uploaded bytes until they are unreferenced for 30 days", async (t) => {
+  it("retains unreferenced uploads for 30 days", async (t) => {
     const { blobs, sql } = await opened(t);
     const [named, unnamed] = [await blobs.put(stream("named"), 9), await blobs.put(stream("unnamed"), 9)];
     const collect = () =>
@@ -72,7 +72,7 @@ describe("documents of a store in PostgreSQL", { skip: noPostgres }, () => {
     assert.deepEqual([await collect(), await found()], [1, [true, false]]);
   });
 
-  it("include snapshots, the last of each name, completely or not at all", async (t) => {
+  it("stores the last snapshot of each name completely or not at all", async (t) => {
     const { snapshotStore } = await opened(t);
     const read = async (name: string) => (await wholeOf(await snapshotStore.open(name)))?.toString();
     const long = `${"ä".repeat(300_000)}\n`.repeat(3);

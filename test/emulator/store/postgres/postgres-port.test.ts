@@ -8,7 +8,7 @@ import type { Open, Opened, OpenOptions } from "../port/open.ts";
 import { portSuite } from "../port/port-suite.ts";
 import { openStore, stateIn } from "./opened.ts";
 
-describe("in PostgreSQL", { skip: noPostgres }, () => {
+describe("PostgreSQL", { skip: noPostgres }, () => {
   const server = postgresServer();
   const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes } = {}) => {
     const place = { url: server().url(), schema: server().freshSchema() };

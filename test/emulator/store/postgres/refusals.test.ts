@@ -5,7 +5,7 @@ import { svcVersion } from "../../../../src/base/version.ts";
 import { noPostgres, postgresServer } from "../../../support/postgres/server.ts";
 import { openStore } from "./opened.ts";
 
-describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
+describe("PostgreSQL store at startup", { skip: noPostgres }, () => {
   const server = postgresServer();
 
   /** The message of a start, and the contents of the database after it. */
@@ -27,7 +27,7 @@ describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
       (sql) => sql`select schemaname, tablename from pg_tables where schemaname not like 'pg_%' order by 1, 2`,
     );
 
-  it("is rejected in one sentence if the server, the user, its password or the database is wrong", async () => {
+  it("rejects a wrong server, user, password or database in one sentence", async () => {
     const at = server();
     await at.sql(async (sql) => {
       await sql.unsafe("create role careful login password 'right'; create role guest login");
@@ -81,14 +81,14 @@ describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
     );
   });
 
-  it("works without TLS if that is allowed or preferred", async () => {
+  it("connects without TLS if TLS is optional", async () => {
     for (const mode of ["allow", "prefer"]) {
       const place = { url: `${server().url()}&sslmode=${mode}`, schema: server().freshSchema() };
       await (await openStore(place)).store.close();
     }
   });
 
-  it("is rejected if the schema contains tables of another program", async () => {
+  it("rejects a schema with tables of another program", async () => {
     await server().sql((sql) => sql.unsafe("create schema theirs; create table theirs.invoices (id int)"));
     assert.equal(
       await refused(server().url(), "theirs"),
@@ -96,7 +96,7 @@ describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
     );
   });
 
-  it("is rejected if a newer version has written it", async () => {
+  it("rejects a state written by a newer version", async () => {
     const schema = server().freshSchema();
     const { store } = await openStore({ url: server().url(), schema });
     await store.close();
@@ -111,7 +111,7 @@ describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
     assert.equal(await refused(server().url(), schema), "opened");
   });
 
-  it("is rejected if a line of its journal, or its checkpoint, is damaged", async () => {
+  it("rejects a damaged journal line or checkpoint", async () => {
     for (const [table, column] of [
       ["journal", "lines"],
       ["pieces", "lines"],
@@ -125,7 +125,7 @@ describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
     }
   });
 
-  it("is rejected if this user cannot see the schema or its tables", async () => {
+  it("rejects a schema or tables that the user cannot see", async () => {
     const schema = server().freshSchema();
     await (await openStore({ url: server().url(), schema })).store.close();
     await server().sql((sql) => sql.unsafe("create role visitor login"));
@@ -136,7 +136,7 @@ describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
     );
   });
 
-  it("may be in a schema that a user created for it", async () => {
+  it("accepts a schema that a user created in advance", async () => {
     await server().sql((sql) => sql.unsafe("create role tenant login; create schema given authorization tenant"));
     const { store } = await openStore({ url: server().url({ user: "tenant" }), schema: "given" });
     assert.equal(await store.transaction("x", (tx) => tx.next("numbers")), 1);
@@ -145,7 +145,7 @@ describe("an unusable store in PostgreSQL", { skip: noPostgres }, () => {
 });
 
 describe("a PostgreSQL server", () => {
-  it("needs version 13 or later, and UTF8", () =>
+  it("requires version 13 or later and UTF8", () =>
     assert.deepEqual(
       [
         findServerProblem({ version: 120_022, called: "12.22 (Debian)", encoding: "UTF8" }),

@@ -19,11 +19,11 @@ interface State {
 // Most of the time is spent waiting for the lease of the killed leader, so three processes wait at once.
 const together = { skip: noPostgres, concurrency: true };
 
-describe("kill -9 of the leader, under 16 writers over HTTP", together, () => {
+describe("cluster of emulators under 16 HTTP writers", together, () => {
   const server = postgresServer();
 
   for (const processes of [1, 2, 3]) {
-    it(`with ${processes} processes loses and duplicates nothing in ${kills} kills, and deliveries keep their order`, async (t) => {
+    it(`loses and duplicates nothing with ${processes} processes in ${kills} kills of the leader`, async (t) => {
       const all = await begun(t, processes);
       for (let kill = 0; kill < kills; kill += 1) {
         await all.emulators.wrote(1 + Math.floor(Math.random() * 60));

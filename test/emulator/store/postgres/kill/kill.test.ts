@@ -31,12 +31,12 @@ async function lostIn(place: { url: string; schema: string }, told: readonly num
 
 const nothingLost = { lost: [], halves: 0, counts: [0, 0] };
 
-describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
+describe("PostgreSQL leader under 16 writers", { skip: noPostgres }, () => {
   const server = postgresServer();
   const place = (at: PostgresServer) => ({ url: at.url(), schema: at.freshSchema() });
 
   for (const processes of [1, 2, 3]) {
-    it(`with ${processes} processes loses and duplicates no acknowledged write in ${Math.ceil(kills / 3)} kills`, async (t) => {
+    it(`loses no acknowledged write with ${processes} processes in ${Math.ceil(kills / 3)} kills`, async (t) => {
       const at = place(server());
       const writers = new Writers(at.url, at.schema);
       t.after(() => writers.killAll());
@@ -56,7 +56,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     });
   }
 
-  it("a leader that was stopped for longer than its lease has its next commit rejected, and ends", async (t) => {
+  it("has its next commit rejected after a pause longer than its lease", async (t) => {
     const at = place(server());
     const writers = new Writers(at.url, at.schema);
     t.after(() => writers.killAll());
@@ -75,7 +75,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
 
   const troubles: readonly [what: string, trouble: (at: PostgresServer) => Promise<unknown>][] = [
     [
-      "whose connections are cut",
+      "its connections are terminated",
       (at) =>
         at.sql(
           (sql) => sql`
@@ -83,7 +83,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
         ),
     ],
     [
-      "whose server is restarted",
+      "its server restarts",
       async (at) => {
         await at.stop("SIGINT");
         await moment(200);
@@ -91,14 +91,14 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
       },
     ],
     [
-      "whose server crashes",
+      "its server crashes",
       async (at) => {
         await at.stop("SIGQUIT");
         await at.start();
       },
     ],
     [
-      "whose database is read-only for a while",
+      "its database is temporarily read-only",
       async (at) => {
         const begun = (to: string) =>
           at.sql(async (sql) => {
@@ -113,7 +113,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     ],
   ];
   for (const [what, trouble] of troubles) {
-    it(`a leader ${what} continues, and has lost nothing`, async (t) => {
+    it(`continues without data loss if ${what}`, async (t) => {
       const at = place(server());
       const writers = new Writers(at.url, at.schema);
       t.after(() => writers.killAll());
@@ -128,7 +128,7 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
     });
   }
 
-  it("a leader with a stalled network rolls back waiting writes, resumes later, and has lost nothing", async (t) => {
+  it("rolls back pending writes on a stalled network, and resumes later", async (t) => {
     const at = place(server());
     const proxy = await stallingProxy(t, server());
     const writers = new Writers(at.url.replace(server().folder, proxy.folder), at.schema);
@@ -159,9 +159,9 @@ describe("kill -9 of the leader under 16 writers", { skip: noPostgres }, () => {
 
   for (const [what, more] of [
     ["", () => ""],
-    [", in an epoch of its own that its beats have not heard of", slowEpochs],
+    [", in a new epoch that pending heartbeats do not include", slowEpochs],
   ] as const) {
-    it(`a leader without database space resumes when there is some, and has lost nothing${what}`, async (t) => {
+    it(`resumes without data loss once database space is available${what}`, async (t) => {
       const at = place(server());
       const writers = new Writers(at.url, at.schema);
       t.after(() => writers.killAll());
