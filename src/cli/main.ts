@@ -27,7 +27,7 @@ import { CommandFailedError, PartialFailureError, UsageError } from "./process/f
 import type { Host } from "./process/host.ts";
 import { ShutdownController } from "./process/shutdown-controller.ts";
 
-export { createProcessHost } from "./process/host.ts";
+export { createProcessHost } from "./process/process-host.ts";
 
 /** The build sets this to the version of the package. */
 declare const SVC_VERSION: string | undefined;

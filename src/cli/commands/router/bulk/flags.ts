@@ -151,3 +151,32 @@ export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[]
   const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
   if (other) throw new UsageError(`--${other.flag} cannot be used with --apply`);
 }
+
+/** Maximum number of failed rows before a job stops. */
+interface ErrorLimit {
+  readonly text: string;
+  isExceeded(errors: number, rows: number): boolean;
+}
+
+/** A percentage of a few rows is meaningless. */
+const minPercentageRows = 1_000;
+
+/**
+ * Parses `100` or `2%` (DECISIONS.md, L17). Throws a usage error for other values. `total` is the number of rows, if
+ * known.
+ */
+export function parseErrorLimit(text: string, total?: number): ErrorLimit {
+  const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
+  if (number === undefined || (percent === "" && number.includes("."))) {
+    throw new UsageError(`--max-errors must be a number or a percentage (10, 2%), got "${text}"`);
+  }
+  const bound = Number(number);
+  if (percent === "") return { text, isExceeded: (errors) => errors > bound };
+  return {
+    text,
+    isExceeded: (errors, rows) => {
+      const totalRows = total ?? (rows < minPercentageRows ? undefined : rows);
+      return totalRows !== undefined && errors > (totalRows * bound) / 100;
+    },
+  };
+}

@@ -1,6 +1,7 @@
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError, UsageError } from "../../../process/failure.ts";
+import { parseErrorLimit } from "./flags.ts";
 import { type Batch, groupIntoBatches, type InvalidRow } from "./input/batches.ts";
 import type { InputSource } from "./input/bytes.ts";
 import { IdentifierCounter, selectShare } from "./input/distinct.ts";
@@ -142,32 +143,3 @@ const createTooManyErrorsError = (errors: number, limit: string): Error =>
     "too_many_errors",
     `${pluralize(errors, "row")} failed, more than --max-errors ${limit} allows.`,
   );
-
-/** Maximum number of failed rows before a job stops. */
-interface ErrorLimit {
-  readonly text: string;
-  isExceeded(errors: number, rows: number): boolean;
-}
-
-/** A percentage of a few rows is meaningless. */
-const minPercentageRows = 1_000;
-
-/**
- * Parses `100` or `2%` (DECISIONS.md, L17). Throws a usage error for other values. `total` is the number of rows, if
- * known.
- */
-export function parseErrorLimit(text: string, total?: number): ErrorLimit {
-  const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
-  if (number === undefined || (percent === "" && number.includes("."))) {
-    throw new UsageError(`--max-errors must be a number or a percentage (10, 2%), got "${text}"`);
-  }
-  const bound = Number(number);
-  if (percent === "") return { text, isExceeded: (errors) => errors > bound };
-  return {
-    text,
-    isExceeded: (errors, rows) => {
-      const totalRows = total ?? (rows < minPercentageRows ? undefined : rows);
-      return totalRows !== undefined && errors > (totalRows * bound) / 100;
-    },
-  };
-}

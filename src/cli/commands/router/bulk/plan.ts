@@ -1,17 +1,14 @@
 import * as z from "zod";
 import { dictionary } from "../../../../api/shapes.ts";
 import { tryParseJson } from "../../../../base/object.ts";
-import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { resolveStateFile } from "../../../connection/emulator/run-file.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { readText } from "../../../parse/body.ts";
 import { UsageError } from "../../../process/failure.ts";
-import { maskBodySecrets } from "../../../process/redact.ts";
 import { type BulkInput, defaultConcurrency } from "./flags.ts";
 import { inputFormats } from "./input/format.ts";
 import { emailHashings } from "./input/identifiers.ts";
-import type { Survey } from "./input/survey.ts";
 import type { BulkWork } from "./work.ts";
 
 const count = z.int().nonnegative();
@@ -133,50 +130,4 @@ export async function readPlannedRequest(
     planned: plan,
     confirmRows: async () => {},
   };
-}
-
-/** Counts, first rows and the shape of the requests: the content of a plan and of a dry run. */
-export async function showPreview(
-  request: JobRequest,
-  { rows, distinct, calls, invalid, firstInvalid, sample }: Survey,
-  mark: Readonly<Record<string, unknown>>,
-  note: string,
-  { output }: Context,
-): Promise<undefined> {
-  const { work, scope } = request;
-  const kind = work.getKind(request);
-  const { operation } = work;
-  const example = work.toArguments(sample.map(kind.toValue), scope);
-  if (output.format !== "table") {
-    await output.show({
-      ...mark,
-      action: work.name,
-      cluster_id: scope.cluster_id,
-      rows: rows - invalid,
-      distinct,
-      invalid,
-      first_invalid_row: firstInvalid?.number ?? null,
-      calls,
-      method: operation.method,
-      path: operation.path,
-      sample: sample.map(kind.toShown),
-      body: maskBodySecrets(example.body),
-    });
-    return undefined;
-  }
-  const verb = work.action === "map" ? "Would map" : "Would remove";
-  const preposition = work.action === "map" ? "to" : "from";
-  await output.print(
-    `${verb} ${pluralize(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${pluralize(calls, "call")}`,
-    `${[operation.method].flat().join("|")} ${operation.path}`,
-    ...sample.map((text) => `  ${kind.toShown(text)}`),
-    ...(rows > sample.length ? ["  …"] : []),
-  );
-  const repeated = rows - invalid - (distinct ?? rows - invalid);
-  if (repeated > 0)
-    await output.note(`${pluralize(repeated, "row")} repeated: ${pluralize(distinct!, work.noun)} in total`);
-  if (invalid > 0)
-    await output.note(`${pluralize(invalid, "row")} would be skipped, the first at row ${firstInvalid!.number}`);
-  await output.note(note);
-  return undefined;
 }

@@ -7,25 +7,17 @@ import { checkOutputFile } from "../../../output/file.ts";
 import { formatTargetFlags } from "../../../parse/argv.ts";
 import { CommandFailedError, type FailureKind, UsageError } from "../../../process/failure.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
+import { parseErrorLimit } from "./flags.ts";
 import { type InputSource, openInputSource } from "./input/bytes.ts";
 import { isHeadingText, OtherFormatError } from "./input/format.ts";
 import type { IdentifierKind } from "./input/identifiers.ts";
 import { readRows } from "./input/rows.ts";
-import { fingerprintSource, type Survey, surveyInput } from "./input/survey.ts";
-import { parseErrorLimit } from "./job.ts";
+import { fingerprintSource, type Survey, showPreview, surveyInput } from "./input/survey.ts";
 import { createJob, createJobId, findWritableJobsFolder, type JobRecord } from "./log/jobs.ts";
 import { isResults } from "./log/results.ts";
 import { askAboutMoves, maxLookups, mayAskAboutMoves, requireLookup } from "./lookup.ts";
 import { performJob } from "./perform.ts";
-import {
-  getTargetName,
-  isPlan,
-  type JobPlan,
-  type JobRequest,
-  requireUnchangedPlan,
-  showPreview,
-  writePlan,
-} from "./plan.ts";
+import { getTargetName, isPlan, type JobPlan, type JobRequest, requireUnchangedPlan, writePlan } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
 import { checkReportName, isReport } from "./report-file.ts";
 

@@ -4,7 +4,8 @@ import type { Context } from "../../../../command.ts";
 import { writeOutput } from "../../../../output/file.ts";
 import { CommandFailedError, UsageError } from "../../../../process/failure.ts";
 import type { Host } from "../../../../process/host.ts";
-import { parseErrorLimit } from "../job.ts";
+import { maskBodySecrets } from "../../../../process/redact.ts";
+import { parseErrorLimit } from "../flags.ts";
 import { formatResultLine, resultsHeader, toInvalidResult } from "../log/results.ts";
 import type { JobRequest } from "../plan.ts";
 import type { InvalidRow } from "./batches.ts";
@@ -135,6 +136,52 @@ function findRejection(
     isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${savedNote}.`];
   const hint = [...named, ...other, ...skipped].join(" ");
   return new UsageError(message, { hint: hint || undefined });
+}
+
+/** Counts, first rows and the shape of the requests: the content of a plan and of a dry run. */
+export async function showPreview(
+  request: JobRequest,
+  { rows, distinct, calls, invalid, firstInvalid, sample }: Survey,
+  mark: Readonly<Record<string, unknown>>,
+  note: string,
+  { output }: Context,
+): Promise<undefined> {
+  const { work, scope } = request;
+  const kind = work.getKind(request);
+  const { operation } = work;
+  const example = work.toArguments(sample.map(kind.toValue), scope);
+  if (output.format !== "table") {
+    await output.show({
+      ...mark,
+      action: work.name,
+      cluster_id: scope.cluster_id,
+      rows: rows - invalid,
+      distinct,
+      invalid,
+      first_invalid_row: firstInvalid?.number ?? null,
+      calls,
+      method: operation.method,
+      path: operation.path,
+      sample: sample.map(kind.toShown),
+      body: maskBodySecrets(example.body),
+    });
+    return undefined;
+  }
+  const verb = work.action === "map" ? "Would map" : "Would remove";
+  const preposition = work.action === "map" ? "to" : "from";
+  await output.print(
+    `${verb} ${pluralize(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${pluralize(calls, "call")}`,
+    `${[operation.method].flat().join("|")} ${operation.path}`,
+    ...sample.map((text) => `  ${kind.toShown(text)}`),
+    ...(rows > sample.length ? ["  …"] : []),
+  );
+  const repeated = rows - invalid - (distinct ?? rows - invalid);
+  if (repeated > 0)
+    await output.note(`${pluralize(repeated, "row")} repeated: ${pluralize(distinct!, work.noun)} in total`);
+  if (invalid > 0)
+    await output.note(`${pluralize(invalid, "row")} would be skipped, the first at row ${firstInvalid!.number}`);
+  await output.note(note);
+  return undefined;
 }
 
 /** Writes the invalid rows of a survey as CSV. The file is complete or does not exist. */

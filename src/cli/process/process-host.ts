@@ -1,0 +1,123 @@
+import { fstatSync, readFileSync, writeSync } from "node:fs";
+import { isatty } from "node:tty";
+import { runAfterDelay, systemWallClock } from "../../base/clock.ts";
+import { signalCodes } from "./exit.ts";
+import { CommandFailedError } from "./failure.ts";
+import { type Host, type ParentRun, parentPidVariable, type SignalName } from "./host.ts";
+import { waitForFlush } from "./write.ts";
+
+/** Time for output that a pipe has not accepted. A stalled reader cannot delay the exit. */
+const flushMs = 50;
+
+/**
+ * Threads read files and resolve host names, and Node waits for them at exit: an idle pipe, disk or name server would
+ * block it forever.
+ */
+const isHeldByThreads = (): boolean =>
+  process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
+
+/** Shells report the same code for a process that a signal ended. */
+function killSelf(name: SignalName): void {
+  process.removeAllListeners(name);
+  process.kill(process.pid, name);
+}
+
+/**
+ * Whether the parent made this process ignore a closed terminal, as nohup does, because a listener would revert that.
+ * If the system does not report it, the streams are checked: nohup leaves none of them on a terminal.
+ */
+function ignoresHangUp(): boolean {
+  try {
+    const [, ignored] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
+    if (ignored !== undefined) return BigInt(`0x${ignored}`) % 2n === 1n;
+  } catch {
+    // The system does not report it.
+  }
+  return ![0, 1, 2].some((fd) => isatty(fd));
+}
+
+/** Most commands do not need the folder, and it may have been removed. */
+function getWorkingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new CommandFailedError("failed", "no_working_folder", "The working folder no longer exists.", {
+      hint: "Change to a folder that exists, for example with cd ~, and run the command again.",
+      cause,
+    });
+  }
+}
+
+const standardOutput = 1;
+
+/** The exact check needs a module that takes as long to load as a help page to format. */
+function mayBeTerminal(file: number): boolean {
+  try {
+    return fstatSync(file).isCharacterDevice();
+  } catch {
+    return true;
+  }
+}
+
+function writeAtOnce(text: string): Uint8Array {
+  const bytes = Buffer.from(text);
+  let written = 0;
+  try {
+    while (written < bytes.length) written += writeSync(standardOutput, bytes, written);
+  } catch {
+    // A later write through the stream reports the error.
+  }
+  return bytes.subarray(written);
+}
+
+/** Other programs have channels to their children, too, and children inherit variables. */
+const findParentRun = (): ParentRun | undefined =>
+  process.send === undefined || process.env[parentPidVariable] !== String(process.ppid)
+    ? undefined
+    : {
+        tell: (message) =>
+          new Promise((resolve, reject) => {
+            process.once("disconnect", resolve);
+            process.send?.(message, undefined, undefined, (error) => error && reject(error));
+          }),
+      };
+
+/** Creates the host of a real process. Called once, by `bin/svc.js`. */
+export const createProcessHost = (version: string): Host => ({
+  env: process.env,
+  get cwd() {
+    return getWorkingFolder();
+  },
+  // Opened on demand, because accessing standard input keeps some kinds of it alive.
+  get stdin() {
+    return process.stdin;
+  },
+  // Opened on demand, because a help page that is written at once needs no stream.
+  get stdout() {
+    return process.stdout;
+  },
+  get stderr() {
+    return process.stderr;
+  },
+  writeAtOnce: mayBeTerminal(standardOutput) ? undefined : writeAtOnce,
+  wall: systemWallClock,
+  version,
+  pid: process.pid,
+  program: [process.execPath, ...process.execArgv, process.argv[1] ?? ""],
+  starter: findParentRun(),
+  inherits: true,
+  onSignal(listener) {
+    const names: readonly SignalName[] = ["SIGINT", "SIGTERM", ...(ignoresHangUp() ? [] : (["SIGHUP"] as const))];
+    for (const name of names) process.on(name, listener);
+    return () => {
+      for (const name of names) process.off(name, listener);
+    };
+  },
+  setDeadline: runAfterDelay,
+  end(name) {
+    process.exitCode ??= signalCodes[name];
+    const end = () => (isHeldByThreads() ? killSelf(name) : process.exit());
+    runAfterDelay(flushMs, end);
+    void Promise.all([process.stdout, process.stderr].map(waitForFlush)).then(end);
+  },
+});
