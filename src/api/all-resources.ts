@@ -51,8 +51,8 @@ import * as storageObjects from "./storage.ts";
 type LoadedResources = { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> };
 
 /**
- * Every resource's module, loaded at once: a CommonJS program cannot wait while it loads. The compiler rejects a module
- * that resources.ts names differently or not at all.
+ * The modules of all resources, loaded in advance because a CommonJS program cannot wait during loading. The compiler
+ * rejects a module that is missing here or named differently in resources.ts.
  */
 export const allResources: LoadedResources = {
   "router/chat-a": routerChatA,

@@ -4,12 +4,12 @@ export type ControlRole = (typeof controlRoles)[number];
 
 const hidden = "[hidden: requires ";
 
-/** The placeholder for a secret that a token may not see, with the role that it requires. */
+/** Returns the placeholder for a secret that a token cannot see, with the role that the secret requires. */
 export const formatHiddenValue = (needs: string): string => `${hidden}${needs}]`;
 
-/** Whether a value is such a placeholder. */
+/** Reports whether a value is the placeholder of a hidden secret. */
 export const isHidden = (value: string | undefined): boolean => value?.startsWith(hidden) === true;
 
-/** Whether one role includes the permissions of another. */
+/** Reports whether one role includes the permissions of another. */
 export const isAllowed = (has: ControlRole, needs: ControlRole): boolean =>
   controlRoles.indexOf(has) >= controlRoles.indexOf(needs);

@@ -2,20 +2,20 @@ import * as z from "zod";
 import { email } from "./shapes.ts";
 
 /**
- * The expected form of a string. The emulator accepts any string, but the real service may reject a different form, so
- * that is a finding.
+ * Expected form of a string. The emulator accepts any string, but reports a finding for a different form, because the
+ * real service can reject it.
  */
 export interface Expectation {
   /** Code of the finding. */
   readonly code: string;
-  /** Follows the location of the string in the finding's detail. */
+  /** Text that follows the location of the string in the finding's detail. */
   readonly problem: string;
   matches(text: string): boolean;
 }
 
 const expectations = new WeakMap<z.ZodType, Expectation>();
 
-/** The expectation of a schema, or of the schema that it wraps. */
+/** Returns the expectation of a schema or of the schema that it wraps. */
 export function getExpectation(schema: z.ZodType): Expectation | undefined {
   for (let at: z.ZodType | undefined = schema; at; at = at._zod.parent as z.ZodType | undefined) {
     const found = expectations.get(at);
@@ -29,21 +29,21 @@ function createTextSchema(expectation: Expectation, schema = z.string()): z.ZodS
   return schema;
 }
 
-/** Any string. An e-mail address is expected. */
+/** Any string, with a finding if it is not an e-mail address. */
 export const expectedEmail = createTextSchema({
   code: "not-an-email",
   problem: "is not an e-mail address",
   matches: (text) => email.safeParse(text.trim()).success,
 });
 
-/** Any string. The hash of an e-mail address is expected (DECISIONS.md, R11). */
+/** Any string, with a finding if it is not the hash of an e-mail address (DECISIONS.md, R11). */
 export const expectedEmailHash = createTextSchema({
   code: "not-an-email-hash",
   problem: "is not a SHA-256 in 64 lower-case hexadecimal digits",
   matches: (text) => /^[0-9a-f]{64}$/.test(text),
 });
 
-/** Any string. A country code is expected. */
+/** Any string, with a finding if it is not a country code. */
 export const expectedCountry = createTextSchema(
   {
     code: "unknown-country",
@@ -60,6 +60,6 @@ let regionNames: Intl.DisplayNames | undefined;
 function isCountryCode(code: string): boolean {
   if (!/^[A-Z]{2}$/.test(code) || otherRegions.includes(code)) return false;
   regionNames ??= new Intl.DisplayNames("en", { type: "region", fallback: "none" });
-  // Withdrawn codes are aliases of others: UK of GB.
+  // Withdrawn codes are aliases of current ones, such as UK of GB.
   return regionNames.of(code) !== undefined && Intl.getCanonicalLocales(`und-${code}`)[0] === `und-${code}`;
 }

@@ -1,13 +1,13 @@
 import type { Basis } from "./basis.ts";
 
 /**
- * A declared failure. `Data` is the data that the caller passes for the message. `Shape` is the form of the body;
- * OpenAPI describes each form once.
+ * A declared failure. `Data` is the data that the caller passes for the message. `Shape` is the form of the body, which
+ * OpenAPI describes once per form.
  */
 export interface Failure<Data = never> {
   readonly status: number;
   readonly shape: "detail" | "domain" | "fields" | "validation" | "oauth" | "control" | "xml" | "text";
-  /** The condition, as the reference page shows it. */
+  /** Condition of the failure, as shown on the reference page. */
   readonly when: string;
   readonly basis: Basis;
   readonly body: (data: Data) => unknown;
@@ -25,7 +25,7 @@ type MessageTemplate<Data> = string | ((data: Data) => string);
 const formatWords = <Data>(words: MessageTemplate<Data>, data: Data): string =>
   typeof words === "string" ? words : words(data);
 
-/** Shape A, `{"detail": "<sentence>"}` (DECISIONS.md, F4, R3). */
+/** Declares a failure of shape A, `{"detail": "<sentence>"}` (DECISIONS.md, F4, R3). */
 export const detail = <Data = void>({
   says,
   ...rest
@@ -35,7 +35,7 @@ export const detail = <Data = void>({
   body: (data) => ({ detail: formatWords(says, data) }),
 });
 
-/** Shape B, `{"detail", "status_code", "code", "message"}`, where `detail` equals `message`. */
+/** Declares a failure of shape B, `{"detail", "status_code", "code", "message"}`, where `detail` equals `message`. */
 export const domain = <Data = void>({
   says,
   code,
@@ -49,7 +49,7 @@ export const domain = <Data = void>({
   },
 });
 
-/** Shape C, `{"<field>": ["<message>"]}`. */
+/** Declares a failure of shape C, `{"<field>": ["<message>"]}`. */
 export const field = <Data = void>({
   says,
   field: name,
@@ -60,7 +60,10 @@ export const field = <Data = void>({
   body: (data) => ({ [formatWords(name, data)]: [formatWords(says, data)] }),
 });
 
-/** RFC 6749 section 5.2: `{"error": "<code>", "error_description"?: "<sentence>"}`, never cached. */
+/**
+ * Declares an OAuth error, `{"error": "<code>", "error_description"?: "<sentence>"}`, which is never cached (RFC 6749
+ * section 5.2).
+ */
 export const oauth = <Data = void>({
   error,
   says,
@@ -72,7 +75,7 @@ export const oauth = <Data = void>({
   headers: (data) => ({ "cache-control": "no-store", ...rest.headers?.(data) }),
 });
 
-/** The control plane: `{"error": {"code", "message", "hint"?}}`. */
+/** Declares a failure of the control plane, `{"error": {"code", "message", "hint"?}}`. */
 export const control = <Data = void>({
   code,
   says,

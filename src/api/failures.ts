@@ -5,7 +5,7 @@ import type { Failure } from "./failure.ts";
 import { routerFailures } from "./router/failures.ts";
 import { storageFailures } from "./storage/failures.ts";
 
-/** The catalogue of all failures that an operation may return, by code. A code names one failure in all services. */
+/** All failures that an operation can return, by code. A code has one meaning in all services. */
 export const failures = { ...routerFailures, ...contractsFailures, ...emulatorFailures, ...storageFailures };
 
 export type FailureCode = keyof typeof failures;
@@ -27,8 +27,8 @@ export class DeclaredFailureError extends StacklessError {
 }
 
 /**
- * Rejects with one of the failures `Allowed`. A helper declares its failures as `Fail<"unknown-cluster">`, and only
- * operations that declare that failure can call it.
+ * Rejects a request with one of the failures `Allowed`. A helper declares its failures as `Fail<"unknown-cluster">`,
+ * and only operations that declare the same failure can call the helper.
  */
 export type Fail<Allowed extends FailureCode = FailureCode> = <Code extends Allowed>(
   code: Code,

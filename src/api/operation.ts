@@ -33,79 +33,89 @@ interface JsonBody<S extends z.ZodType = z.ZodType> {
   readonly maxBytes?: number;
 }
 
-/** A JSON document, in a request or a response. `maxBytes` if the body may be longer than the default limit. */
+/** Declares a JSON document in a request or a response. Set `maxBytes` if the body can exceed the default limit. */
 export const json = <S extends z.ZodType>(schema: S, limit: { readonly maxBytes?: number } = {}) =>
   ({ kind: "json", schema, ...limit }) as const;
-/** A JSON document that may be too long for one string. It is streamed and not validated. */
+/** Declares a JSON document that can be too long for one string. The document is streamed and not validated. */
 export const jsonInPieces = <S extends z.ZodType>(schema: S) => ({ kind: "json", schema, inPieces: true }) as const;
-/** A body of type `application/x-www-form-urlencoded`. */
+/** Declares a body of type `application/x-www-form-urlencoded`. */
 export const form = <S extends z.ZodType>(schema: S) => ({ kind: "form", schema }) as const;
 /**
- * A body that standard OAuth clients send as a form. If the specification declares only JSON, `--strict=bodies` rejects
- * the form. With `formIsStandard` the specification declares nothing, so OAuth's form applies (DECISIONS.md, R5).
+ * Declares a body that standard OAuth clients send as a form. If the specification declares only JSON,
+ * `--strict=bodies` rejects the form. With `formIsStandard` the specification declares nothing, so OAuth's form applies
+ * (DECISIONS.md, R5).
  */
 export const jsonOrForm = <S extends z.ZodType>(schema: S, options: { readonly formIsStandard?: true } = {}) =>
   ({ kind: "jsonOrForm", schema, ...options }) as const;
-/** Whether only OAuth defines the body, so that errors follow OAuth (RFC 6749, 5.2). */
+/** Reports whether only OAuth defines the body, so that errors follow OAuth (RFC 6749, 5.2). */
 export const isOAuthRequest = (body: RequestBody | undefined): boolean =>
   body?.kind === "jsonOrForm" && body.formIsStandard === true;
-/** Bytes that are forwarded unchanged, as one Buffer. They are parsed only to find identifiers. */
+/** Declares bytes that are forwarded unchanged, as one Buffer. They are parsed only for identifiers. */
 export const raw = () => ({ kind: "raw" }) as const;
-/** Bytes that are never fully in memory. */
+/** Declares bytes that are never fully in memory. */
 export const stream = (limit: { readonly maxBytes: number }) => ({ kind: "stream", ...limit }) as const;
 export const empty = () => ({ kind: "empty" }) as const;
 export const html = () => ({ kind: "html" }) as const;
-/** `others`: media types from which the handler chooses by the Accept header. */
+/** Declares bytes of a media type. `others` are media types from which the handler chooses by the Accept header. */
 export const bytes = (mediaType: string, ...others: readonly string[]) =>
   ({ kind: "bytes", mediaType, ...(others.length > 0 && { others }) }) as const;
 export const redirect = () => ({ kind: "redirect" }) as const;
-/** Server-sent events, each of them a JSON document. */
+/** Declares server-sent events. The data of each event is a JSON document. */
 export const events = <S extends z.ZodType>(schema: S) => ({ kind: "events", schema }) as const;
-/** A cluster's status, headers and body, unchecked. The schema from the specification, if any, is for readers. */
+/**
+ * Declares a cluster's status, headers and body, forwarded without checks. The specification's schema, if there is one,
+ * is only documentation.
+ */
 export const passthrough = (schema?: z.ZodType) => ({ kind: "passthrough", ...(schema && { schema }) }) as const;
 
 /**
- * Credentials of the client. `api-key`: headers client-id and client-secret. `cluster-key`: header x-cluster-key.
- * `cluster-key-or-bearer`: that or `authorization: Bearer <cluster key>`. `basic`: HTTP basic. `bearer`: an OAuth
- * access token. `control-token`: the emulator's own token. `none`: anyone; a signature may still be checked.
+ * Credentials of the client.
+ * - `api-key`: the headers client-id and client-secret.
+ * - `cluster-key`: the header x-cluster-key.
+ * - `cluster-key-or-bearer`: that header or `authorization: Bearer <cluster key>`.
+ * - `basic`: HTTP basic.
+ * - `bearer`: an OAuth access token.
+ * - `control-token`: the emulator's own token.
+ * - `none`: no credentials. A signature can still be checked.
  */
 export type Auth = "none" | "api-key" | "cluster-key" | "cluster-key-or-bearer" | "basic" | "bearer" | "control-token";
 
 /**
- * A column of a table: the path of its field. In a narrow window, columns with `cut` are shortened, those with 1 first,
- * and then the last columns are omitted. Without `cut` a value is always shown in full, because half an identifier is
- * useless.
+ * A column of a table, by the path of its field. In a narrow window, columns with `cut` are shortened in the order of
+ * `cut`, and then the last columns are omitted. Without `cut` a value is always shown in full, because half an
+ * identifier is useless.
  */
 export type Column =
   | string
   | {
       readonly name: string;
       readonly cut?: 1 | 2 | 3;
-      /** The minimum number of characters that are still meaningful when it is cut. */
+      /** Minimum number of characters that are still meaningful in a shortened value. */
       readonly least?: number;
-      /** The part that stays when it is cut, if it is not the start. */
+      /** The omitted part of a shortened value. Default: the end. */
       readonly omits?: "start" | "middle";
       /** Essential columns. Others are omitted first. */
       readonly purpose?: true;
     };
 
 /**
- * The parts of an operation's command that its declaration cannot provide. `by` names a hand-written command instead.
+ * The parts of an operation's command that its declaration cannot provide. `by` refers to a hand-written command
+ * instead.
  */
 export type CliSettings =
   | {
-      /** Group and verb: `contracts status`. */
+      /** Group and verb, such as `contracts status`. */
       readonly command: string;
       /** Fields of the response (or of each item of `rows`) in the table. Identifying fields come first. */
       readonly columns?: readonly Column[];
       /** The field of the response that holds the rows, if the response is not a list itself. */
       readonly rows?: string;
       /**
-       * `yes`: asks y/N or accepts --yes. `name`: the user types the first positional again, or passes it with
-       * --confirm.
+       * `yes` asks y/N or accepts --yes. With `name`, the user types the first positional again or passes the value
+       * with --confirm.
        */
       readonly confirm?: "yes" | "name";
-      /** Every filter of the query also accepts an operator after its name: `filter__created_at[$gt]`. */
+      /** Each filter of the query also accepts an operator after its name, such as `filter__created_at[$gt]`. */
       readonly operators?: true;
     }
   | { readonly by: string };
@@ -127,36 +137,37 @@ export interface RequestShape {
   readonly body?: RequestBody | undefined;
 }
 
-/** One HTTP operation as plain data. Routes, client, commands, OpenAPI and the reference page derive from it. */
+/**
+ * One HTTP operation as plain data. The routes, the client, the commands, the OpenAPI documents and the reference page
+ * are derived from it.
+ */
 export interface Operation {
   /** `<resource>.<verb>`, unique over all services. */
   readonly id: string;
   readonly service: Service;
-  /** Verb first, without a full stop. */
+  /** Imperative summary, without a full stop. */
   readonly summary: string;
   readonly description?: string;
-  /** Only the catch-all has several. */
+  /** HTTP method. Only the catch-all has several. */
   readonly method: Method | readonly Method[];
-  /** With parameters in braces: `/contracts/{composite_id}/status`. */
+  /** Path with parameters in braces, such as `/contracts/{composite_id}/status`. */
   readonly path: string;
-  /** The parameter at the end of the path also accepts slashes, as `%2F` or unescaped. */
+  /** Whether the parameter at the end of the path also accepts slashes, as `%2F` or unescaped. */
   readonly lastTakesSlashes?: true;
   readonly auth: Auth;
-  /** Control plane only: the required role, if the method does not imply it (`getRequiredRole`). */
+  /** Required role of a control plane operation, if the method does not imply it (`getRequiredRole`). */
   readonly role?: ControlRole;
   readonly request: RequestShape;
   readonly responses: Readonly<Record<number, ResponseBody>>;
-  /** Maximum duration in ms of wall-clock time, if it is longer than the usual client timeout. */
+  /** Maximum duration in ms of wall-clock time, if longer than the client's default timeout. */
   readonly maxDurationMs?: number;
-  /** In addition to those that the service declares for all its operations. */
+  /** Failures in addition to those that the service declares for all its operations. */
   readonly failures: readonly FailureCode[];
-  /**
-   * Failures of the cluster whose response is forwarded unchanged, possibly with the same status as one of `failures`.
-   */
+  /** Failures of the cluster whose response is forwarded unchanged. Their status can equal one of `failures`. */
   readonly clusterFailures?: readonly FailureCode[];
   /** The command that lists valid values of an unknown argument, if the path does not imply it. */
   readonly unknownIsIn?: string;
-  /** A missing object is rejected with 403, like a forbidden action. */
+  /** Whether a missing object is rejected with 403, like a forbidden action. */
   readonly hidesMissing?: true;
   readonly emits?: readonly Activity[];
   readonly cli: CliSettings;
@@ -165,8 +176,8 @@ export interface Operation {
 }
 
 /**
- * The role that an operation of the control plane requires: the declared one, "read" for reads, or "operate" for the
- * rest. Undefined: anyone may call it.
+ * Returns the role that a control plane operation requires: the declared one, "read" for reads, or "operate" for other
+ * methods. Returns undefined if no token is required.
  */
 export const getRequiredRole = ({
   auth,
@@ -181,7 +192,7 @@ interface Schema {
 type WithSchema<Answer> = Answer extends unknown ? Omit<Answer, "schema"> & Schema : never;
 
 /**
- * The part of an operation that a request needs. Without schemas, its input counts as valid and its responses are not
+ * The part of an operation that a request requires. Without schemas, the input counts as valid and responses are not
  * checked.
  */
 export interface CallableOperation extends Pick<Operation, "id" | "method" | "path" | "auth" | "maxDurationMs"> {
@@ -192,12 +203,12 @@ export interface CallableOperation extends Pick<Operation, "id" | "method" | "pa
 
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 
-/** Ties `request.params` to the names in the path. A schema that omits one does not compile. */
+/** The constraint that `request.params` has the names in the path. A schema that omits a name does not compile. */
 type ParamsOfPath<Path extends string> = [NamesIn<Path>] extends [never]
   ? { readonly request: { readonly params?: undefined } }
   : { readonly request: { readonly params: z.ZodObject<{ [Name in NamesIn<Path>]: z.ZodType }> } };
 
-/** Declares an operation: returns its argument with the exact type. */
+/** Declares an operation. Returns its argument with the exact type. */
 export function operation<const O extends Operation>(declaration: O & ParamsOfPath<O["path"]>): O {
   return declaration;
 }
@@ -233,7 +244,7 @@ type Argument<T, Key extends string> = [T] extends [undefined]
     ? { readonly [K in Key]?: T }
     : { readonly [K in Key]: T };
 
-/** A signed URL contains them. */
+/** A signed URL already includes params and query. */
 type UrlPartInput<O extends Operation, Part extends "params" | "query"> = O["service"]["name"] extends "storage"
   ? undefined
   : PartInput<O["request"][Part]>;
@@ -261,7 +272,7 @@ export type ResultOf<O extends Operation> = ResponseOf<O["responses"][keyof O["r
 
 type Route = Pick<Operation, "method" | "path" | "lastTakesSlashes">;
 
-/** The first of these operations that matches the method and the path, which has no query. */
+/** Returns the first of the operations that matches the method and the path. The path has no query. */
 export const findOperationAt = <One extends Route>(operations: readonly One[], method: string, path: string) =>
   operations.find(
     (one) =>
@@ -274,10 +285,10 @@ function matchesPath({ path, lastTakesSlashes }: Route, given: readonly string[]
   return declared.every((segment, at) => (segment.startsWith("{") ? given[at] !== "" : segment === given[at]));
 }
 
-/** Whether a string is a valid HTTP field name (RFC 9110, 5.1). */
+/** Reports whether a string is a valid HTTP field name (RFC 9110, 5.1). */
 export const isHeaderName = (name: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(name);
 
-/** Whether a string is a valid HTTP field value (RFC 9110, 5.5). */
+/** Reports whether a string is a valid HTTP field value (RFC 9110, 5.5). */
 export const isHeaderValue = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 
 /** Headers that frame a response. The server derives them from the body (RFC 9112, 6). */

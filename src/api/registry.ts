@@ -57,14 +57,14 @@ export const registry: readonly AnyOperation[] = Object.freeze(
   requireUniqueOperations(loaded.flatMap(({ operations }) => operations)),
 );
 
-/** An operation by its id. */
+/** Returns the operation with an id. Throws an error with suggestions if no operation has the id. */
 export function getOperationById(id: string): AnyOperation {
   const found = registry.find((operation) => operation.id === id);
   if (!found) throw new Error(`Operation ${id} not found. ${suggestOperations(id)}`);
   return found;
 }
 
-/** Suggestions: an operation with a similar id, or those of the same resource. */
+/** Suggests an operation with a similar id, or the operations of the same resource. */
 function suggestOperations(id: string): string {
   const ids = registry.map((operation) => operation.id);
   const near = findNearest(id, ids);
@@ -74,7 +74,7 @@ function suggestOperations(id: string): string {
   return same.length > 0 ? `Operations of the resource: ${same.join(", ")}.` : "operationIds lists all operations.";
 }
 
-/** Returns its argument. Throws an error that names both operations if two share an id, a route or a command. */
+/** Returns its argument. Throws an error that identifies both operations if two share an id, a route or a command. */
 export function requireUniqueOperations<One extends Operation>(operations: One[]): One[] {
   const claimed = new Map<string, string>();
   const claim = (what: string, key: string, id: string) => {

@@ -1,6 +1,6 @@
 /**
- * The modules that declare the operations of each resource. A command loads one of them; the registry loads all. The
- * first part of a key is the service.
+ * Loaders of the modules that declare the operations of each resource. A command loads one module, and the registry
+ * loads all. The first part of a key is the service.
  */
 export const resources = {
   "router/chat-a": () => import("./router/chat.ts"),

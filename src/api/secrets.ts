@@ -1,7 +1,7 @@
 /**
- * Names of parameters, fields and headers that hold secrets, in all declarations and in the standards behind them
- * (OAuth 2.0, OpenID Connect, S3 signatures), in lower case with underscores. test/api/secrets.test.ts compares this
- * list with the declarations.
+ * Names of parameters, fields and headers that contain secrets, in lower case with underscores. The list covers all
+ * declarations and their standards (OAuth 2.0, OpenID Connect, S3 signatures). test/api/secrets.test.ts compares it
+ * with the declarations.
  */
 const secretNames: ReadonlySet<string> = new Set([
   "access_token",
@@ -33,17 +33,19 @@ const secretNames: ReadonlySet<string> = new Set([
   "user_code",
 ]);
 
-/** Undeclared secrets are recognized by the end of their names: `creator_token`, `X-Amz-Signature`, `api-key`. */
+/** Endings of undeclared names that indicate a secret, such as `creator_token`, `X-Amz-Signature` and `api-key`. */
 const secretEnds =
   /(?:token|tokens|secret|secrets|signature|password|passwd|passphrase|credential|credentials|_key|apikey|_code|_codes|_jwt)$/;
 
-/** Names that end like those of secrets, but are not secret. */
+/** Names that match these endings but are not secret. */
 export const harmlessNames: ReadonlySet<string> = new Set(["country_iso_code", "jurisdiction_iso_code", "object_key"]);
 
-/** Literal segments of declared paths that precede a secret: an invite token, the code of a waiting device. */
+/**
+ * Literal segments of declared paths that precede a secret, such as an invite token or the code of a pending device.
+ */
 export const secretPlaces: ReadonlySet<string> = new Set(["by_token", "device-grants"]);
 
-/** Whether a name belongs to a secret. Encoded names and names of nested fields (`a[token]`) are recognized. */
+/** Reports whether a name belongs to a secret. Encoded names and names of nested fields (`a[token]`) are recognized. */
 export function isSecretName(written: string): boolean {
   const name = decodeUrlText(written)
     .replace(/\[\d*\]/g, "")
@@ -56,7 +58,7 @@ export function isSecretName(written: string): boolean {
   return secretNames.has(name) || (secretEnds.test(name) && !harmlessNames.has(name));
 }
 
-/** A secret may be encoded twice. Three times is not supported. */
+/** A secret can be encoded twice. Three times is not supported. */
 const decodings = 3;
 
 /** Decodes percent escapes and plus signs. Invalid escapes stay unchanged. */
@@ -72,13 +74,13 @@ export function decodeUrlText(text: string): string {
 export interface Redaction {
   /** Replaces hidden values. */
   readonly mask: string;
-  /** Hides the values of all parameters of a query, whatever their names. */
+  /** Hides the values of all parameters of a query, not only those of secrets. */
   readonly allParameters?: boolean;
 }
 
 const defaultRedaction: Redaction = { mask: "[redacted]" };
 
-/** Where a URL may hold a secret: a query, a fragment, a pair, credentials, an escape, or what follows one of these. */
+/** Reports whether a URL can contain a secret: a query, a fragment, a pair, credentials or an escape. */
 function mayHoldSecret(url: string): boolean {
   if (/[?#=@%]/.test(url)) return true;
   const lower = url.toLowerCase();
@@ -87,11 +89,11 @@ function mayHoldSecret(url: string): boolean {
 }
 
 /**
- * A URL or request target without the secrets in its query, fragment, path and credentials, and in URLs within its
- * parameters. The rest stays byte for byte.
+ * Returns a URL or request target without the secrets in its query, fragment, path and credentials, and in URLs within
+ * its parameters. All other bytes are unchanged.
  */
 export function redactUrl(url: string, { mask, allParameters = false }: Redaction = defaultRedaction): string {
-  // Most URLs have none, and every request that changes something is recorded.
+  // Most URLs contain no secret, and this function runs for every recorded request.
   if (!mayHoldSecret(url)) return url;
   const [, path = "", query = "", fragment = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
   const isHidden = (name: string, value: string) =>
@@ -99,7 +101,7 @@ export function redactUrl(url: string, { mask, allParameters = false }: Redactio
   return redactPath(path, mask) + redactPairs(query, mask, isHidden) + redactPairs(fragment, mask, isHidden);
 }
 
-/** `?name=value&name=value`, with any separators. */
+/** Redacts the values in `?name=value&name=value`, with any separators. */
 function redactPairs(text: string, mask: string, isHidden: (name: string, value: string) => boolean): string {
   if (text === "") return text;
   return text
@@ -115,7 +117,10 @@ function redactPairs(text: string, mask: string, isHidden: (name: string, value:
 
 const holdsSecret = (text: string): boolean => /[/?&#=]/.test(text) && redactText(redactUrl(text)) !== text;
 
-/** `/invite/by_token/[redacted]`. A slash may be encoded, because the router decodes it. */
+/**
+ * Redacts the secret segments of a path, such as `/invite/by_token/[redacted]`. Encoded slashes count, because the
+ * router decodes them.
+ */
 function redactPath(path: string, mask: string): string {
   const parts = path.replace(/\/\/[^/@]*@/, `//${mask}@`).split(/(\/|%(?:25)*2f)/i);
   let isSecret = false;
@@ -131,13 +136,13 @@ function redactPath(path: string, mask: string): string {
 }
 
 /**
- * `Bearer s3cr3t`, `basic dTpw`, but not prose about the schemes: `a bearer token.`, `basic credentials`. Anything
- * other than such a plain word counts as a credential.
+ * Matches `Bearer s3cr3t` and `basic dTpw`, but not prose about the schemes, such as `a bearer token.` or `basic
+ * credentials`. Any word that is not plain prose counts as a credential.
  */
 const credentials =
   /\b(bearer|basic)(\s{1,4})(?!(?:tokens?|credentials?|schemes?|auth|authentication|authorization)\.?(?![\w.~+/=-]))[\w.~+/=-]{6,}/gi;
 
-/** Credentials in text, secrets by their names, and secret path segments, anywhere in a string. */
+/** Redacts credentials, values of secret names and secret path segments anywhere in a string. */
 export function redactText(text: string, { mask }: Redaction = defaultRedaction): string {
   const plain = text
     .replace(credentials, `$1$2${mask}`)
@@ -148,7 +153,7 @@ export function redactText(text: string, { mask }: Redaction = defaultRedaction)
   return redactQuoted(plain, mask);
 }
 
-/** `"token": "[redacted]"`, also in JSON within a JSON string. */
+/** Redacts quoted values such as `"token": "[redacted]"`, also in JSON within a JSON string. */
 function redactQuoted(text: string, mask: string): string {
   const name = /(\\{0,3}["'])([\w.-]{1,64})\1\s{0,4}:\s{0,4}(\\{0,3}["'])/g;
   let out = "";
@@ -163,7 +168,7 @@ function redactQuoted(text: string, mask: string): string {
   return out + text.slice(at);
 }
 
-/** The position of the closing quote, or the end of the string. */
+/** Returns the position of the closing quote, or the end of the string. */
 function endOfQuoted(text: string, from: number, quote: string): number {
   for (let i = from; i < text.length; i += 1) {
     if (text.startsWith(quote, i)) return i;
@@ -172,7 +177,7 @@ function endOfQuoted(text: string, from: number, quote: string): number {
   return text.length;
 }
 
-/** The secrets of a URL, decoded. They must not be echoed. */
+/** Returns the decoded secrets of a URL, which must not be echoed. */
 export function findSecretsInUrl(url: string): string[] {
   const [path = "", ...queries] = url.split(/[?#]/);
   const places = path.split(/\/|%2f/i).map(decodeUrlText);

@@ -8,17 +8,20 @@ export interface Service {
   readonly name: "router" | "contracts" | "emulator" | "storage";
   readonly title: string;
   readonly version: string;
-  /** The format of validation errors: see emulator/http/dialects. */
+  /** Format of validation errors (emulator/http/dialects). */
   readonly dialect: "fastapi" | "platform" | "control";
-  /** How a request without a body is treated: as `missing`, or as an `empty` object with missing fields. */
+  /**
+   * How a request without a body is treated. `missing` reports the body, and `empty` reports the fields of an empty
+   * object.
+   */
   readonly noBody: "missing" | "empty";
-  /** `exact`: a path with another slash is a different path. `redirect`: 302 to the documented spelling. */
+  /** `exact` distinguishes paths by their trailing slash. `redirect` responds with 302 to the documented spelling. */
   readonly slashes: "exact" | "redirect";
-  /** Operation for requests that match no other one. */
+  /** How a request is handled that matches no operation. */
   readonly unmatched: "catch-all" | "404";
   /** The order of the checks before the handler. */
   readonly checks: readonly Check[];
-  /** Failures that any operation of the service may return. */
+  /** Failures that each operation of the service can return. */
   readonly failures: readonly FailureCode[];
 }
 
@@ -26,7 +29,7 @@ export interface Service {
 export const router = {
   name: "router",
   title: "Routing service",
-  // The specification, Versioning.
+  // Version from the specification, Versioning.
   version: "0.1.0",
   dialect: "fastapi",
   noBody: "missing",
@@ -82,7 +85,7 @@ export const emulator = {
   ],
 } as const satisfies Service;
 
-/** The signed PUT and GET. The base is the absolute signed URL, so no credentials are sent. */
+/** The storage, with the signed PUT and GET. The base is the absolute signed URL, so no credentials are sent. */
 export const storage = {
   name: "storage",
   title: "Signed storage",

@@ -9,25 +9,25 @@ const countGiven = (value: object, names: readonly string[]): number =>
 const requireField = (name: string) => ({ required: [name] });
 
 /**
- * For readers of the schema only, if the handler reports errors in the framework's wording: exactly one of these
- * fields.
+ * Documents in JSON Schema that exactly one of the fields is required. The handler reports errors in the framework's
+ * wording.
  */
 export const oneOf = (...names: readonly string[]) => ({ oneOf: names.map(requireField) });
 
-/** Like oneOf, but several are accepted. */
+/** Documents in JSON Schema that at least one of the fields is required. */
 export const anyOf = (...names: readonly string[]) => ({ anyOf: names.map(requireField) });
 
-/** Exactly one of these fields is required; the documents say the same. */
+/** Requires exactly one of the fields, in validation and in JSON Schema. */
 export const exactlyOne = <S extends z.ZodObject>(schema: S, ...names: readonly (keyof S["shape"] & string)[]): S =>
   schema
     .refine((value) => countGiven(value, names) === 1, `exactly one of ${joinNames(names)} is required`)
     .meta(oneOf(...names));
 
-/** At least one of these fields is required. */
+/** Requires at least one of the fields. */
 export const atLeastOne = <S extends z.ZodObject>(schema: S, ...names: readonly (keyof S["shape"] & string)[]): S =>
   schema.refine((value) => countGiven(value, names) > 0, `${names.join(" or ")} is required`).meta(anyOf(...names));
 
-/** These fields exclude each other. */
+/** Requires at most one of the fields. */
 export const mutuallyExclusive = <S extends z.ZodObject>(
   schema: S,
   one: keyof S["shape"] & string,
@@ -40,7 +40,7 @@ export const mutuallyExclusive = <S extends z.ZodObject>(
 const joinNames = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 /**
- * A time in a response, ISO 8601 with an offset. It is not validated in responses, because only the emulator's clock or
+ * A time in a response, ISO 8601 with an offset. Responses are not validated, because only the emulator's clock or
  * validated input is ever written there.
  */
 export const timestamp = z.string().meta({ format: "date-time" });
@@ -48,14 +48,14 @@ export const timestamp = z.string().meta({ format: "date-time" });
 /** An e-mail address, by the grammar that all of svc uses. */
 export const email = z.stringFormat("email", isEmailAddress).meta({ format: "email" });
 
-/** A duration greater than zero. The error message shows an example such as `like`. */
+/** A duration greater than zero. `like` is the example in the error message. */
 export const duration = (like: string) =>
   z
     .string()
     .refine((text) => (parseDuration(text) ?? 0) > 0, `must be a duration (${like.replace(" or ", ", ")})`)
     .meta({ pattern: durationPattern });
 
-/** The delays before the retries of a webhook; none if the list is empty. */
+/** The delays before the retries of a webhook. An empty list means no retries. */
 export const retrySchedule = z
   .array(
     duration("5m or PT5M").refine((text) => (parseDuration(text) ?? 0) <= maxRetryDelayMs, "must be at most 365 days"),
@@ -65,7 +65,9 @@ export const retrySchedule = z
 
 const record: z.core.$constructor<z.ZodRecord> = z.ZodRecord;
 
-/** Zod's record drops the key `__proto__` without a check. Here it is a key like any other (DECISIONS.md, R1). */
+/**
+ * Zod's record drops the key `__proto__` without a check. This type treats it like any other key (DECISIONS.md, R1).
+ */
 const Dictionary = z.core.$constructor<z.ZodRecord>("Dictionary", (instance, definition) => {
   record.init(instance, definition);
   const parseOthers = instance._zod.parse;
@@ -79,13 +81,13 @@ const Dictionary = z.core.$constructor<z.ZodRecord>("Dictionary", (instance, def
       payload.issues.push(...z.core.util.prefixIssues(name, [...key.issues, ...read.issues]));
       return [name, read.value] as const;
     });
-    // `fromEntries` defines an own property, while an assignment would set the prototype.
+    // `fromEntries` defines an own property, but an assignment would set the prototype.
     payload.value = Object.fromEntries(members);
     return payload;
   };
 });
 
-/** An object with keys and values of one type each. */
+/** Creates the schema of an object with keys and values of one type each. */
 export const dictionary = <Value extends z.ZodType>(
   valueType: Value,
   keyType = z.string(),

@@ -5,17 +5,17 @@ import { storage } from "./services.ts";
 /** DECISIONS.md, C24 */
 const maxBytes = 5 * 1024 ** 3;
 
-/** The algorithms of `x-amz-checksum-…`. */
+/** Algorithms of `x-amz-checksum-…`. */
 export const checksumAlgorithms = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"] as const;
 
-/** The headers of an upload that a page of another site may send. */
+/** Headers of an upload that a page of another origin can send. */
 export const uploadHeaders = [
   "content-type",
   "content-md5",
   ...checksumAlgorithms.map((name) => `x-amz-checksum-${name}`),
 ];
 
-/** All are optional: a URL without one of them gets a 403, like any other tampered URL. */
+/** All parameters are optional. A URL without one of them is rejected with 403, like any other tampered URL. */
 const signature = z.object({
   "X-Sig-Date": z.string().optional().describe("Time of signing"),
   "X-Sig-Expires": z.string().optional().describe("Validity in seconds"),

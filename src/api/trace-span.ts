@@ -7,7 +7,7 @@ export type TraceNode = ResultOf<typeof showTrace>["nodes"][number];
 
 const kinds = { request: "server", event: "producer", attempt: "client" } as const;
 
-/** The span of a node: wall-clock times, with the virtual time and the reason as attributes. */
+/** Converts a node to a span with wall-clock times. The virtual time and the reason are attributes. */
 export function toSpan(node: TraceNode): Span {
   const start = Date.parse(node.wall_at ?? node.at);
   return {
@@ -27,7 +27,7 @@ export function toSpan(node: TraceNode): Span {
       "svc.fault": node.fault,
       "svc.contract": node.contract,
       "svc.webhook_id": node.webhook_id,
-      // 0: there was no response.
+      // Status 0 means that there was no response.
       "http.response.status_code": node.status || null,
       "error.type": node.error,
     },
@@ -36,11 +36,11 @@ export function toSpan(node: TraceNode): Span {
 }
 
 /**
- * A receiver must respond with 2xx. Responses of the emulator to invalid requests are not failures (OpenTelemetry,
- * "HTTP server spans").
+ * Receivers must respond with 2xx. The emulator's responses to invalid requests are not failures (OpenTelemetry, "HTTP
+ * server spans").
  */
 const isFailure = (kind: TraceNode["kind"], status: number): boolean =>
   kind === "request" ? status === 0 || status >= 500 : status < 200 || status > 299;
 
-/** Attributes of the spans of a tree if nothing else is configured. */
+/** Default resource attributes of the spans of a tree. */
 export const emulatorResource = { "service.name": "svc-emulator" } as const;

@@ -19,7 +19,7 @@ import {
   userScoping,
 } from "./shapes.ts";
 
-/** The specification requires only an object. The keys that it has are validated (DECISIONS.md, F12). */
+/** The specification requires only an object. Documented keys are validated (DECISIONS.md, F12). */
 export const SendRequest = z.object({
   to_emails: z.array(email).optional().describe("Recipients, instead of the configured ones"),
   cc_emails: z.array(email).optional().describe("CC addresses"),

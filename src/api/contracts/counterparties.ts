@@ -7,7 +7,7 @@ import { defineContractPage, paging } from "./shapes.ts";
 
 const optionalText = z.string().nullable().optional();
 
-/** An address in a request; the address operations use it too. */
+/** An address in a request. Shared with the address operations. */
 export const AddressRequest = z.object({
   line_one: z.string().min(1).describe("Street and number"),
   city_name: z.string().min(1).describe("City"),
@@ -75,7 +75,7 @@ export const listCounterparties = operation({
   ],
 });
 
-/** For readers of the schema only: the handler reports each invalid field in the framework's wording. */
+/** Only documents the rule: the handler reports each invalid field in the framework's wording. */
 const contactDependency = {
   dependentRequired: { contact_name: ["contact_email"], contact_email: ["contact_name"] },
   if: { properties: { is_individual: { const: true } } },

@@ -199,7 +199,7 @@ export const contractFailures = {
     code: "SVC_ASSUMED_115",
     says: ({ email }: { email: string }) => `${email} is not a contact of a counterparty of this contract.`,
   }),
-  // business_user and process_metrics write it with a capital F and without a full stop (DECISIONS.md, F5).
+  // business_user and process_metrics respond with a capital F and without a full stop (DECISIONS.md, F5).
   "contract-not-found": detail({
     status: 404,
     when: "the contract is unknown, or belongs to another workspace",
@@ -210,7 +210,7 @@ export const contractFailures = {
 
 interface TurnFailureData {
   readonly email: string;
-  /** For actions of a person: the addresses of those whose turn it is. */
+  /** E-mail addresses of the people whose turn it is, for actions of a person. */
   readonly turn?: readonly string[];
 }
 

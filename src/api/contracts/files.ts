@@ -11,7 +11,8 @@ const UploadRequest = z.object({
         content_type: z
           .string()
           .trim()
-          // The storage compares it byte for byte with the Content-Type of the PUT, so it must be a valid header value.
+          // The storage compares the type byte for byte with the Content-Type of the PUT, so the type must be a valid
+          // header value.
           .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w!#$&^.+-]+=("[^"\\\r\n]*"|[\w!#$&^.+-]+))*$/, {
             error: "Value should be a MIME type such as application/pdf",
           })

@@ -121,7 +121,7 @@ export const createIntake = operation({
 
 const list = (what: string) => z.string().describe(`Show only these ${what}, separated by commas (escaped: \\,)`);
 
-/** For readers of the schema only: an unknown key is rejected with a different error. */
+/** Only documents the pattern: an unknown key is rejected with a different error. */
 const sortKey = z.string().meta({ pattern: "^[-+ ]?(?:created_at|priority|status|title)$" });
 
 export const listIntakes = operation({

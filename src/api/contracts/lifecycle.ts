@@ -1,7 +1,7 @@
 import type { Activity } from "../activities.ts";
 import type { FailureCode } from "../failures.ts";
 
-/** Triggers of a contract, with the verb of a rejection: "A contract in status VOIDED cannot be <verb>." */
+/** Triggers of a contract, with the verb of the error message: "A contract in status VOIDED cannot be <verb>." */
 export const triggers = {
   "create-from-template": "created",
   "upload-for-review": "created",
@@ -27,13 +27,13 @@ export const triggers = {
 } as const;
 export type Trigger = keyof typeof triggers;
 
-/** The activity one virtual minute after an e-mail of a kind is sent, for each e-mail (DECISIONS.md, C11, R27). */
+/** The activity that follows each e-mail of a kind, one virtual minute after it is sent (DECISIONS.md, C11, R27). */
 export const emailDeliveryActivities = {
   signing: ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"],
   redlining: ["MAILER_EMAIL_EVENT", "REDLINING_EMAIL_DELIVERED"],
 } as const satisfies Record<string, readonly Activity[]>;
 
-/** Selects one of the moves of a trigger: the first whose condition holds. */
+/** Conditions that select one of the moves of a trigger. The first move whose condition is true applies. */
 export const conditions = {
   "template-asks-for-review": "the template requires a review by the counterparty first",
   "internal-review-open": "an internal review is open",
@@ -44,7 +44,7 @@ export const conditions = {
 } as const;
 export type Condition = keyof typeof conditions;
 
-/** A condition without which a move is rejected, and the failure in that case. */
+/** Conditions that a move requires, with the failure if one is not met. */
 export const requirements = {
   "has-signatories": "no-signatories",
   "reviews-complete": "review-open",
@@ -54,7 +54,7 @@ export const requirements = {
 } as const satisfies Record<string, FailureCode>;
 export type Requirement = keyof typeof requirements;
 
-/** `(new)` and `(deleted)` are the ends of the diagram, not statuses. */
+/** A transition of a contract. `(new)` and `(deleted)` are the ends of the diagram, not statuses. */
 export interface Move {
   readonly trigger: Trigger;
   readonly from: readonly (ContractStatus | "(new)")[];
@@ -62,14 +62,14 @@ export interface Move {
   readonly requires?: readonly Requirement[];
   /** `=` keeps the status; `held` returns to the status before the hold. */
   readonly to: ContractStatus | "=" | "held" | "(deleted)";
-  /** A notification is sent to each signatory whose turn begins with the transition. */
+  /** Activities that the move emits. The notification is emitted for each signatory whose turn begins with the move. */
   readonly emits: readonly Activity[];
   /**
-   * E-mails that the move sends. One virtual minute later the provider reports each as delivered, unless the contract
-   * has changed state by then.
+   * E-mails that the move sends. One virtual minute later, each is reported as delivered unless the status of the
+   * contract has changed.
    */
   readonly sends?: "signing" | "redlining";
-  /** The service applies the move by itself. */
+  /** The service applies the move automatically. */
   readonly by?: "SYSTEM";
 }
 
@@ -85,9 +85,7 @@ const editable = ["DRAFT", "REDLINING"] as const;
 const all = [...open, "ON_HOLD", "EXECUTED", "VOIDED"] as const;
 const invitation = ["CONTRACT_SIGNATURE_REQUESTED", "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"] as const;
 
-/**
- * The whole lifecycle of a contract (DECISIONS.md, F9, C8, C9, C11, C22). Every move that is not listed is forbidden.
- */
+/** The whole lifecycle of a contract (DECISIONS.md, F9, C8, C9, C11, C22). Unlisted moves are forbidden. */
 export const lifecycle = [
   { trigger: "create-from-template", from: ["(new)"], to: "DRAFT", emits: ["CONTRACT_CREATED"] },
   {
@@ -207,12 +205,15 @@ type OwnRejectionCode<Row> = Row extends { readonly refusedAs: infer Code extend
 
 type UnconditionalRow<Row> = Row extends { readonly when: Condition } ? never : Row;
 type SourceStatus<Row> = Row extends { readonly from: readonly (infer From)[] } ? From : never;
-/** Only if no row of the trigger covers some status. A deleted contract is not found at all. */
+/**
+ * The failure of a forbidden move, only if no row of the trigger covers some status. A deleted contract is not found at
+ * all.
+ */
 type ForbiddenCode<Row> = [Exclude<ContractStatus, SourceStatus<UnconditionalRow<Row>>>] extends [never]
   ? never
   : "forbidden-move";
 
-/** The failures of a trigger: an operation that applies it must declare them. */
+/** The failures of a trigger. An operation that applies the trigger must declare them. */
 export type RejectionCode<T extends Trigger> =
   | ForbiddenCode<RowOf<T>>
   | (typeof requirements)[RequirementOf<RowOf<T>>]
@@ -221,8 +222,8 @@ export type RejectionCode<T extends Trigger> =
 const rows: readonly (Move | ForbiddenMove)[] = lifecycle;
 
 /**
- * All activities that these triggers can cause, in order: first the immediate ones, then those of the e-mails. Metrics
- * change with the status and with each signature (DECISIONS.md, C23).
+ * Returns all activities that triggers can cause: first the immediate ones, then those of the e-mails. Metrics change
+ * with the status and with each signature (DECISIONS.md, C23).
  */
 export function activitiesCausedBy(...triggers: readonly Trigger[]): readonly Activity[] {
   const moves = triggers.flatMap((trigger) =>

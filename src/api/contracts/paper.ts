@@ -14,7 +14,7 @@ import {
   PocDetails,
 } from "./shapes.ts";
 
-/** Fields of both routes (DECISIONS.md, F15). */
+/** Fields that both routes share (DECISIONS.md, F15). */
 const paper = {
   contract_name: z.string().min(1).describe("Name of the contract"),
   contract_type_id: z.int().describe("A contract type that supports this route"),
@@ -129,13 +129,13 @@ export const uploadForSignature = operation({
   ],
 });
 
-/** A number, or its digits as a string, because some systems store ids as strings. */
+/** A number or its decimal string, because some systems store ids as strings. */
 export const Identifier = z.union([
   z.int(),
   z.string().regex(/^\d+$/, { error: "Input should be a valid integer, unable to parse string as an integer" }),
 ]);
 
-/** One of two spellings is required. The first is reported as missing, together with other invalid fields. */
+/** Requires one of two spellings. The first is reported as missing, together with other invalid fields. */
 function requireOneOf<Name extends string>(name: Name, other: Name) {
   const isThere = (body: { readonly [Key in Name]?: unknown }) => body[name] !== undefined || body[other] !== undefined;
   const when = ({ value }: { readonly value: unknown }) => isObject(value);
@@ -143,7 +143,10 @@ function requireOneOf<Name extends string>(name: Name, other: Name) {
   return [isThere, refusal] as const;
 }
 
-/** Both spellings of the fields (DECISIONS.md, C8). The specification's name wins if both are sent. */
+/**
+ * An executed import, with both spellings of the fields (DECISIONS.md, C8). The specification's name has precedence if
+ * both are sent.
+ */
 export const ImportExecutedRequest = z
   .object({
     contract_name: z.string().min(1).describe("Name of the contract"),
@@ -165,8 +168,7 @@ export const ImportExecutedRequest = z
   .refine(...requireOneOf("file_base64", "file_content"))
   .refine(...requireOneOf("creator_organization_entity_id", "organization_entity_id"))
   .meta({
-    // For readers of the schema only: either spelling is accepted, and the handler reports the specification's as
-    // missing.
+    // Only documents the rule: the handler accepts either spelling and reports the specification's as missing.
     allOf: [anyOf("file_base64", "file_content"), anyOf("creator_organization_entity_id", "organization_entity_id")],
   });
 

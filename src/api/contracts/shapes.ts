@@ -15,7 +15,7 @@ export const compositeIdParam = z.string().describe("Composite id of the contrac
 /** Path parameter of the routes that accept the plain number. */
 export const contractIdParam = z.int().describe("Number of the contract, without T- or H-");
 
-/** For routes that can be restricted to what the acting user may see (DECISIONS.md, F2). */
+/** Scoping for routes that can be restricted to the contracts that the acting user can see (DECISIONS.md, F2). */
 export const userScoping = z.object({
   "enforce-user-scoping": z
     .string()
@@ -69,26 +69,26 @@ export const NumberedContract = z.strictObject({
 });
 
 /**
- * For readers of the schema only: handlers decode the string and reject invalid base64. A pattern would scan megabytes
- * twice.
+ * The pattern is only documentation: handlers decode the string and reject invalid base64. A validated pattern would
+ * scan megabytes twice.
  */
 const breaks = "[\\r\\n]*";
 const digit = `[A-Za-z0-9+/]${breaks}`;
 const end = `(?:${digit}){2}=${breaks}=${breaks}|(?:${digit}){3}=${breaks}`;
 const pattern = `^${breaks}(?:(?:${digit}){4})*(?:${end})?$`;
 
-/** A string of bytes in base64. On the command line, a file can be named instead. */
+/** Marks a string as bytes in base64. On the command line, a file can be named instead. */
 export const base64 = <Text extends z.ZodType>(text: Text, description: string): Text =>
   text.meta({ description, contentEncoding: "base64", pattern });
 
-/** The same, for strings that no handler decodes. */
+/** Marks a string as bytes in base64 and validates its pattern, for strings that no handler decodes. */
 export const checkedBase64 = (text: z.ZodString, description: string): z.ZodString =>
   base64(
     text.refine((given) => decodeFileBase64(given) !== undefined, { error: "Input should be valid base64" }),
     description,
   );
 
-/** The smallest PDF that readers open, one empty page, in base64. Examples with it are accepted unchanged. */
+/** The smallest PDF that readers open, one empty page, in base64. Requests with this example are accepted unchanged. */
 export const examplePdf = [
   "JVBERi0xLjQKMSAwIG9iago8PCAvVHlwZSAvQ2F0YWxvZyAvUGFnZXMgMiAwIFIgPj4KZW5kb2JqCjIgMCBvYmoKPDwgL1R5cGUg",
   "L1BhZ2VzIC9LaWRzIFszIDAgUl0gL0NvdW50IDEgPj4KZW5kb2JqCjMgMCBvYmoKPDwgL1R5cGUgL1BhZ2UgL1BhcmVudCAyIDAg",
@@ -97,7 +97,7 @@ export const examplePdf = [
   "MSAwIFIgPj4Kc3RhcnR4cmVmCjE4NgolJUVPRgo=",
 ].join("");
 
-/** Note on a field for a step of the real service that the emulator does not have. */
+/** Note on a field that controls a step of the real service that the emulator does not have. */
 export const noEffectNote = "no effect in the emulator";
 
 /** Query of a paged list (DECISIONS.md, F6). */
@@ -106,11 +106,11 @@ export const paging = {
   limit: z.int().min(1).max(100).default(10).describe("Rows per page"),
 };
 
-/** A page of rows (DECISIONS.md, F18). */
+/** Defines a page of rows (DECISIONS.md, F18). */
 export const defineContractPage = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({ page: z.int(), limit: z.int(), total_results: z.int(), results: z.array(row) });
 
-/** Contacts of the other side. */
+/** Contacts of the counterparty. */
 export const PocDetails = z.object({
   first_name: z.string().min(1),
   last_name: z.string().default(""),
@@ -167,7 +167,7 @@ export const ExternalMetadataIn = z.object({
   object_configuration_id: z.uuid().optional().describe("Requires record_type"),
 });
 
-/** Activities of a contract's new counterparties, before its own (DECISIONS.md, C8). */
+/** Activities of the new counterparties of a contract, emitted before those of the contract (DECISIONS.md, C8). */
 export const counterpartyActivities = [
   "COUNTER_PARTY_CREATED",
   "COUNTER_PARTY_CONTACT_CREATED",

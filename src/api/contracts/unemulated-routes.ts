@@ -1,17 +1,17 @@
 const [v1, v21] = ["/api/v1/public", "/api/v2.1/public"];
 const contract = `${v21}/contracts/{contract_id}`;
 
-/** A public route of the service that cannot be emulated: its subject, and what is undocumented. */
+/** A public route of the service that cannot be emulated, with its subject and its undocumented parts. */
 interface UnemulatedRoute {
-  /** `*` matches any rest of the path. Undefined if the path is not public either. */
+  /** Path, where `*` matches any remaining segments. Undefined if the path is not public either. */
   readonly path?: string;
   readonly about: string;
   readonly missing: string;
 }
 
 /**
- * The emulator answers these with 501, because 404 would claim that the service does not have them (DECISIONS.md, F23).
- * If two match, the first applies.
+ * Routes to which the emulator responds with 501, because 404 would claim that the service does not have them
+ * (DECISIONS.md, F23). The first match applies.
  */
 export const unemulatedRoutes = [
   {
@@ -98,7 +98,10 @@ export const unemulatedRoutes = [
   { path: `${v1}/obligations/types/`, about: "kinds of obligations", missing: "the fields of a kind" },
 ] as const satisfies readonly UnemulatedRoute[];
 
-/** Other features of the service, at undocumented paths: a request for one cannot be distinguished from a mistake. */
+/**
+ * Other features of the service, at undocumented paths. A request for one of them cannot be distinguished from a
+ * mistake.
+ */
 export const unemulatedFeatures = [
   {
     about: "clickwrap: recording and looking up consent",
@@ -117,7 +120,7 @@ export const unemulatedFeatures = [
   { about: "templates in version 1", missing: "the paths, and the differences from version 2.1" },
 ] as const satisfies readonly UnemulatedRoute[];
 
-/** The route of a path that the service has and the emulator does not; undefined for any other path. */
+/** Returns the unemulated route of a path, or undefined if the emulator or no service has the path. */
 export function findUnemulatedRoute(path: string): UnemulatedRoute | undefined {
   const given = path.split("/");
   // The trailing slash is optional.

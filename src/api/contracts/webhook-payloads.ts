@@ -4,7 +4,7 @@ import { emailPurposes, mailerEventNames } from "../emulator/deliveries.ts";
 import { dictionary, timestamp } from "../shapes.ts";
 import { ContractStatus } from "./shapes.ts";
 
-/** A person in a payload. The service itself is SYSTEM, without an address. */
+/** A person in a payload. The service is named SYSTEM and has no address. */
 export const WebhookPerson = z.object({ name: z.string(), email: z.string().optional() });
 
 export const WebhookCounterparty = z.object({
@@ -66,8 +66,8 @@ const keyPointer = z.object({
 });
 
 /**
- * The other keys of `activity_data`. Those of e-mails, sending and notifications are public (DECISIONS.md, F21). Those
- * of comments, counterparties and key pointers are assumed, and missing if the activity is triggered by hand.
+ * The other keys of `activity_data`. The keys of e-mails, sending and notifications are public (DECISIONS.md, F21). The
+ * keys of comments, counterparties and key pointers are assumed, and absent if the activity is triggered manually.
  */
 const furtherData: Readonly<Partial<Record<Activity, z.ZodObject>>> = {
   CONTRACT_SENT_TO_COUNTERPARTY: z.object({
@@ -97,14 +97,14 @@ const buildPayloadSchema = (activity: Activity): z.ZodObject =>
   z.looseObject({
     activity: z.literal(activity),
     activity_data: z.looseObject({ performed_by: WebhookPerson, timestamp, ...getActivityData(activity).shape }),
-    // A counterparty may not have a contract yet, and an e-mail may not be about one (DECISIONS.md, C17).
+    // A counterparty can exist before its contract, and an e-mail need not concern one (DECISIONS.md, C17).
     ...(activity.startsWith("COUNTER_PARTY_") || activity === "MAILER_EMAIL_EVENT"
       ? ContractFacts.partial()
       : ContractFacts
     ).shape,
   });
 
-/** The body that a receiver gets, for each activity. */
+/** Body of a webhook request, by activity. */
 export const webhookPayloads: ReadonlyMap<Activity, z.ZodObject> = new Map(
   activities.map((activity) => [activity, buildPayloadSchema(activity)]),
 );

@@ -120,7 +120,7 @@ export const showConsoleAsset = operation({
 
 const id = z.string().describe("Value for `after`: identifies the run of the emulator and counts up");
 const at = timestamp.describe("Virtual time");
-/** References to objects: request:12, T-1, delivery:3. */
+/** Creates the schema of a reference to an object, such as request:12, T-1 or delivery:3. */
 const describeReference = (of: string) => z.string().describe(of);
 
 const ContractEvent = z.strictObject({
@@ -144,7 +144,7 @@ const DeviceEvent = z.strictObject({
 
 const noContract = z.null().describe("For no contract in particular");
 
-/** Events, each kind with its data. */
+/** Events, discriminated by kind. */
 const EmulatorEvent = z.discriminatedUnion("event", [
   z
     .strictObject({ id, at, event: z.literal("begin"), ref: noContract })

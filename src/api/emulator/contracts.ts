@@ -13,7 +13,7 @@ const actionBasis = assumed(
 
 const params = z.object({ id: z.string().describe("Contract: 12 or T-12") });
 
-/** The user who acts, and their note. */
+/** The acting user and an optional note. */
 const Act = z
   .object({
     email: email

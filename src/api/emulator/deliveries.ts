@@ -113,11 +113,11 @@ export const listDeliveries = operation({
   cli: {
     command: "emulator deliveries",
     rows: "items",
-    // The time of the next attempt. It is skipped unless the webhook is active then.
+    // Time of the next attempt, which is skipped unless the webhook is active then.
     columns: [
       "id",
       "webhook_id",
-      // Nearly all start with the same text.
+      // Most activities start with the same text, so the end distinguishes them.
       { name: "activity", cut: 1, least: 12, omits: "start" },
       "composite_id",
       { name: "status_text", purpose: true },

@@ -241,13 +241,13 @@ const controlSignInFailures = {
 };
 
 interface RewindOutOfRangeError {
-  /** The missing part of the history, as words that follow "the history". */
+  /** The missing part of the history, in words that complete a sentence about the history. */
   readonly lacks: string;
-  /** The virtual time at which it starts; undefined: at the beginning. */
+  /** Virtual time at which the history starts, or undefined if it starts with the state. */
   readonly reach: string | undefined;
-  /** Its number of steps, if the request is for steps. */
+  /** Number of steps in the history, if the request specifies steps. */
   readonly steps: number | undefined;
-  /** Whether the target is a cause, if the request names one. */
+  /** Whether the rewind target is a cause, if the request specifies one. */
   readonly isOfCause: boolean;
 }
 

@@ -5,7 +5,7 @@ import { empty, json, operation, responseHeaders } from "../operation.ts";
 import { emulator } from "../services.ts";
 import { duration } from "../shapes.ts";
 
-/** Which of the matching requests or attempts are affected; both directions. */
+/** Which of the matching requests or attempts are affected, for both directions. */
 const turns = {
   nth: z.int().min(1).default(1).describe("First matching request or attempt to affect"),
   count: z.int().min(1).optional().describe("Number of matches to affect (default: until it is removed)"),
@@ -78,7 +78,7 @@ const effectsOfIncoming = ["latency_ms", "reset", "status", "truncated"] as cons
 const delaying: readonly OutgoingEffect[] = ["delay", "reorder"];
 const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];
 
-/** Rejects a fault that does nothing, or that has fields of the other direction. */
+/** Returns the fields that contradict each other: a fault without an effect, or fields of the other direction. */
 function findContradictions(given: FaultFields): string[] {
   const foreign = given.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...statusFields];
   const out = foreign
@@ -100,7 +100,7 @@ function findContradictions(given: FaultFields): string[] {
 const requireField = (name: string) => ({ required: [name] });
 const forbidFields = (names: readonly string[]) => ({ not: { anyOf: names.map(requireField) } });
 
-/** The same rules, for readers of the documents. */
+/** The same rules in JSON Schema, for the OpenAPI documents. */
 const fieldConflictRules = {
   if: { properties: { direction: { const: "incoming" } } },
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so, and nothing awaits a schema.
@@ -124,7 +124,7 @@ const CheckedFault = matchers
   })
   .meta(fieldConflictRules);
 
-/** A scripted fault: what it affects and what it does. */
+/** A scripted fault, with its targets and its effect. */
 export type FaultRule = z.infer<typeof CheckedFault>;
 
 export const Fault = z.strictObject({
@@ -134,7 +134,7 @@ export const Fault = z.strictObject({
   hit: z.int().describe("Number of affected matches"),
 });
 
-/** What it affects, and how. Most columns are empty for any one fault, so narrow windows omit them first. */
+/** Columns of the targets and the effect. Most are empty for any single fault, so narrow windows omit them first. */
 const columns = [
   "id",
   "direction",

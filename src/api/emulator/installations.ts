@@ -10,7 +10,7 @@ const installationBasis = assumed(
   "The start of an installation belongs to the cluster. The control plane emulates it.",
 );
 
-/** Installations of a workspace: chat_a, and an account at each external provider. */
+/** Apps that can be installed in a workspace: chat_a, and an account at each external provider. */
 export const installableApps = ["chat_a", ...OAuthProviderType.options] as const;
 export type InstallableApp = (typeof installableApps)[number];
 
@@ -103,7 +103,7 @@ export const beginInstallation = operation({
 
 const providerBasis = assumed("The emulator acts as the sign-in providers (DECISIONS.md, R25).");
 
-/** Query of the page, as in the authorization_url of a login, a signup or an installation. */
+/** Query of the page, identical to the authorization_url of a login, a signup or an installation. */
 const fields = {
   flow: z.enum(["trial", "login", "signup", "install"]).describe("Flow that the person signs in for"),
   provider: z.string().max(100).describe("Name of the provider, or chat_a"),

@@ -27,7 +27,7 @@ export const Readiness = z.strictObject({
 
 export type Readiness = z.infer<typeof Readiness>;
 
-/** The process that answers. Only its own machine can use it. */
+/** The responding process. Only clients on the same machine can use these fields. */
 const Process = z.strictObject({
   pid: z.int(),
   run_file: z.string().nullable().describe("Path of the run file, next to the state; null in memory"),
@@ -111,7 +111,9 @@ export const showBufferUsage = operation({
   examples: [{ title: "Show dropped requests" }],
 });
 
-/** Formats of metrics. Clients that do not ask for OpenMetrics get plain text, which every client reads. */
+/**
+ * Formats of metrics. Clients that do not request OpenMetrics get the plain text format, which every client can parse.
+ */
 export const expositionTypes = {
   plainText: "text/plain; version=0.0.4; charset=utf-8",
   openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",

@@ -6,7 +6,7 @@ import { emulator } from "../services.ts";
 import { email } from "../shapes.ts";
 import { MovedContract } from "./contracts.ts";
 
-/** Kinds of identifiers in a look-up, named as in the routing data. */
+/** Kinds of identifiers in a look-up, with the names of the routing data. */
 export const ownerTables = [
   "cluster_emails",
   "cluster_clients",
@@ -47,7 +47,7 @@ export const removeSignatories = operation({
   examples: [{ title: "Remove one hash", body: { signatory_hashes: ["5d41402a"], cluster_id: "eu-1" } }],
 });
 
-/** The tables in which each key has exactly one cluster. */
+/** The tables in which each key belongs to exactly one cluster. */
 export const keyedTables = ownerTables.filter((table) => table !== "signatories");
 
 export const lookUpOwners = operation({

@@ -55,7 +55,7 @@ const columns = [
   "at",
   "listener",
   "method",
-  // The end of a target distinguishes it from others.
+  // The end of a target distinguishes it from the others.
   { name: "target", cut: 1, least: 24, omits: "start", purpose: true },
   { name: "status", purpose: true },
   { name: "operation", cut: 2, least: 16 },

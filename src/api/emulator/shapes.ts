@@ -1,12 +1,12 @@
 import * as z from "zod";
 
-/** The part of a control plane list to return. */
+/** Query parameters that select a page of a control plane list. */
 export const pageQuery = {
   limit: z.int().min(1).max(500).default(50).describe("Maximum number of rows"),
   offset: z.int().min(0).default(0).describe("Number of rows to skip"),
 };
 
-/** A part of a list, and the length of the whole list. */
+/** Defines a page of a list, with the length of the whole list. */
 export const defineItemPage = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({ items: z.array(row), total: z.int().describe("Number of rows on all pages") });
 
@@ -18,6 +18,6 @@ export const contractFilter = z
   .describe("Show only this contract: 12 or T-12");
 
 /**
- * Time limit in ms of an operation that waits for an attempt: receivers have a minute to respond (DECISIONS.md, C20).
+ * Time limit in ms of an operation that waits for an attempt. Receivers have one minute to respond (DECISIONS.md, C20).
  */
 export const receiversMs = 70_000;

@@ -12,7 +12,7 @@ const anyName = z
   )
   .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");
 
-/** The emulator names the snapshots that a restore saves. */
+/** Restores save snapshots under names that the emulator chooses. */
 const ownName = anyName
   .regex(/^(?!before-\d+$)/i, "before-1, before-2, … are saved by a restore")
   .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");

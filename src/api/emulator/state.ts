@@ -159,7 +159,7 @@ export const exportState = operation({
   examples: [{ title: "Export the state" }],
 });
 
-/** The reader of the state checks its format, so that no field has to be declared here. */
+/** The state reader validates the format, so this schema declares no field. */
 const Document = z.looseObject({});
 
 const Imported = z.strictObject({

@@ -100,7 +100,7 @@ export const resendToWebhook = operation({
       }),
     ),
   },
-  // The last one starts within twenty seconds.
+  // The last attempt starts within 20 seconds.
   maxDurationMs: receiversMs + 20_000,
   failures: ["no-such-webhook"],
   cli: {

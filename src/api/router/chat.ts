@@ -4,7 +4,10 @@ import { router } from "../services.ts";
 import { dictionary } from "../shapes.ts";
 import { forwarding, forwardingToAll, forwardingToOne } from "./failures.ts";
 
-/** Shared parts of the webhooks of chat_a: raw bytes in, the cluster's response out (DECISIONS.md, R15 and R21). */
+/**
+ * Shared parts of the webhooks of chat_a: the request is raw bytes, and the response is the cluster's (DECISIONS.md,
+ * R15 and R21).
+ */
 const webhook = {
   service: router,
   method: "POST",
@@ -17,7 +20,9 @@ const failures = ["bad-chat-a-signature", ...forwarding] as const;
 const destinationFailures = ["unknown-destination", ...failures] as const;
 const destination = z.object({ destination: z.string().describe("Named set of clusters") });
 
-/** A message or an interaction that names a contract becomes a comment on it, if the cluster is emulated. */
+/**
+ * A message or an interaction that names a contract is stored as a comment on the contract, if the cluster is emulated.
+ */
 const commenting = ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"] as const;
 
 const encodePayload = (value: unknown): string => `payload=${encodeURIComponent(JSON.stringify(value))}`;
@@ -142,7 +147,7 @@ export const receiveActivity = operation({
   summary: "Verify and forward an activity of chat_b to its cluster",
   method: "POST",
   path: "/router/v1/integrations/chat_b/webhook/messaging",
-  // The handler checks the bot-framework token, because `bearer` stands for a different issuer.
+  // The handler verifies the bot-framework token, because `bearer` stands for a different issuer.
   auth: "none",
   request: { body: raw() },
   responses: { 200: passthrough() },

@@ -41,8 +41,8 @@ export const AccessTokenGetRequest = z.object({
 });
 
 /**
- * RFC 6749, 5.1; `scope` is always present (DECISIONS.md, R30). The cluster issues the token. It may add fields, and
- * may omit the lifetime.
+ * RFC 6749, 5.1. `scope` is always present (DECISIONS.md, R30). The cluster issues the token, can add fields and can
+ * omit the lifetime.
  */
 export const TokenResponse = z.looseObject({
   access_token: z.string(),

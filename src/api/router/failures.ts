@@ -18,7 +18,7 @@ const validation: Failure<readonly ValidationItem[]> = {
   body: (items) => ({ detail: items }),
 };
 
-/** Failures of routing itself: keys, mappings, forwarding. */
+/** Failures of routing, such as invalid keys, missing mappings and forwarding errors. */
 const routingFailures = {
   validation,
   "unparsable-body": detail({
@@ -303,7 +303,7 @@ export const oauthFailures = {
     basis: assumed("The transitions are not specified (DECISIONS.md, R30)."),
     says: "The device grant is bound to another cluster",
   }),
-  // A request without a token gets no error code (RFC 6750, 3.1).
+  // A response to a request without a token has no error code (RFC 6750, 3.1).
   "no-access-token": detail({
     status: 401,
     when: "no access token is sent",
@@ -333,10 +333,16 @@ export const routerFailures = { ...routingFailures, ...appFailures, ...oauthFail
 /** Failures of an operation whose request goes to one cluster (DECISIONS.md, R12). */
 export const forwardingToOne = ["cluster-unreachable", "cluster-timeout", "forwarding-loop"] as const;
 
-/** Failures of an operation whose request goes to several clusters, whichever responds (DECISIONS.md, R13). */
+/**
+ * Failures of an operation whose request goes to several clusters. The first usable response counts (DECISIONS.md,
+ * R13).
+ */
 export const forwardingToAll = ["no-cluster-reachable", "cluster-timeout", "forwarding-loop"] as const;
 
-/** Failures of an operation whose request goes to the owner, or to all clusters if there is none. */
+/**
+ * Failures of an operation whose request goes to the owning cluster, or to all clusters if no cluster owns the
+ * identifier.
+ */
 export const forwarding = [
   "cluster-unreachable",
   "no-cluster-reachable",

@@ -4,18 +4,18 @@ import { expectedEmailHash } from "../expectation.ts";
 import { type Auth, json, operation } from "../operation.ts";
 import { router } from "../services.ts";
 
-/** Every bulk request names the cluster whose identifiers it lists. */
+/** Id of the cluster in a bulk request, which owns the listed identifiers. */
 export const clusterId = z.string().describe("Cluster that owns the identifiers");
 
-/** A list of identifiers, of any length (DECISIONS.md, R16). */
+/** Defines a list of identifiers of any length (DECISIONS.md, R16). */
 export const defineIdentifiers = (what: string) => z.array(z.string()).describe(what);
 
-/** The same for e-mail hashes. */
+/** A list of e-mail hashes of any length. */
 export const emailHashes = z.array(expectedEmailHash).describe("E-mail hashes");
 
 const failures = ["missing-cluster-key", "invalid-cluster-key", "foreign-cluster-key", "unknown-cluster"] as const;
 
-/** Shared parts of the bulk operations of the mapping tables (DECISIONS.md, R6, R9, R10). */
+/** Returns the shared parts of the bulk operations of the mapping tables (DECISIONS.md, R6, R9, R10). */
 const bulk = <const A extends Auth, S extends z.ZodObject>(schema: S, auth: A) =>
   ({
     service: router,
@@ -26,15 +26,15 @@ const bulk = <const A extends Auth, S extends z.ZodObject>(schema: S, auth: A) =
     basis: "specified",
   }) as const;
 
-/** Maps the listed identifiers to a cluster. Those of other clusters are moved. */
+/** Declares an operation that maps the listed identifiers to a cluster. Identifiers of other clusters are moved. */
 export const mapping = <S extends z.ZodObject, const A extends Auth = "cluster-key">(schema: S, auth?: A) =>
   ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "POST" }) as const;
 
-/** Removes the listed identifiers that belong to the cluster, and ignores unknown ones. */
+/** Declares an operation that removes the listed identifiers of the cluster. Unknown identifiers are ignored. */
 export const unmapping = <S extends z.ZodObject, const A extends Auth = "cluster-key">(schema: S, auth?: A) =>
   ({ ...bulk(schema, (auth ?? "cluster-key") as A), method: "DELETE" }) as const;
 
-/** Looks up one identifier. Any valid cluster key is accepted. */
+/** Declares an operation that looks up one identifier. Any valid cluster key is accepted. */
 export const lookup = <S extends z.ZodObject>(domain: S) =>
   ({
     service: router,

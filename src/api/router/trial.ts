@@ -24,7 +24,7 @@ export const InvitedUser = z.object({ email: expectedEmail, first_name: z.string
 export const TrialOrgSignUpRequest = z.object({
   token: z.string().describe("Token of the pending signup"),
   first_name: z.string().describe("First name of the person who signs up"),
-  // Only the fields that may be null in the specification are nullish here (DECISIONS.md, R4).
+  // Only the fields that the specification declares as nullable are nullish here (DECISIONS.md, R4).
   last_name: z.string().nullish().describe("Last name of the person who signs up"),
   job_title: z.string().describe("Job title"),
   company_name: z.string().describe("Name of the new workspace"),

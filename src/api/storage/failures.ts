@@ -1,7 +1,7 @@
 import { assumed } from "../basis.ts";
 import type { Failure } from "../failure.ts";
 
-/** The end of every error document of the storage. */
+/** The last fields of each error document of the storage. */
 interface Ids {
   readonly requestId: string;
   readonly hostId: string;
@@ -9,7 +9,7 @@ interface Ids {
 
 const xml = { "content-type": "application/xml", "access-control-allow-origin": "*" } as const;
 
-/** An error document of the S3 style with neutral names (DECISIONS.md, P17). */
+/** Renders an error document of the S3 style with neutral names (DECISIONS.md, P17). */
 const renderErrorDocument = (
   code: string,
   message: string,

@@ -5,22 +5,25 @@ import type { ResultOf } from "../operation.ts";
 export type Delivery = ResultOf<typeof listDeliveries>["items"][number];
 export type Attempt = Delivery["attempts"][number];
 
-/** Only 2xx is a success (DECISIONS.md, C18). */
+/** Reports whether an attempt succeeded. Only 2xx is a success (DECISIONS.md, C18). */
 export const hasSucceeded = ({ status }: { readonly status: number | null }): boolean =>
   status !== null && status >= 200 && status < 300;
 
-/** Scheduled attempts, without the requested resends. */
+/** Returns the scheduled attempts, without the requested resends. */
 export const filterScheduled = <One extends { readonly resend: boolean }>(attempts: readonly One[]): readonly One[] =>
   attempts.filter(({ resend }) => !resend);
 
-/** `attempt 3 of 7`. The last failure ends a delivery, unless its webhook was disabled before (DECISIONS.md, C19). */
+/**
+ * Formats an attempt as `attempt 3 of 7`. The last failure ends a delivery, unless its webhook was disabled before
+ * (DECISIONS.md, C19).
+ */
 export const formatAttemptNumber = (number: number, { max_attempts: max }: Pick<Delivery, "max_attempts">): string =>
   `attempt ${number} of ${max}`;
 
 type NumberedAttempt = Pick<Attempt, "number" | "resend">;
 type AttemptList<One> = Pick<Delivery, "max_attempts"> & { readonly attempts: readonly One[] };
 
-/** `attempt 3 of 7`, or `resend 1` for a requested attempt. They are counted separately. */
+/** Formats an attempt as `attempt 3 of 7`, or a resend as `resend 1`. Resends are counted separately. */
 export function formatAttemptLabel(attempt: NumberedAttempt, delivery: AttemptList<NumberedAttempt>): string {
   const place = delivery.attempts.filter(
     ({ resend, number }) => resend === attempt.resend && number <= attempt.number,
@@ -28,11 +31,11 @@ export function formatAttemptLabel(attempt: NumberedAttempt, delivery: AttemptLi
   return attempt.resend ? `resend ${place}` : formatAttemptNumber(place, delivery);
 }
 
-/** The scripted fault that caused an attempt to fail: the receiver got an altered request, or none. */
+/** Returns the scripted fault that caused an attempt to fail. The receiver got an altered request or none. */
 export const getCausingFault = ({ fault }: Pick<Attempt, "fault">): string | undefined =>
   fault !== null && fault.effect in blamedEffects ? fault.effect : undefined;
 
-/** Effects that can make an attempt fail, without those that only delay it. */
+/** Effects that can cause a failed attempt. Effects that only delay an attempt are excluded. */
 const blamedEffects = lookupTable({
   drop: "prevented the request",
   tamper: "changed the body after signing",
@@ -40,7 +43,7 @@ const blamedEffects = lookupTable({
   duplicate: "sent it twice",
 });
 
-/** Result of an attempt, in a sentence. */
+/** Describes the result of an attempt in a sentence. */
 export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
   const effect = getCausingFault(attempt);
@@ -49,7 +52,7 @@ export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error"
   return effect === undefined ? `${brought}.` : `${brought}; a scripted fault ${blamedEffects[effect]} (${effect}).`;
 }
 
-/** The same in a few words: `answered 401 (fault: tamper)`, `connection refused`. */
+/** Summarizes the result of an attempt, such as `answered 401 (fault: tamper)` or `connection refused`. */
 export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;
   const effect = getCausingFault(attempt);
@@ -57,7 +60,10 @@ export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error
   return effect === undefined ? brought : `${brought} (fault: ${effect})`;
 }
 
-/** How the attempts were altered, one sentence for each effect: `Attempt 1 of 7 was signed with another key`. */
+/**
+ * Describes how faults altered the attempts, with one sentence per effect, such as `Attempt 1 of 7 was signed with
+ * another key`.
+ */
 export function describeAlteredAttempts(
   delivery: AttemptList<Pick<Attempt, "number" | "resend" | "fault">>,
   attempts = delivery.attempts,
@@ -77,7 +83,7 @@ const alterations = lookupTable({
   duplicate: "sent it twice.",
 });
 
-/** Whether its bytes and its signature are those that are shown. */
+/** Reports whether the sent bytes and signature are the shown ones. */
 export const wasSentUnaltered = ({ fault }: Pick<Attempt, "fault">): boolean =>
   fault === null || !["drop", "tamper", "wrong_key"].includes(fault.effect);
 
@@ -87,33 +93,30 @@ const trimPeriod = (text: string): string => text.replace(/\.$/, "");
 /** Data that determine the outcome of a delivery. */
 interface DeliveryOutcome {
   readonly outcome: string;
-  /** Null: none is planned. */
+  /** Time of the next attempt, or null if none is planned. */
   readonly next_attempt_at: string | number | null;
   readonly webhook_status: string;
-  /** Of one that another program made: the service has nothing to send again. */
+  /** Label of a delivery from another program, which the service cannot resend. */
   readonly label?: string | undefined;
 }
 
-/** The same as stored, in virtual milliseconds. */
+/** The stored form of the outcome, with times in virtual milliseconds. */
 type ScheduledOutcome = Pick<DeliveryOutcome, "outcome"> & { readonly next_attempt_at: number | null };
 
-/** The next attempt is skipped while the webhook is disabled or deleted (DECISIONS.md, C18). */
+/** Reports whether the next attempt will be skipped because the webhook is disabled or deleted (DECISIONS.md, C18). */
 export const isToBeSkipped = ({ next_attempt_at: next, webhook_status: status }: DeliveryOutcome): boolean =>
   next !== null && status !== "ACTIVE";
 
-/** Whether it did not arrive and will not be retried, so that it must be resent by hand. */
+/** Reports whether a delivery failed and has no further retry, so that it must be resent manually. */
 export const isUndelivered = (delivery: DeliveryOutcome): boolean =>
   delivery.label === undefined &&
   (delivery.outcome === "failed" || delivery.outcome.startsWith("skipped_") || isToBeSkipped(delivery));
 
-/** Whether its last attempt failed and the next one is still pending, neither due nor running. */
+/** Reports whether the last attempt of a delivery failed and the next one is pending, neither due nor running. */
 export const isAwaitingRetry = ({ outcome, next_attempt_at: next }: ScheduledOutcome, now: number): boolean =>
   outcome === "retrying" && next !== null && next > now;
 
-/**
- * Status of a delivery, in the words that all lists and views use. `attempts`: the number of attempts, resends
- * included.
- */
+/** Formats the status of a delivery for lists and views. `attempts` is the number of attempts, including resends. */
 export function formatDeliveryStatus(delivery: DeliveryOutcome, attempts: number): string {
   if (isToBeSkipped(delivery)) return "will be skipped";
   switch (delivery.outcome) {

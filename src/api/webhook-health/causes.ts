@@ -4,7 +4,7 @@ import type { ResultOf } from "../operation.ts";
 import { describeRetrySchedule, type RetrySchedule } from "../webhook-retries.ts";
 import { type Attempt, describeAttemptOutcome, getCausingFault } from "./attempts.ts";
 
-/** An action for the user, with its command if there is one. */
+/** A recommended action, with its command if there is one. */
 export interface RemedyStep {
   readonly kind: "fault" | "allow" | "fix" | "enable" | "resend";
   readonly words: string;
@@ -13,7 +13,7 @@ export interface RemedyStep {
 
 /** Meaning of a failed attempt, and the advice. */
 export interface Cause {
-  /** A sentence about that attempt only, because the receiver may have been fixed since. */
+  /** Sentence about the failed attempt only, because the receiver can have been fixed since. */
   readonly means: string;
   readonly steps: readonly RemedyStep[];
 }
@@ -25,7 +25,8 @@ const fix = (words: string, command?: string): RemedyStep => ({
 });
 
 /**
- * The cause of a failed attempt. After a scripted fault the receiver needs no fix. Without a schedule, none is named.
+ * Diagnoses a failed attempt. A failure from a scripted fault requires no fix of the receiver. Without a schedule, the
+ * text names no delays.
  */
 export function diagnoseFailedAttempt(
   attempt: Pick<Attempt, "status" | "error" | "fault">,
@@ -104,7 +105,7 @@ interface FaultTarget {
   readonly only_for_activities: readonly string[];
 }
 
-/** The scripted faults that may still affect deliveries to a webhook. */
+/** Returns the scripted faults that can still affect deliveries to a webhook. */
 export const findActiveFaults = ({ id, url, only_for_activities: wanted }: FaultTarget, faults: readonly Fault[]) =>
   faults.filter(
     (fault) =>
@@ -117,13 +118,13 @@ export const findActiveFaults = ({ id, url, only_for_activities: wanted }: Fault
 
 export const isUsedUp = ({ count, hit }: Fault): boolean => count !== undefined && hit >= count;
 
-/** `Scripted fault 1 affects its deliveries: tamper, 3 times so far.` */
+/** Describes a fault, such as `Scripted fault 1 affects its deliveries: tamper, 3 times so far.` */
 export const describeFault = ({ id, effect, hit }: Fault): string =>
   `Scripted fault ${id} affects its deliveries: ${effect}, ${formatTimes(hit)} so far.`;
 
 const formatTimes = (count: number): string => (count === 0 ? "never" : count === 1 ? "once" : `${count} times`);
 
-/** How it ends. */
+/** Returns the step that removes a fault. */
 export const toFaultRemovalStep = ({ id, effect }: Fault): RemedyStep => ({
   kind: "fault",
   words: `Remove scripted fault ${id} (${effect})`,

@@ -35,40 +35,40 @@ export interface WebhookFacts extends ExplanationOptions {
   /** Deliveries of this webhook, in any order. */
   readonly deliveries: readonly Delivery[];
   readonly faults: readonly Fault[];
-  /** Undefined: not read. */
+  /** Past activities, or undefined if they were not read. */
   readonly happened?: ActivityHistory | undefined;
 }
 
 /** Findings about the deliveries of a webhook, for the command line and the console. */
 export interface WebhookHealth {
-  /** Status in a word or two. */
+  /** Status in one or two words. */
   readonly state: { readonly tone: "good" | "warn" | "bad" | "none"; readonly words: string };
-  /** Whether something is wrong, so that svc webhooks why exits with 1. */
+  /** Whether the webhook fails. If true, svc webhooks why exits with 1. */
   readonly failing: boolean;
-  /** Nothing was sent to it or skipped. */
+  /** Whether no delivery was sent to the webhook or skipped. */
   readonly isUntouched: boolean;
-  /** Time of the first failed attempt since the last success; null: it does not fail. */
+  /** Time of the first failed attempt since the last success, or null if no attempt failed. */
   readonly since: string | null;
-  /** The last attempt that failed since then; undefined: none. */
+  /** The last failed attempt since the last success, or undefined. */
   readonly failed: DeliveryAttempt | undefined;
-  /** Number of attempts that failed since then. */
+  /** Number of failed attempts since the last success. */
   readonly failures: number;
   readonly deliveredAt: string | null;
-  /** The attempt with which the failures began; undefined: there are none. */
+  /** The attempt with which the failures began, or undefined if there are none. */
   readonly first: DeliveryAttempt | undefined;
-  /** Which deliveries fail while others succeed: a sentence. */
+  /** Sentence about the deliveries that fail while others succeed. */
   readonly only: string | null;
-  /** Result of the last attempt: a sentence. */
+  /** Sentence about the result of the last attempt. */
   readonly trouble: string | null;
-  /** The start of the receiver's response. */
+  /** Start of the receiver's response. */
   readonly answer: string | null;
-  /** Sentences, in order: the first failure, the last one, their common cause, and the consequences. */
+  /** Sentences about the first failure, the last one, their common cause and the consequences, in this order. */
   readonly why: readonly string[];
-  /** The reason, in a few words. */
+  /** Short form of the reason. */
   readonly short: string;
-  /** The options of the user, in the recommended order. */
+  /** Recommended actions, in order. */
   readonly steps: readonly RemedyStep[];
-  /** Deliveries that did not arrive and will not be retried, oldest first. */
+  /** Deliveries that failed and have no further retry, oldest first. */
   readonly unsent: readonly Delivery[];
 }
 
@@ -102,7 +102,7 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
   };
 }
 
-/** Findings about a deleted webhook: the outcomes of its deliveries. */
+/** Assesses a deleted webhook by the outcomes of its deliveries. */
 export function assessDeletedWebhook(deliveries: readonly Delivery[], at: WebhookFacts["formatTime"]): WebhookHealth {
   const streak = summarizeStreak(deliveries);
   const unsent = deliveries.filter(isUndelivered).toSorted(compareByAge);
@@ -128,7 +128,7 @@ type StreakFacts = Pick<
   "since" | "first" | "failed" | "failures" | "only" | "deliveredAt" | "trouble" | "answer"
 >;
 
-/** Findings about the failures, whatever the status of the webhook. */
+/** Summarizes the failures, independently of the status of the webhook. */
 function summarizeStreak(deliveries: readonly Delivery[]): StreakFacts {
   const { failed, only } = findFailureStreak(deliveries);
   const [first, last] = [failed[0], failed.at(-1)];
@@ -145,7 +145,7 @@ function summarizeStreak(deliveries: readonly Delivery[]): StreakFacts {
   };
 }
 
-/** How the failures began, how the last one ended, and what they have in common. */
+/** Describes how the failures began, how the last attempt failed, and the common properties of the failures. */
 function describeFailures(
   { first, failed, only }: StreakFacts,
   at: WebhookFacts["formatTime"],
@@ -172,7 +172,7 @@ function describeState(
   return failed ? { tone: "warn", words: "enabled again" } : { tone: "good", words: "active" };
 }
 
-/** Consequences of its status for the next deliveries. */
+/** Describes the consequences of the webhook's status for the next deliveries. */
 function describeOutlook(
   webhook: Webhook,
   streak: StreakFacts,
@@ -183,12 +183,12 @@ function describeOutlook(
   const when = disabledAt === null ? "" : ` at ${at(disabledAt)}${by === null ? "" : ` (${by})`}`;
   if (status === "DISABLED_BY_USER") return `Disabled by a user${when}. Scheduled attempts are skipped.`;
   if (status !== "ACTIVE") {
-    // The counter continues after that, and a resend that arrives resets it.
+    // The counter continues after the limit, and a successful resend resets it.
     const row = `${Math.max(failures, failuresUntilDisabled)} consecutive failures`;
     return `Disabled after ${row}${when === "" ? "" : `,${when}`}. Scheduled attempts are skipped.`;
   }
   if (forbidden !== null) return `Deliveries are blocked: ${forbidden}`;
-  // Enabling it resets the counter.
+  // Enabling a webhook resets the counter.
   const again = streak.failures > failures ? " since it was enabled again" : "";
   const row = failures === 1 ? "1 attempt failed" : `${failures} attempts failed in a row`;
   if (failures > 0 && streak.only === null)
@@ -199,7 +199,7 @@ function describeOutlook(
 
 const ordinal = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth"][failuresUntilDisabled];
 
-/** Deliveries that wait for an attempt are tried if the webhook is enabled in time. The others are not. */
+/** Describes the undelivered deliveries. Pending ones are sent if the webhook is enabled in time. */
 function describeUndelivered(unsent: readonly Delivery[]): string | undefined {
   if (unsent.length === 0) return undefined;
   const waiting = unsent.filter(({ next_attempt_at: next }) => next !== null).length;
@@ -222,7 +222,7 @@ function formatShortState(
   return [...why, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "no delivery is lost");
 }
 
-/** Whether an option would make the emulator send there. */
+/** Reports whether an option of the emulator allows the forbidden address. */
 const isAllowable = (forbidden: string): boolean => forbidden.includes("--webhook-allow");
 
 interface WebhookSituation {

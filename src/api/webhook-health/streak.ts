@@ -13,19 +13,19 @@ export interface DeliveryAttempt {
 /** The attempts that failed since the last success, in order. */
 export interface FailureStreak {
   readonly failed: readonly DeliveryAttempt[];
-  /** Which deliveries fail while others succeed: a sentence. Undefined: all fail, or none. */
+  /** Sentence about the deliveries that fail while others succeed. Undefined if all deliveries fail or none. */
   readonly only: string | undefined;
 }
 
-/** In chronological order. */
+/** Compares attempts by time, oldest first. */
 export const compareAttemptTimes = (a: DeliveryAttempt, b: DeliveryAttempt): number =>
   compareStrings(a.attempt.at, b.attempt.at) || a.delivery.id - b.delivery.id || a.attempt.number - b.attempt.number;
 
 export const compareStrings = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * The relevant failures: those since the last success, or, if some deliveries keep failing while others succeed, the
- * failures of those only.
+ * Returns the relevant failures, which are those since the last success. If some deliveries always fail while others
+ * succeed, only their failures are returned.
  */
 export function findFailureStreak(deliveries: readonly Delivery[]): FailureStreak {
   const made = deliveries.flatMap((delivery) =>
@@ -36,7 +36,7 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
   for (const { getValue, describe } of features) {
     const failing = [...groupAttempts(made, getValue)].filter(([, group]) => isFailingConsistently(group, made, 2));
     const failed = failing.flatMap(([, group]) => listAttemptsSinceSuccess(group)).sort(compareAttemptTimes);
-    // If the last failures include other deliveries, this is not what they have in common.
+    // If other deliveries are among the last failures, this property is not the common cause.
     if (failing.length === 0 || failing.length > maxNamed || sinceSuccess.some((one) => !failed.includes(one)))
       continue;
     return { failed, only: `${describe(failing.map(([value]) => value))} Other deliveries arrive.` };
@@ -57,7 +57,7 @@ export function findFailureStreak(deliveries: readonly Delivery[]): FailureStrea
 const maxNamed = 3;
 
 interface SharedFeature {
-  /** A property that deliveries may have in common; undefined: this one does not have it. */
+  /** Returns a property that deliveries can share, or undefined if the delivery does not have it. */
   readonly getValue: (delivery: Delivery) => string | undefined;
   readonly describe: (values: readonly string[]) => string;
 }
@@ -72,7 +72,7 @@ const features: readonly SharedFeature[] = [
     describe: (ids) => `Only deliveries for ${formatNames(ids)} fail.`,
   },
   {
-    // H-… (DECISIONS.md, F1).
+    // `H-…` is a contract executed outside the platform (DECISIONS.md, F1).
     getValue: ({ composite_id: id }) => (id?.startsWith("H-") ? "H" : undefined),
     describe: () => "Only deliveries for imported contracts (H-…) fail.",
   },
@@ -97,7 +97,7 @@ const listAttemptsSinceSuccess = (group: readonly DeliveryAttempt[]): readonly D
   group.slice(group.findLastIndex(({ attempt }) => hasSucceeded(attempt)) + 1);
 
 /**
- * Whether this many deliveries of a group have failed since its last success, while another group had a success in
+ * Reports whether this many deliveries of a group failed since its last success, while another group had a success in
  * between.
  */
 function isFailingConsistently(
@@ -135,11 +135,14 @@ const named = 5;
 export interface ExplanationOptions {
   /** Formats a time. */
   readonly formatTime: (iso: string) => string;
-  /** Virtual time in milliseconds; undefined: unknown. */
+  /** Current virtual time in milliseconds, or undefined if unknown. */
   readonly now?: number | undefined;
 }
 
-/** Why no delivery of a webhook is retained: a sentence. `happened` is undefined if it was not read. */
+/**
+ * Explains in a sentence why no delivery of a webhook is retained. `happened` is undefined if past activities were not
+ * read.
+ */
 export function explainNoDeliveries(
   webhook: ExplainedWebhook,
   happened: ActivityHistory | undefined,
@@ -163,7 +166,7 @@ export function explainNoDeliveries(
       .map(({ last_at }) => last_at)
       .sort()
       .at(-1)!;
-    // Deliveries are retained this long, so activities since then would have one.
+    // Deliveries are retained this long, so later activities would have one.
     reasons.push(
       last <= created
         ? `${formatNumbers(before)} happened before it was created, the last at ${formatTime(last)}`
