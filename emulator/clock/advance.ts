@@ -123,7 +123,6 @@ function resolveGoal(target: AdvanceTargetMs, from: number): number {
   return goal;
 }
 
-/** The first entry that is due after `now` and not after `last`. */
 export async function findFirstAfter(
   store: Store,
   now: number,
@@ -170,7 +169,6 @@ async function readPending(
   };
 }
 
-/** The number of waiting entries of the schedule, and the time at which the first one is due. */
 export const readQueueStatus = (store: Store): Promise<{ next_due: number | null; pending: number }> =>
   store.read(async (view) => {
     const [first] = await view.list(schedule, { by: "turn", limit: 1 });

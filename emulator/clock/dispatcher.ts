@@ -20,7 +20,6 @@ export interface DispatcherOptions {
   readonly onError: (entry: ScheduledEntry, error: unknown) => void;
 }
 
-/** A run of an entry, and the virtual time at which it started. */
 interface Run {
   readonly entry: ScheduledEntry;
   readonly at: number;
@@ -81,7 +80,6 @@ export class Dispatcher {
     onNextTurn(() => void this.#look());
   }
 
-  /** Resolves when nothing is running and nothing is due. */
   waitUntilIdle(): Promise<void> {
     this.wake();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
@@ -137,7 +135,6 @@ export class Dispatcher {
     return due <= this.#options.clock.now() && !this.#failed.has(id);
   }
 
-  /** Queues an entry for its run if it may run. */
   #offer(entry: ScheduledEntry): void {
     if (this.#known.get(entry.id) === entry || !this.#mayRun(entry)) return;
     this.#known.set(entry.id, entry);
@@ -167,7 +164,6 @@ export class Dispatcher {
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
-  /** Finds entries that became due since the last call. */
   async #listDue(): Promise<void> {
     const { store, clock } = this.#options;
     const now = clock.now();

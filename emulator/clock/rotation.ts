@@ -8,12 +8,10 @@ const reservedShare = 1 / 4;
 /** The share of extra slots for workspaces without a running entry, so that no workspace can use them all. */
 const extraShare = 1 / 8;
 
-/** The due entries of one concurrency key. */
 interface KeyQueue {
   readonly name: string;
   readonly kind: string;
   readonly workspace: string | number;
-  /** Sorted by (due, id). */
   readonly waiting: ScheduledEntry[];
   running: number;
   /** The number of entries that may run, as read after the last outcome. It is at least one. */
@@ -32,7 +30,6 @@ export class Rotation {
    * to run.
    */
   readonly #turns = new Map<string | number, KeyQueue[]>();
-  /** The running entries with their keys. */
   readonly running = new Map<ScheduledEntry, KeyQueue>();
 
   constructor(maxConcurrent: number) {

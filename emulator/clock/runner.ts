@@ -19,7 +19,6 @@ export interface RunnerOptions
   /** One entry at a time, in order of (due, id). */
   readonly deterministic?: boolean;
   readonly caps?: Partial<AdvanceLimits>;
-  /** Called when another state replaces the present one. */
   readonly onTakeOver?: () => void;
 }
 
@@ -31,7 +30,6 @@ export interface ClockStatus {
   readonly pending: number;
 }
 
-/** Another caller is advancing the clock. */
 export class AdvanceUnderWayError extends Error {
   override readonly name = "AdvanceUnderWayError";
 }
@@ -78,7 +76,6 @@ export class Runner {
     return { now: clock.now(), mode: clock.mode, speed: clock.speed, ...(await readQueueStatus(store)) };
   }
 
-  /** Changes mode or speed. Throws AdvanceUnderWayError while the clock is being advanced. */
   async setClock(settings: ClockSettings, cause?: Cause): Promise<ClockStatus> {
     if (this.#advancing) throw new AdvanceUnderWayError();
     await this.#options.clock.set(settings, cause);
@@ -111,7 +108,6 @@ export class Runner {
     return moving;
   }
 
-  /** Resolves when nothing runs and nothing is due at the present time. */
   waitUntilIdle(): Promise<void> {
     return this.#dispatcher.waitUntilIdle();
   }
@@ -143,7 +139,6 @@ export class Runner {
     return underWay;
   }
 
-  /** Resolves when no advance is under way. */
   async waitForAdvance(): Promise<void> {
     await this.#advancing;
   }
@@ -205,7 +200,6 @@ export class Runner {
     this.#wakeUp = undefined;
   }
 
-  /** In mode auto, advances to the next due entry when nothing runs. */
   async #advanceToNext(): Promise<void> {
     const { store, clock } = this.#options;
     const dispatcher = this.#dispatcher;

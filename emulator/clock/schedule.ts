@@ -30,7 +30,6 @@ export const schedule = defineRows<ScheduledEntry, "turn" | "endable" | "asked_b
   key: (entry) => entry.id,
   numbers: { schedule: (entry) => entry.id },
   indexes: {
-    /** The order of the queue: by due, then by id. */
     turn: (entry) => toDueSortKey(entry.due, entry.id),
     /**
      * By concurrency key, only for keys whose entries may all end at once. Deliveries are many and are not in this
@@ -50,7 +49,6 @@ const endable = "contract ";
  */
 export const toContractKey = (contractId: number): string => `${endable}${contractId}`;
 
-/** A string that sorts by due, then by id. */
 export const toDueSortKey = (due: number, id: number): string => `${padNumber(due)}:${padNumber(id)}`;
 
 const zeros = Array.from({ length: 16 }, (_, count) => "0".repeat(count));
@@ -82,7 +80,6 @@ export function enqueue(
   return entry;
 }
 
-/** Removes all timers of a contract from the queue. */
 export async function endContractEntries(tx: Transaction, contractId: number): Promise<void> {
   const equals = toContractKey(contractId);
   for (const entry of await tx.list(schedule, { by: "endable", equals })) dequeue(tx, entry);

@@ -39,7 +39,6 @@ interface ClockOptions extends ClockSettings {
   readonly keptAt?: number | undefined;
 }
 
-/** A change of the clock that is being written, and the state before it. */
 interface PendingChange {
   before: { readonly state: ClockState; readonly latest: number };
 }
@@ -58,7 +57,6 @@ export class VirtualClock implements Clock {
   #movedBy: Cause | undefined;
   #latest: number;
   #written: Promise<unknown> = Promise.resolve();
-  /** Oldest first. */
   readonly #unsure: PendingChange[] = [];
 
   private constructor(store: Store, wallNow: () => number, state: ClockState) {

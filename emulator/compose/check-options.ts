@@ -14,6 +14,8 @@ import { InvalidOptionsError } from "./options.ts";
 const milliseconds = z.number().min(0);
 const bytes = z.int().min(0);
 const createCheck = <T>(is: (value: unknown) => boolean, what: string) => z.custom<T>(is, what);
+const createFunctionCheck = <Name extends keyof EmulatorOptions>() =>
+  createCheck<NonNullable<EmulatorOptions[Name]>>((value) => typeof value === "function", "must be a function");
 
 const shape = {
   port: z.int().min(0).max(65_535),
@@ -32,14 +34,8 @@ const shape = {
     (value) => typeof value === "string" && isSchemaName(value),
     "must be lower-case letters, digits and underscores",
   ),
-  onLeaderChange: createCheck<NonNullable<EmulatorOptions["onLeaderChange"]>>(
-    (value) => typeof value === "function",
-    "must be a function",
-  ),
-  onLeadershipRegained: createCheck<NonNullable<EmulatorOptions["onLeadershipRegained"]>>(
-    (value) => typeof value === "function",
-    "must be a function",
-  ),
+  onLeaderChange: createFunctionCheck<"onLeaderChange">(),
+  onLeadershipRegained: createFunctionCheck<"onLeadershipRegained">(),
   leaseMs: z.number().min(100).max(60_000),
   signal: z.instanceof(AbortSignal),
   ephemeral: z.boolean(),
@@ -66,7 +62,7 @@ const shape = {
   }),
   otel: createCheck<NonNullable<EmulatorOptions["otel"]>>(isVariables, "must be variables, such as process.env"),
   observed: z.string().min(1),
-  log: createCheck<NonNullable<EmulatorOptions["log"]>>((value) => typeof value === "function", "must be a function"),
+  log: createFunctionCheck<"log">(),
   publicUrl: z.url(),
   lenientSlashes: z.boolean(),
   deterministic: z.boolean(),

@@ -1,4 +1,3 @@
-/** Closers to run at the end, in reverse order. */
 export class CleanupStack {
   readonly #closers: (() => Promise<unknown> | unknown)[] = [];
   readonly #done: Promise<void>;
@@ -17,7 +16,6 @@ export class CleanupStack {
     return this.#done;
   }
 
-  /** Whether the cleanup has started. */
   get begun(): boolean {
     return this.#running !== undefined;
   }

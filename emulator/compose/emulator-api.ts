@@ -31,7 +31,6 @@ interface EmulatorApiOptions {
 /** Test runners and supervisors wait longer than a second, so requests and deliveries get this much of it to end. */
 const closeMs = 900;
 
-/** The emulator as a program uses it. */
 export function createEmulatorApi({
   context,
   terms,
@@ -108,7 +107,6 @@ function watchTerms(
 
 const shape = "exactly one of by, to, next: true and untilIdle: true is required";
 
-/** Converts a duration to milliseconds. Throws InvalidOptionsError if it is invalid. */
 function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
   const [name, ...rest] = Object.keys(move ?? {}).filter((key) => move[key as keyof AdvanceTarget] !== undefined);
   if (name === undefined || rest.length > 0) throw new InvalidOptionsError(`clock.advance: ${shape}`);
@@ -130,7 +128,6 @@ function requireNumber(value: unknown, name: string, input: unknown, what: strin
   throw new InvalidOptionsError(`clock.advance: ${name} must be ${what}, got ${JSON.stringify(input)}`);
 }
 
-/** The default names of snapshots. */
 const givenName = /^snapshot-(\d+)$/i;
 
 /** Functions with which a program saves and restores states, and starts another emulator with the present one. */

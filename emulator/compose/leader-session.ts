@@ -49,10 +49,8 @@ export interface ProcessContext {
   readonly options: EmulatorOptions;
   readonly seed: Seed;
   readonly wall: WallClock;
-  /** Description of this process, whether it leads or not. */
   readonly readiness: Readiness;
   readonly process: NonNullable<Liveness["process"]>;
-  /** Real path of the state. */
   readonly file: string | undefined;
   /** The router's address after it is bound. */
   readonly routerUrl: string;
@@ -75,17 +73,13 @@ export interface ProcessContext {
   readonly stop: () => void;
 }
 
-/** How a leader session starts. */
 export interface LeaderSessionOptions {
-  /** Contents of a new state, instead of the seed. */
   readonly origin?: StateSource | undefined;
   /** Token of the control plane if the state has none yet. */
   readonly token: string;
   /** Whether the process has led before. Its clock then continues from the shared state. */
   readonly hasLedBefore?: boolean;
-  /** Aborts the wait for leadership. */
   readonly abortSignal: AbortSignal;
-  /** Called as soon as this process leads. */
   readonly leads: (leadership: Leadership) => void;
 }
 

@@ -11,13 +11,10 @@ interface LifecycleOptions {
   readonly context: ProcessContext;
   /** Token of the control plane if the state has none yet. */
   readonly token: string;
-  /** When it aborts, the process must not lead any more. */
   readonly abortSignal: AbortSignal;
-  /** Called as soon as this process leads, before it serves anything. */
   readonly leads: (leadership: Leadership) => void;
   /** Called when it serves a state again that another process led meanwhile. */
   readonly onRegained: () => void;
-  /** Called with the reason why this process can no longer lead. */
   readonly onError: (error: Error) => void;
 }
 

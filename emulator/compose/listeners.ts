@@ -12,14 +12,12 @@ import { createReadyPart } from "./service-parts.ts";
 
 interface ListenersSetup {
   readonly options: Pick<EmulatorOptions, "port" | "host" | "store" | "publicUrl" | "clusterUrls">;
-  /** Options that all listeners share. */
   readonly duties: Omit<ListenerOptions, "name">;
   readonly links: CausePropagator;
   readonly instanceId: string;
   readonly closing: CleanupStack;
 }
 
-/** A bound listener with its address. */
 export interface BoundListener {
   readonly listener: Listener;
   readonly url: string;
@@ -31,7 +29,6 @@ export class Listeners {
   readonly front: Listener;
   /** Whether other processes may lead the same state. A listener then hands over before it is closed. */
   readonly isShared: boolean;
-  /** Listeners of clusters, whether this process leads or not. */
   readonly #shared: Listener[] = [];
 
   constructor(setup: ListenersSetup) {

@@ -2,7 +2,6 @@ import { defaultSettings, type Settings } from "../domain/settings.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import { namedSeeds, parseSeed, type Seed } from "./state/seed.ts";
 
-/** The settings of these options, over the defaults. */
 export function createSettings(options: EmulatorOptions, publicUrl: string): Settings {
   const input = Object.fromEntries(
     Object.keys(defaultSettings)
@@ -89,7 +88,6 @@ export function resolvePublicUrl(
 }
 
 interface ListenerUrls extends PublicUrls {
-  /** Address of the router. */
   readonly routerUrl: string;
 }
 
@@ -100,6 +98,5 @@ export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly
   throw new InvalidOptionsError(`Cluster ${unknown.join(", ")} not found. Known: ${ids.join(", ")}`);
 }
 
-/** The names by which clients call the listeners. */
 export const listPublicNames = ({ publicUrl, clusterUrls = {} }: PublicUrls): readonly string[] =>
   [...(publicUrl === undefined ? [] : [publicUrl]), ...Object.values(clusterUrls)].map((url) => new URL(url).hostname);

@@ -57,7 +57,6 @@ const listRouterOperations = (service: "router" | "emulator") =>
 
 const control = guardHandlers(controlHandlers);
 
-/** The routing service. */
 const createRouterPart = (context: RouterContext): Part =>
   createPart({
     operations: listRouterOperations("router"),

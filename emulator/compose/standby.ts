@@ -41,13 +41,10 @@ export const toLeaderAddress = (
 });
 
 interface StandbyOptions {
-  /** Description of this process, whether it leads or not. */
   readonly aboutItself: Readiness;
   readonly process: NonNullable<Liveness["process"]>;
   readonly listeners: Listeners;
-  /** Called with failures. */
   readonly log: (line: string) => void;
-  /** Called for each new leader, with the token of all processes. */
   readonly onLeadership: (leader: string, token: string) => void;
   /** Ends this process when a holder of the token requests it. */
   readonly stop: () => void;
@@ -71,7 +68,6 @@ export class HotStandby {
     this.standBy();
   }
 
-  /** Called when another process leads or will lead. */
   standBy(): void {
     this.#leader = undefined;
     this.#isLeading = false;
@@ -80,7 +76,6 @@ export class HotStandby {
     for (const [id, bound] of this.#clusters) this.#startForwarding(id, bound);
   }
 
-  /** Whether it has ever known a leader. */
   get hasSeen(): boolean {
     return this.#hasSeen;
   }

@@ -172,7 +172,6 @@ async function begin(
       startWithSeed(deriveForkOptions(options), seed, openDocumentSource(document, terms.now.blobs), observer),
   });
 
-  /** Until this process leads, it forwards requests. */
   function reportStandby(leader: string, shared: string): void {
     void runFile.update({ clusters: [], token: shared });
     options.onLeaderChange?.({ routerUrl, leader });

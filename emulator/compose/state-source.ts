@@ -13,7 +13,6 @@ import { collections } from "./state/collections.ts";
 export interface StateSource {
   /** The state in memory, and the fields of the snapshot next to it. Fails with StateFormatError. */
   load(wall: WallClock): Promise<{ readonly store: Store; readonly snapshotHead: SnapshotHead | undefined }>;
-  /** Folder of its uploads. */
   readonly uploads: Pick<Blobs, "open">;
 }
 

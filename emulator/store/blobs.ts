@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 
-/** Uploaded bytes next to the state, by SHA-256. */
 export interface Blobs {
   /**
    * Stores a stream and resolves when it is durable. Fails with BlobTooLargeError past `maxBytes` and then stores

@@ -11,11 +11,9 @@ export const CauseRow = z.strictObject({
   at: storedTime(z.int()),
   /** Wall-clock milliseconds. Under --deterministic they are virtual, so that the same calls store the same bytes. */
   wall_at: storedTime(z.int()),
-  /** The W3C trace of this cause. */
   trace: z.string(),
   /** The caller's span, if the trace comes from outside. */
   parent_span: z.string().nullable(),
-  /** The cause that led to this one. */
   before: z.string().nullable(),
   /** The clock advance that made it due. Null if the clock was not advanced. */
   moved_by: z.string().nullable(),
@@ -25,7 +23,6 @@ export type CauseRow = Readonly<z.infer<typeof CauseRow>>;
 /** The reason for a transaction. */
 export interface Cause {
   readonly id: string;
-  /** The previous cause. */
   readonly before?: Cause | undefined;
   /** Whether it belongs to a replaced state. Its changes to another state are rejected. */
   isLeft?(): boolean;

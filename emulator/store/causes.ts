@@ -51,7 +51,6 @@ export const readLastRequestNumber = (store: Store): Promise<number> =>
 const fromOutside = /^(?:request|advance):(\d+)$/;
 const parseNumber = (id: string): number => Number(fromOutside.exec(id)?.[1] ?? 0);
 
-/** Fields of a cause. */
 export interface CauseDetails {
   readonly id: string;
   readonly what: string;
@@ -59,7 +58,6 @@ export interface CauseDetails {
   readonly at: number;
   /** Wall-clock time; defaults to now. */
   readonly wallAt?: number;
-  /** The caller's description of itself. */
   readonly caller?: TraceContext | undefined;
   readonly before?: CauseRow | undefined;
   readonly movedBy?: string | undefined;
@@ -91,7 +89,6 @@ export function createCauseRowFactory({
   });
 }
 
-/** A store whose transactions all have the same cause. */
 export class CausedStore implements Store {
   readonly #store: Store;
   readonly #cause: Cause;

@@ -38,7 +38,6 @@ async function* yieldBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> 
   yield bytes;
 }
 
-/** Named documents in memory. */
 export function createMemorySnapshotStore(): SnapshotStore {
   const documents = new Map<string, readonly Uint8Array[]>();
   const findName = (name: string) => [...documents.keys()].find((other) => isSameName(name, other));

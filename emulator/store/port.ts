@@ -56,7 +56,6 @@ export interface Mapping {
   readonly name: string;
 }
 
-/** A collection of rows of any type. */
 export interface AnyRows extends Versioned {
   readonly kind: "rows";
   readonly name: string;
@@ -83,7 +82,6 @@ export interface IndexQuery<Index extends string> {
   readonly from?: IndexValue;
   readonly to?: IndexValue;
   readonly reverse?: boolean;
-  /** The number of rows to skip. */
   readonly offset?: number;
   readonly limit?: number;
 }
@@ -106,9 +104,7 @@ export interface View {
   ): Promise<readonly Row[]>;
   /** The number of rows, or of rows in the slice, regardless of its offset and limit. */
   count<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: IndexQuery<Index>): Promise<number>;
-  /** The cluster that owns an identifier. */
   lookup(from: Mapping, identifier: string): Promise<string | undefined>;
-  /** The number of identifiers in a mapping table. */
   size(from: Mapping): Promise<number>;
 }
 
@@ -152,7 +148,6 @@ export type DocumentHead = Readonly<Record<string, unknown>>;
 
 /** A state that was loaded but is not being served. */
 export interface LoadedState {
-  /** All members of the document before its sections. */
   readonly head: DocumentHead;
   readonly store: Store;
 }
@@ -183,7 +178,6 @@ export interface TakeoverHooks {
 
 /** History of the present state, as far back as it is stored. */
 export interface History {
-  /** Present position of the log. */
   place(): LogPosition;
   /**
    * Visits the commits that led to the present state, newest first, until `visit` returns false or no more are stored.
@@ -290,6 +284,10 @@ export class FileWriteError extends StoreFailedError {}
  * 503.
  */
 export class StoreChangedError extends StoreFailedError {}
+
+/** The failure of a log, for the callers whose changes it could not write. */
+export const toLogFailure = (reason: string, cause: unknown): StoreFailedError =>
+  cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause });
 
 /** This machine cannot use the state, for example for lack of space or permissions. The message names the remedy. */
 export class StateAccessError extends Error {

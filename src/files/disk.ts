@@ -6,20 +6,17 @@ import { makeFolder } from "./folders.ts";
 
 /** Operations on an open file. They form a port, so that a test can make a call fail. */
 export interface DiskFile {
-  /** Writes all bytes at that position. */
   write(bytes: Uint8Array, position: number): Promise<void>;
   /** Reads into the buffer; resolves with the number of bytes, 0 at the end. */
   read(into: Uint8Array, position: number): Promise<number>;
   size(): Promise<number>;
   truncate(length: number): Promise<void>;
-  /** Flushes content and metadata. */
   sync(): Promise<void>;
   /** Flushes the content and the metadata that is needed to read it. */
   datasync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Permissions of a new file. */
 export interface Permissions {
   readonly mode: number;
   /** Whether the mode applies regardless of the umask, for a file that had that mode before. */
@@ -30,7 +27,6 @@ export interface Permissions {
 export interface Disk {
   /** Creates a file that must not exist yet (default mode: 0600). */
   create(path: string, permissions?: Permissions): Promise<DiskFile>;
-  /** Opens a file that must exist. */
   open(path: string, access: "read" | "write"): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
   /** Gives a file a second name, which must be free. */
@@ -103,10 +99,8 @@ const toDiskFile = (handle: FileHandle): DiskFile => ({
   close: () => handle.close(),
 });
 
-/** Whether an error means that the file or folder does not exist. */
 export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
 
-/** Descriptions of file system errors. */
 const reasons = lookupTable<string>({
   EACCES: "permission is denied",
   EPERM: "the system does not allow it",
@@ -124,7 +118,6 @@ const reasons = lookupTable<string>({
   ENAMETOOLONG: "its name is too long",
 });
 
-/** The hint for too many open files. */
 export const openFilesRemedies = {
   EMFILE: "Raise the limit (ulimit -n), or close other programs.",
   ENFILE: "Close other programs.",

@@ -14,10 +14,8 @@ import { identifyMachine, listenForProbes, type Machine, probeLiveness, processE
 
 /** The holder of a lock: all data of the lock's file. */
 export interface LockHolder extends Machine {
-  /** A new id for each acquired lock. */
   readonly id: string;
   readonly pid: number;
-  /** ISO time of its acquisition. */
   readonly since?: string;
   /** Name of the socket. Omitted if the system or the disk does not support sockets. */
   readonly socket?: string | undefined;
@@ -32,7 +30,6 @@ export interface LockHolder extends Machine {
  */
 type Liveness = "alive" | "gone" | "perhaps" | "elsewhere";
 
-/** The reason why a lock could not be acquired. */
 export interface LockConflict {
   readonly holder: LockHolder;
   readonly life: Liveness;
@@ -49,7 +46,6 @@ export interface LockOptions {
   readonly forgotten?: { readonly life: string; readonly afterMs: number };
 }
 
-/** An acquired lock. */
 export interface Lock {
   /** Changes the file's other data. */
   update(content: object): Promise<void>;

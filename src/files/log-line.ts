@@ -11,13 +11,11 @@ export interface LogPosition {
 
 export const startPosition: LogPosition = { number: 0, checksum: 0 };
 
-/** Fields of a log line in addition to its value. */
 export interface LineHead {
   /** Starts at 1 and continues from one file of a log to the next. */
   readonly number: number;
   /** The number of the first line of its group. All earlier lines were durable before the group was written. */
   readonly group: number;
-  /** The checksum of the previous line. */
   readonly before: number;
 }
 

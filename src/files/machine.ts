@@ -18,7 +18,6 @@ export interface Machine {
 
 let known: Promise<Machine> | undefined;
 
-/** Location of this process. */
 export function identifyMachine(): Promise<Machine> {
   known ??= look();
   return known;
@@ -42,7 +41,6 @@ export async function fingerprintMachine(): Promise<string> {
   return createHash("sha256").update(comparable).digest("hex").slice(0, 16);
 }
 
-/** Whether a URL leads to an address of this machine. */
 export function isOnThisMachine(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const name = new URL(url).hostname.replace(/^\[|\]$/g, "");

@@ -34,7 +34,6 @@ export interface LogVisitor {
   visitLine(json: string, position: LogPosition): void;
 }
 
-/** End of a log file. */
 export interface LogEnd {
   /** End of its valid lines, in bytes; 0 if not even the first one is complete. */
   readonly length: number;
@@ -68,7 +67,6 @@ class LogReader {
   #lines = 0;
   #length = 0;
   #position: LogPosition | undefined;
-  /** The number of the first incomplete line. */
   #firstBrokenLine: number | undefined;
   damage: LogEnd["damage"];
 
@@ -95,7 +93,6 @@ class LogReader {
     if (isWhole && !bytes.includes(0)) this.damage = { line: this.#lines, reason: checksumWrong };
   }
 
-  /** Returns false if its checksum is wrong. */
   #take(bytes: Buffer): boolean {
     if (this.#lines === 1) {
       const json = verifyLine(bytes);
@@ -165,11 +162,9 @@ export async function saveTornTail(disk: Disk, path: string, length: number): Pr
 export const isSavedTail = (name: string, of: string): boolean =>
   name.startsWith(`${of}.torn`) && /^(-\d+)?$/.test(name.slice(`${of}.torn`.length));
 
-/** Complete lines of a file, with their positions. */
 export interface LineBlock {
   /** Ends with a newline, except the last block of a file that does not. */
   readonly bytes: Buffer;
-  /** Offset of the first byte in the file. */
   readonly offset: number;
 }
 

@@ -65,7 +65,6 @@ const modules = [
 const isCollection = (value: unknown): value is Collection =>
   typeof value === "object" && value !== null && "kind" in value && (value.kind === "rows" || value.kind === "mapping");
 
-/** Every collection of the state: those of these modules and the routing data. */
 export const collections: readonly Collection[] = [
   ...modules.flatMap((module) => Object.values(module).filter(isCollection)),
   ...Object.values(mappingTables),

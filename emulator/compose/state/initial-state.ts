@@ -87,7 +87,6 @@ export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | 
 /** The collections whose rows refer to uploaded bytes. A test searches all schemas for `sha256`. */
 export const blobCollections = [contracts, storedObjects] as const satisfies readonly AnyRows[];
 
-/** The hashes of all uploaded bytes that a row of the state refers to. */
 export async function findReferencedBlobs(store: Store): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
   await store.read(async (view) => {
@@ -114,7 +113,6 @@ export async function findBlobsOfSnapshots(snapshotStore: SnapshotStore): Promis
   return named;
 }
 
-/** The strings of the history of a state in a file. */
 export async function* readHistoryLines(statePath: string): AsyncGenerator<string, void> {
   const folder = getHistoryFolder(statePath);
   for (const name of await readdir(folder).catch(() => [])) {

@@ -48,13 +48,9 @@ interface OpenStateOptions {
   readonly ids: RenewableIds;
   readonly wall: WallClock;
   readonly report: (line: string) => void;
-  /** Whether this process still owns the file. */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
-  /** Size limit of the history. */
   readonly historyBytes?: number | undefined;
-  /** Metadata of each commit, for a later rewind. */
   readonly moment: () => Moment;
-  /** Contents that it starts with instead of the seed. */
   readonly origin?: StateSource | undefined;
 }
 
@@ -64,7 +60,6 @@ export type DatabaseOptions = Pick<
   "url" | "schema" | "candidate" | "signal" | "seen" | "leaseMs" | "leads"
 >;
 
-/** Opens the state. A new one starts with the seed or with a copy of another state. */
 export async function openState(opening: OpenStateOptions): Promise<OpenedState> {
   const { origin } = opening;
   if (origin) return openCopy(origin, opening);
@@ -141,8 +136,7 @@ async function holdsState(file: string, wall: WallClock): Promise<boolean> {
   return (await readClusters(store)).length > 0;
 }
 
-/** 256 MiB. */
-export const defaultHistoryBytes = 268_435_456;
+export const defaultHistoryBytes = 256 * 2 ** 20;
 
 interface StateParts extends Pick<OpenedState, "store" | "blobs" | "snapshotStore" | "leadership"> {
   /**
@@ -158,7 +152,6 @@ const createMemoryParts = (store: Store, uploads?: Pick<Blobs, "open">): StatePa
   snapshotStore: createMemorySnapshotStore(),
 });
 
-/** Parts of a stored state. */
 async function openParts({ file, database, ...opening }: OpenStateOptions): Promise<StateParts> {
   const { historyBytes = defaultHistoryBytes } = opening;
   if (database) {

@@ -39,7 +39,6 @@ const generated = {
   workspace: { client_id: true, client_secret: true, hmac_key: true },
 } as const;
 
-/** The content of a seed file. */
 export const Seed = z.strictObject({
   $schema: z.string().optional().describe("URL of the schema of this file, for editors"),
   about: z.string().optional().describe("Purpose of this seed"),

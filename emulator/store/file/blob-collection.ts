@@ -30,16 +30,13 @@ const patienceMs = 30 * 24 * 3_600_000;
 const betweenLooksMs = 24 * 3_600_000;
 
 interface Note {
-  /** ISO time. */
   readonly looked_at: string;
   /** ISO time of the first look that found them unnamed, by hash. */
   readonly unnamed_since: Readonly<Record<string, string>>;
 }
 
 interface BlobCollectionOptions {
-  /** The state's file, by its real path. */
   readonly path: string;
-  /** Folder of the uploads of the state. */
   readonly folder: string;
   readonly wall: WallClock;
   /** Returns the referenced hashes. Called only if there is something to remove. */
@@ -78,7 +75,7 @@ export async function collectBlobs({
   return removed;
 }
 
-/** Undefined if there is no note yet. Fails if another file has its name: that file belongs to the user and stays. */
+/** Fails if another file has its name: that file belongs to the user and stays. */
 async function readNote(path: string): Promise<Note | undefined> {
   const text = await readFile(path, "utf8").catch((error) => {
     if (isMissing(error)) return undefined;

@@ -45,9 +45,7 @@ interface CheckpointFileOptions extends CheckpointOptions {
  */
 export class CheckpointFile implements Adapter<Checkpoint> {
   readonly #options: CheckpointFileOptions;
-  /** True once the new file has replaced the old one. */
   renamed = false;
-  /** Size of the document that was last read or written. */
   size = 0;
 
   constructor(options: CheckpointFileOptions) {
@@ -58,14 +56,12 @@ export class CheckpointFile implements Adapter<Checkpoint> {
   async read(): Promise<LoadedCheckpoint | null> {
     const { path, collections } = this.#options;
     const reader = new DocumentReader(collections);
+    const reading = this.readInto(reader).then(() => parseCheckpointHead(reader.head));
     try {
-      await this.readInto(reader);
-      return { ...parseCheckpointHead(reader.head), state: reader.state, upgrade: reader.upgrade };
+      return { ...(await reader.withLine(reading, `${path}, `)), state: reader.state, upgrade: reader.upgrade };
     } catch (cause) {
       if (isMissing(cause)) return null;
-      if (!(cause instanceof StateFormatError)) throw cause;
-      const { message, repairable } = cause;
-      throw new StateFormatError(`${path}, line ${reader.line}: ${message}`, { cause, repairable });
+      throw cause;
     }
   }
 
@@ -84,7 +80,6 @@ export class CheckpointFile implements Adapter<Checkpoint> {
     }
   }
 
-  /** Durably replaces the old file with a new one. */
   async write({ generation, state }: Checkpoint): Promise<void> {
     const { disk, path } = this.#options;
     this.renamed = false;
@@ -172,7 +167,6 @@ export interface CheckpointHead {
    * no history.
    */
   readonly past: LogPosition | undefined;
-  /** The time at which it was written. */
   readonly moment: Moment;
 }
 

@@ -12,7 +12,6 @@ import { DocumentReader } from "./document-reader.ts";
  * checksum detects any damage. If it matches, an invalid row is not damage.
  */
 
-/** Adds the checksum to an exported document. */
 export async function* addChecksum(pieces: AsyncIterable<string>): AsyncGenerator<Buffer, void> {
   let checksum = 0;
   let last: string | undefined;
@@ -63,13 +62,7 @@ export async function readChecksummed(
   collections: readonly Collection[],
 ): Promise<{ readonly head: DocumentHead; readonly state: State }> {
   const reader = new DocumentReader(collections, { isSealed: true });
-  try {
-    await readChecksummedInto(reader, toBuffers(blocks));
-  } catch (cause) {
-    if (!(cause instanceof StateFormatError)) throw cause;
-    const { message, repairable } = cause;
-    throw new StateFormatError(`line ${reader.line}: ${message}`, { cause, repairable });
-  }
+  await reader.withLine(readChecksummedInto(reader, toBuffers(blocks)));
   return { head: reader.head, state: reader.state };
 }
 
@@ -110,7 +103,6 @@ class DocumentChecksum {
   }
 }
 
-/** The first bytes of a checkpoint, marked as closed. */
 export function withClosedMark(first: Buffer): Buffer {
   const marked = Buffer.from(first);
   toClosedMark(true).copy(marked, closedAt);

@@ -25,7 +25,6 @@ export class DocumentReader {
   readonly state: State;
   /** The members before the sections, such as the format and the generation. */
   readonly head: Record<string, unknown> = Object.create(null);
-  /** The number of the next line, from 1. */
   line = 1;
   #section: Section = "start";
   #upgrade: Upgrade | undefined;
@@ -48,6 +47,17 @@ export class DocumentReader {
   /** True after the sections are closed. The rest belongs to the container. */
   get ended(): boolean {
     return this.#section === "end";
+  }
+
+  /** Adds the present line to the StateFormatErrors of a reading. `prefix` comes before it. */
+  async withLine<T>(reading: Promise<T>, prefix = ""): Promise<T> {
+    try {
+      return await reading;
+    } catch (cause) {
+      if (!(cause instanceof StateFormatError)) throw cause;
+      const { message, repairable } = cause;
+      throw new StateFormatError(`${prefix}line ${this.line}: ${message}`, { cause, repairable });
+    }
   }
 
   /**

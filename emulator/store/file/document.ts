@@ -84,7 +84,6 @@ function* createMappingSlices(
   if (lines.length > 0) yield separator + lines.join(",\n");
 }
 
-/** Creates a state from a parsed document. Fails with StateFormatError. */
 export function parseState(document: unknown, collections: readonly Collection[]): State {
   const state = new State(collections);
   const members = requireObject(document, "The document");
@@ -120,7 +119,6 @@ function raiseSequences(state: State, table: RowTable): void {
   }
 }
 
-/** Fails with StateFormatError if a row refers to a missing row. */
 function checkReferences(state: State, table: RowTable): void {
   const { name, key, refersTo } = table.declaration;
   if (refersTo === undefined) return;
@@ -218,13 +216,11 @@ export function requireFormat(found: unknown, by?: string): void {
   throw new StateFormatError(message, { repairable: false });
 }
 
-/** The beginning of every stored state. */
 const statePrefix = /^\s*\{\s*"svc_state":/;
 
 /** The beginning of an exported document, which lacks the journal fields of a state file. */
 const beginning = /^\s*\{\s*"svc_state":\s*\d+,\s*"written_by":/;
 
-/** The beginning of a snapshot. */
 const snapshotPrefix = /^\s*\{\s*"svc_state":\s*\d+,\s*"snapshot":\s*\{/;
 
 /** Whether a file holds an exported state, by its first bytes. False if it cannot be read. */

@@ -16,6 +16,7 @@ import {
   type Moment,
   StoreChangedError,
   StoreFailedError,
+  toLogFailure,
 } from "../port.ts";
 import { type Checkpoint, CheckpointFile } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
@@ -27,9 +28,7 @@ import { FileIdentityWatch } from "./stored-state.ts";
 
 /** The files that hold the state, by their generations, and their sizes. */
 interface Generations {
-  /** The generation of the current journal. */
   current: number;
-  /** The last generation that a file was ever created for. */
   newest: number;
   /** Earlier journals that the checkpoint does not contain. */
   olderJournals: number[];
@@ -49,16 +48,13 @@ export interface FileLogOptions {
   /** The current journal: the end of its valid lines, and the position of the last one. */
   readonly journal: { readonly file: DiskFile; readonly length: number; readonly position: LogPosition };
   readonly generations: Generations;
-  /** The files of the history. */
   readonly files: HistoryFiles;
   /** Fields of each line in addition to its changes. */
   readonly moment: () => Moment;
   readonly wall: WallClock;
-  /** Whether this process still owns the state. */
   readonly isHeld: () => Promise<boolean>;
   /** The journal is compacted when it is larger than this limit and than the checkpoint. */
   readonly compactAfterBytes: number;
-  /** Called when a compaction fails, when writing fails, and when writing works again. */
   readonly report: (message: string) => void;
 }
 
@@ -96,8 +92,7 @@ export class FileLog implements CommitLog {
     this.#journal = new AppendLog({
       ...options.journal,
       path: options.path,
-      createError: (reason, cause) =>
-        cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause }),
+      createError: toLogFailure,
       verify: (file, length) => this.#verify(file, length),
       onFailure: (failure) => {
         const next = failure instanceof StoreChangedError ? "" : ". Writing resumes when the disk accepts data again";
@@ -230,7 +225,6 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** Whether the checkpoint is complete. */
   get #clean(): boolean {
     return this.#at.olderJournals.length === 0 && this.#journal.length <= this.#at.emptyLength;
   }
@@ -277,7 +271,6 @@ export class FileLog implements CommitLog {
     );
   }
 
-  /** Writes a checkpoint while transactions continue. */
   async #compact(mayGoOn: () => void): Promise<void> {
     const next = await this.#nextGeneration();
     let started = false;

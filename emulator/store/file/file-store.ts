@@ -38,9 +38,7 @@ export interface FileStoreOptions {
   readonly disk?: Disk;
   /** The journal is compacted when it is larger than this limit and than the checkpoint. */
   readonly compactAfterBytes?: number;
-  /** Size limit of the history. Without it, no history is stored. */
   readonly historyBytes?: number | undefined;
-  /** Metadata of each commit. */
   readonly moment?: () => Moment;
   /** Whether this process still owns the state (default: true). */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
@@ -210,7 +208,6 @@ const diskFullHint = "Free disk space, or choose a file on another disk with the
 const mayNot =
   "Grant this user read and write access, choose another file with the option file, or use the option ephemeral.";
 
-/** Hints for errors of the system at a start. */
 const remedies = lookupTable<string>({
   ENOSPC: diskFullHint,
   EDQUOT: diskFullHint,

@@ -5,12 +5,10 @@ import type { Change } from "../live/state.ts";
 import type { Commit, Moment } from "../port.ts";
 import { getJournalPath } from "./journal.ts";
 
-/** The folder next to a state that holds its history. */
 export const getHistoryFolder = (statePath: string): string => `${statePath}.history`;
 
 interface HistoryOptions {
   readonly disk: Disk;
-  /** The state's file. */
   readonly path: string;
   /** The maximum size in bytes; 0 stores no history. */
   readonly limit: number;
@@ -33,7 +31,6 @@ const fileName = /^(base|journal)\.(\d+)$/;
 export class HistoryFiles {
   readonly folder: string;
   readonly #options: HistoryOptions;
-  /** Size in bytes by name. */
   readonly #sizes = new Map<string, number>();
 
   private constructor(options: HistoryOptions) {
@@ -62,7 +59,6 @@ export class HistoryFiles {
     return join(this.folder, `journal.${generation}`);
   }
 
-  /** All files, oldest first. */
   get segments(): readonly Segment[] {
     const listGenerations = (kind: string) =>
       [...this.#sizes.keys()].flatMap((name) => {

@@ -23,7 +23,6 @@ interface Header {
 
 export const getJournalPath = (statePath: string, generation: number): string => `${statePath}.journal.${generation}`;
 
-/** Lists the generations of the journals next to a state file, in ascending order. */
 export async function listJournalGenerations(disk: Disk, statePath: string): Promise<number[]> {
   const prefix = `${basename(statePath)}.journal.`;
   const names = await disk.list(dirname(statePath));
@@ -62,12 +61,10 @@ export async function createJournal(
  * continues in another one names it in its last line, and the checkpoint records whether a journal follows it.
  */
 
-/** Contents of a journal. */
 export interface JournalContent extends Omit<LogEnd, "damage"> {
   readonly path: string;
   /** Undefined if the first line is incomplete. */
   readonly header: Header | undefined;
-  /** The number of transactions. */
   readonly transactions: number;
   /** The generation that continues it, as its last line states. */
   readonly next: number | undefined;

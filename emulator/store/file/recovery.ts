@@ -12,7 +12,6 @@ import { getJournalPath, type JournalContent, listJournalGenerations, Replay } f
 /** Contents of the files of a state, and the repairs that they need before the next write. */
 export interface RecoveredState {
   readonly state: State;
-  /** Undefined if there is no checkpoint yet. */
   readonly base: (Pick<LoadedCheckpoint, "generation" | "closed"> & { readonly size: number }) | undefined;
   /** Whether rows in the files have an earlier version. */
   readonly outdated: boolean;
@@ -26,7 +25,6 @@ export interface RecoveredState {
   readonly leftovers: readonly string[];
   /** Generations of journals that the checkpoint contains. */
   readonly olderJournals: readonly number[];
-  /** The last generation that has a file. */
   readonly newest: number;
 }
 
@@ -71,7 +69,6 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   };
 }
 
-/** The file is not the state of an emulator. It belongs to the user and is not changed. */
 export class NotAStateFileError extends StateFormatError {
   constructor(path: string) {
     super(`${path} is not an emulator state file`, { repairable: false });

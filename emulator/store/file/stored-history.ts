@@ -120,7 +120,6 @@ async function readCommitsUpTo({ head, visitLines }: Segment, end: LogPosition):
 
 interface StateFiles {
   readonly disk: Disk;
-  /** The state's file. */
   readonly path: string;
   readonly files: HistoryFiles;
 }

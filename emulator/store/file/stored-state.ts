@@ -47,7 +47,6 @@ export async function readStoredState({
   }
 }
 
-/** How often a state is read if another process changes its files meanwhile. */
 const attempts = 3;
 
 /**

@@ -1,17 +1,14 @@
 import type { Collection, ConsistentContents, StoreFailedError } from "../port.ts";
 import type { State } from "./state.ts";
 
-/** The compaction is no longer wanted. */
 class OvertakenError extends Error {}
 
 interface CompactionOptions {
-  /** Description of the data, for messages. */
   readonly name: string;
   /** The journal is compacted when it is larger than this limit and than the checkpoint. */
   readonly compactAfterBytes: number;
   /** Writes a checkpoint while transactions continue. `mayGoOn` throws when the checkpoint is no longer wanted. */
   readonly write: (mayGoOn: () => void) => Promise<void>;
-  /** Why writes are impossible. */
   readonly getFailure: () => StoreFailedError | undefined;
   readonly report: (message: string) => void;
 }
@@ -31,7 +28,6 @@ export class Compaction {
     this.#options = options;
   }
 
-  /** Starts a compaction if it is due. */
   consider(journalBytes: number, baseBytes: number): void {
     const limit = Math.max(this.#options.compactAfterBytes, baseBytes) * (1 + this.#failed);
     if (journalBytes > limit) void this.run();
@@ -73,7 +69,6 @@ export class Compaction {
   }
 }
 
-/** The number of rows per slice. */
 export const sliceRows = 4_000;
 
 /** Contents of a state, to be written in slices and read once. */

@@ -38,7 +38,6 @@ const limit = `${transactionLimitMs / 1_000} s`;
  */
 const writeRetryBackoffMs = { first: 500, last: 8_000 } as const;
 
-/** What a log uses of its store. */
 export interface LogHost {
   /** Runs work on the state while no transaction is open. */
   inspect<T>(work: (state: State) => T): Promise<T>;
@@ -84,7 +83,6 @@ interface Watcher {
  */
 export class LiveStore implements Store {
   #state: State;
-  /** Undefined if the store is not durable. */
   readonly #log: CommitLog | undefined;
   /** Committed in memory and not yet durable, oldest first. */
   readonly #unsure: LiveTransaction[] = [];

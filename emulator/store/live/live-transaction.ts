@@ -1,7 +1,7 @@
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import type { Cause, CauseRow } from "../cause.ts";
 import { causeEvictionBatch, causes, maxCauses } from "../causes.ts";
-import type { AnyRows, IndexQuery, Mapping, RowChange, RowKey, Rows, Transaction, View } from "../port.ts";
+import type { IndexQuery, Mapping, RowChange, RowKey, Rows, Transaction, View } from "../port.ts";
 import type { Owners } from "./mapping-table.ts";
 import type { StoredRow } from "./row-table.ts";
 import type { Change, State } from "./state.ts";
@@ -21,7 +21,7 @@ export class LiveView implements View {
   }
 
   get<Row extends object>(from: Rows<Row>, key: RowKey): Promise<Row | undefined> {
-    return Promise.resolve(this.state.getTable(from as AnyRows).get(key) as Row | undefined);
+    return Promise.resolve(this.state.getTable(from.name).get(key) as Row | undefined);
   }
 
   getAll<Row extends object, Thing>(
@@ -29,7 +29,7 @@ export class LiveView implements View {
     items: readonly Thing[],
     keyOf: (thing: Thing) => RowKey | undefined,
   ): Promise<(Row | undefined)[]> {
-    const table = this.state.getTable(from as AnyRows);
+    const table = this.state.getTable(from.name);
     const findRow = (item: Thing) => {
       const key = keyOf(item);
       return key === undefined ? undefined : (table.get(key) as Row | undefined);
@@ -41,27 +41,22 @@ export class LiveView implements View {
     from: Rows<Row, Index>,
     slice: IndexQuery<Index> = {},
   ): Promise<Row[]> {
-    return Promise.resolve(this.state.getTable(from as AnyRows).list(slice) as Row[]);
+    return Promise.resolve(this.state.getTable(from.name).list(slice) as Row[]);
   }
 
   count<Row extends object, Index extends string>(
     from: Rows<Row, Index>,
     slice: IndexQuery<Index> = {},
   ): Promise<number> {
-    return Promise.resolve(this.state.getTable(from as AnyRows).count(slice));
+    return Promise.resolve(this.state.getTable(from.name).count(slice));
   }
 
   lookup(from: Mapping, identifier: string): Promise<string | undefined> {
-    return Promise.resolve(this.state.getMapping(from).lookup(identifier));
+    return Promise.resolve(this.state.getMapping(from.name).lookup(identifier));
   }
 
   size(from: Mapping): Promise<number> {
-    return Promise.resolve(this.state.getMapping(from).size);
-  }
-
-  /** True until `end`. */
-  get open(): boolean {
-    return this.#open;
+    return Promise.resolve(this.state.getMapping(from.name).size);
   }
 
   /** From here on every use fails: work that was not awaited would see or write an inconsistent state. */
@@ -83,7 +78,6 @@ export class LiveTransaction extends LiveView implements Transaction {
   readonly #changes: Change[] = [];
   /** Data of each change for a rollback. A function per change would be held until the change is durable. */
   readonly #found: PreviousValue[] = [];
-  /** The previous last number of each sequence. */
   readonly #sequencesBefore = new Map<string, number | undefined>();
   #cause: Cause | undefined;
 
@@ -99,7 +93,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   }
 
   getSync<Row extends object>(from: Rows<Row>, key: RowKey): Row | undefined {
-    return this.state.getTable(from as AnyRows).get(key) as Row | undefined;
+    return this.state.getTable(from.name).get(key) as Row | undefined;
   }
 
   async withCause<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T> {
@@ -121,17 +115,17 @@ export class LiveTransaction extends LiveView implements Transaction {
   }
 
   put<Row extends object>(into: Rows<Row>, row: Row): void {
-    const { before } = this.state.getTable(into as AnyRows).put(row);
+    const { before } = this.state.getTable(into.name).put(row);
     this.#recordChange(["put", into.name, row], before);
   }
 
   delete<Row extends object>(from: Rows<Row>, key: RowKey): void {
-    const entry = this.state.getTable(from as AnyRows).delete(key);
+    const entry = this.state.getTable(from.name).delete(key);
     if (entry) this.#recordChange(["delete", from.name, key], entry);
   }
 
   map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number } {
-    const before = this.state.getMapping(into).map(cluster, identifiers);
+    const before = this.state.getMapping(into.name).map(cluster, identifiers);
     let added = 0;
     let moved = 0;
     for (const owner of before) {
@@ -143,7 +137,7 @@ export class LiveTransaction extends LiveView implements Transaction {
   }
 
   unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number } {
-    const before = this.state.getMapping(from).unmap(cluster, identifiers);
+    const before = this.state.getMapping(from.name).unmap(cluster, identifiers);
     let removed = 0;
     for (const owner of before) if (owner !== undefined) removed += 1;
     if (removed > 0) this.#recordChange(["unmap", from.name, cluster, identifiers], before);
@@ -179,7 +173,6 @@ export class LiveTransaction extends LiveView implements Transaction {
     });
   }
 
-  /** Undoes everything, newest first. */
   rollBack(): void {
     for (let last = this.#changes.pop(); last; last = this.#changes.pop()) this.#undo(last, this.#found.pop());
     const { sequences } = this.#within;
@@ -192,7 +185,7 @@ export class LiveTransaction extends LiveView implements Transaction {
 
   /** Writes the row of the cause if it does not exist yet. */
   #record(cause: Cause): CauseRow | undefined {
-    const table = this.state.getTable(causes as AnyRows);
+    const table = this.state.getTable(causes.name);
     const known = table.get(cause.id) as CauseRow | undefined;
     if (known || !cause.createRow) return known;
     const row = cause.createRow(cause.before && this.#record(cause.before));
@@ -209,12 +202,12 @@ export class LiveTransaction extends LiveView implements Transaction {
   }
 
   #undo([kind, collection, done, identifiers]: Change, found: PreviousValue): void {
-    const { rows, mappings } = this.#within;
+    const state = this.#within;
     if (kind === "put") {
-      if (found === undefined) rows.get(collection)!.remove(done);
-      else rows.get(collection)!.put(found);
-    } else if (kind === "delete") rows.get(collection)!.restore(done, found as StoredRow);
-    else if (kind === "map") mappings.get(collection)!.undoMap(identifiers, found as Owners);
-    else if (kind === "unmap") mappings.get(collection)!.undoUnmap(identifiers, found as Owners);
+      if (found === undefined) state.getTable(collection).remove(done);
+      else state.getTable(collection).put(found);
+    } else if (kind === "delete") state.getTable(collection).restore(done, found as StoredRow);
+    else if (kind === "map") state.getMapping(collection).undoMap(identifiers, found as Owners);
+    else if (kind === "unmap") state.getMapping(collection).undoUnmap(identifiers, found as Owners);
   }
 }

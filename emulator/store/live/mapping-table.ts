@@ -35,7 +35,6 @@ export class MappingTable {
     return this.#layers[0]!.get(identifier);
   }
 
-  /** Returns the previous owner. */
   set(identifier: string, cluster: string): string | undefined {
     const before = this.lookup(identifier);
     if (before === undefined) this.#size += 1;
@@ -46,9 +45,9 @@ export class MappingTable {
   #delete(identifier: string): void {
     if (this.lookup(identifier) === undefined) return;
     this.#size -= 1;
-    const [newest] = this.#layers.slice(-1);
-    if (this.#layers.length === 1) newest!.delete(identifier);
-    else newest!.set(identifier, undefined);
+    const newest = this.#layers.at(-1)!;
+    if (this.#layers.length === 1) newest.delete(identifier);
+    else newest.set(identifier, undefined);
   }
 
   /** Maps many identifiers, for the start: identifier, cluster, identifier, cluster, … */
@@ -69,7 +68,6 @@ export class MappingTable {
     });
   }
 
-  /** Reverts a `map`. */
   undoMap(identifiers: readonly string[], before: Owners): void {
     // From the end, so that an identifier that occurs twice in the list gets its oldest owner back.
     for (let i = identifiers.length - 1; i >= 0; i -= 1) {
@@ -79,7 +77,6 @@ export class MappingTable {
     }
   }
 
-  /** Reverts an `unmap`. */
   undoUnmap(identifiers: readonly string[], before: Owners): void {
     for (const [i, owner] of before.entries()) {
       if (owner !== undefined) this.set(identifiers[i]!, owner);

@@ -10,7 +10,6 @@ export class ReadWriteLock {
   readonly #waitingReaders: (() => void)[] = [];
   #waitingWriters: { readonly enter: (isInside: boolean) => void; readonly patient: boolean }[] = [];
 
-  /** Whether readers are inside. */
   get isShared(): boolean {
     return this.#readers > 0;
   }

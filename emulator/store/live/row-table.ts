@@ -132,7 +132,6 @@ function takeOut(list: SortedList<StoredRow>, indexed: IndexEntry, { ordinal }: 
   else for (const value of new Set(indexed)) list.remove(value, ordinal);
 }
 
-/** Kinds of immutable values. */
 const unchangeable: ReadonlySet<string> = new Set(["string", "number", "boolean", "enum", "literal", "null"]);
 
 /**

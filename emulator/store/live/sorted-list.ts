@@ -41,7 +41,6 @@ export class SortedBlock<Item extends OrderedItem> {
     return this.#isBefore(this.#items.length - 1, value, ordinal);
   }
 
-  /** The first position that is not before (value, ordinal). */
   findPosition(value: IndexValue, ordinal: number): number {
     let low = this.#empty;
     let high = this.#items.length;
@@ -182,12 +181,10 @@ export class SortedList<Item extends OrderedItem> {
     return this.#starts[at]!;
   }
 
-  /** Invalidates the positions of the blocks after this one. */
   #invalidateStarts(at: number): void {
     if (this.#starts.length > at + 1) this.#starts.length = at + 1;
   }
 
-  /** The block that holds the item at a position. */
   #findBlockAt(position: number): number {
     let low = 0;
     let high = this.#blocks.length;

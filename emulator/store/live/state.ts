@@ -1,5 +1,5 @@
 import { EmulatorBugError } from "../../../src/base/errors.ts";
-import type { AnyRows, Collection, Mapping, RowKey } from "../port.ts";
+import type { Collection, RowKey } from "../port.ts";
 import { MappingTable } from "./mapping-table.ts";
 import { RowTable } from "./row-table.ts";
 import { checkMigrations } from "./versions.ts";
@@ -37,7 +37,6 @@ function isChange(part: unknown): part is Change {
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** Everything the store holds, in memory. */
 export class State {
   readonly collections: readonly Collection[];
   readonly rows = new Map<string, RowTable>();
@@ -57,35 +56,25 @@ export class State {
     }
   }
 
-  getTable(collection: AnyRows): RowTable {
-    return this.rows.get(collection.name) ?? createUndeclaredError(collection.name);
+  getTable(name: string): RowTable {
+    return this.rows.get(name) ?? throwUndeclared(name);
   }
 
-  getMapping(collection: Mapping): MappingTable {
-    return this.mappings.get(collection.name) ?? createUndeclaredError(collection.name);
+  getMapping(name: string): MappingTable {
+    return this.mappings.get(name) ?? throwUndeclared(name);
   }
 
   apply(change: Change): void {
-    switch (change[0]) {
-      case "put":
-        (this.rows.get(change[1]) ?? createUndeclaredError(change[1])).put(change[2]);
-        return;
-      case "delete":
-        (this.rows.get(change[1]) ?? createUndeclaredError(change[1])).delete(change[2]);
-        return;
-      case "map":
-        (this.mappings.get(change[1]) ?? createUndeclaredError(change[1])).map(change[2], change[3]);
-        return;
-      case "unmap":
-        (this.mappings.get(change[1]) ?? createUndeclaredError(change[1])).unmap(change[2], change[3]);
-        return;
-      case "next":
-        this.sequences.set(change[1], change[2]);
-    }
+    const [kind, name] = change;
+    if (kind === "put") this.getTable(name).put(change[2]);
+    else if (kind === "delete") this.getTable(name).delete(change[2]);
+    else if (kind === "map") this.getMapping(name).map(change[2], change[3]);
+    else if (kind === "unmap") this.getMapping(name).unmap(change[2], change[3]);
+    else this.sequences.set(name, change[2]);
   }
 }
 
-function createUndeclaredError(name: string): never {
+function throwUndeclared(name: string): never {
   throw new EmulatorBugError(
     `Collection ${name} is not in the list the store was opened with (emulator/compose/state/collections.ts)`,
   );

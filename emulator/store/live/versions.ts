@@ -1,7 +1,6 @@
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import { type Collection, type Migration, StateFormatError } from "../port.ts";
 
-/** The version of each collection, by name. */
 export type Versions = Readonly<Record<string, number>>;
 
 /** The version of svc that wrote a state, and the versions of its rows. */
@@ -17,7 +16,6 @@ export const getVersion = (collection: Collection): number =>
 export const listVersions = (collections: readonly Collection[]): Versions =>
   Object.fromEntries(collections.map((collection) => [collection.name, getVersion(collection)]));
 
-/** Each version except the first needs a migration. */
 export function checkMigrations(collection: Collection): void {
   const { migrate = [] } = collection.kind === "rows" ? collection : {};
   const version = getVersion(collection);
@@ -27,7 +25,6 @@ export function checkMigrations(collection: Collection): void {
   );
 }
 
-/** Upgrades rows of earlier versions to the current version. */
 export class Upgrade {
   /** False if everything has the current version. */
   readonly needed: boolean;

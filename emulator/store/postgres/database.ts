@@ -3,10 +3,8 @@ import { formatPostgresUrl, parsePostgresUrl } from "../../../src/base/postgres-
 
 /** Runs statements on one connection or several. */
 export type Sql = postgres.Sql;
-/** Runs statements of one transaction. */
 export type Tx = postgres.TransactionSql;
 
-/** The maximum time for a connection to PostgreSQL. */
 const connectTimeoutS = 5;
 
 /** The number of connections in addition to the one for commits. */
@@ -43,17 +41,14 @@ export class Database {
     this.#pool = this.#connect(poolSize);
   }
 
-  /** The connection for commits. Its statements run one after the other. */
   get session(): Sql {
     return this.#session;
   }
 
-  /** Any other connection. */
   get pool(): Sql {
     return this.#pool;
   }
 
-  /** Sets the listener for the end of the commit connection. */
   onSessionEnd(ended: () => void): void {
     this.#onSessionEnd = ended;
   }

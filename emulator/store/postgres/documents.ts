@@ -10,7 +10,6 @@ import type { Leadership } from "./leadership.ts";
 /** Documents stored in pieces: checkpoints, snapshots of users, uploaded bytes. */
 export type DocumentKind = "base" | "snapshot" | "blob";
 
-/** Bytes of a document per row. */
 const pieceBytes = 1 << 20;
 
 interface WriteOptions {
@@ -21,9 +20,7 @@ interface WriteOptions {
   readonly base?: () => CheckpointPosition;
 }
 
-/** Position of a checkpoint in the list of checkpoints. */
 interface CheckpointPosition {
-  /** The last line of the journal that it contains. */
   readonly lastLine: number;
   /** The previous checkpoint and the size of the lines in between. Undefined if there is none. */
   readonly before?: { readonly id: string; readonly followedBy: number } | undefined;
@@ -115,11 +112,6 @@ export class Documents {
     });
   }
 
-  /** The bytes of a document. Fails if it is removed meanwhile. */
-  read(id: string): AsyncIterable<Buffer> {
-    return readDocument(this.#database.pool, id);
-  }
-
   /**
    * Removes checkpoints and their lines before the present checkpoint, oldest first, until at most this many bytes are
    * left. Lines without their checkpoint are useless.
@@ -200,7 +192,6 @@ interface RecoveredDatabase {
   readonly state: State;
   /** Its end in the journal, where later lines continue. */
   readonly lines: JournalLines;
-  /** Undefined if there is no checkpoint yet. */
   readonly base: CheckpointDocument | undefined;
   /** Whether a checkpoint is missing, or its rows have an earlier version. */
   readonly isOutdated: boolean;
@@ -214,12 +205,10 @@ export interface CheckpointDocument {
   readonly bytes: number;
 }
 
-/** The metadata of a checkpoint, as its document states. */
 export function parseCheckpointDocument({ id, name, bytes }: Readonly<Record<string, unknown>>): CheckpointDocument {
   return { id: id as string, lineage: (name as string).split(".")[0]!, bytes: Number(bytes) };
 }
 
-/** The document name of a checkpoint that continues a lineage. */
 export const toCheckpointName = (lineage: string, own: string): string => `${lineage}.${own}`;
 
 /**

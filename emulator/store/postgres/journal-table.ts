@@ -1,4 +1,5 @@
 import type postgres from "postgres";
+import type { WallClock } from "../../../src/base/clock.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import type { DiskFile } from "../../../src/files/disk.ts";
 import { type LogPosition, type ParsedLine, parseLine, startPosition } from "../../../src/files/log-line.ts";
@@ -9,7 +10,6 @@ import { StateFormatError, StoreChangedError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
-/** The number of groups that are read at a time. */
 const groupsAtOnce = 64;
 
 const newline = "\n";
@@ -21,23 +21,22 @@ const newline = "\n";
 export class JournalTable implements DiskFile {
   readonly #database: Database;
   readonly #leadership: Leadership;
-  readonly #now: () => number;
-  /** The number of the last line that is known to be stored. */
+  readonly #wall: WallClock;
   durable: number;
   waitingSince: number | undefined;
 
-  constructor(database: Database, leadership: Leadership, { durable, now }: { durable: number; now: () => number }) {
+  constructor(database: Database, leadership: Leadership, { durable, wall }: { durable: number; wall: WallClock }) {
     this.#database = database;
     this.#leadership = leadership;
     this.durable = durable;
-    this.#now = now;
+    this.#wall = wall;
   }
 
   async write(bytes: Buffer): Promise<void> {
     const lines = bytes.toString("utf8");
     const first = parseNumberAt(lines, 0);
     const last = parseNumberAt(lines, lines.lastIndexOf(newline, lines.length - 2) + 1);
-    this.waitingSince = this.#now();
+    this.waitingSince = this.#wall.now();
     const { session, shown } = this.#database;
     try {
       const [done] = await session`
@@ -71,7 +70,6 @@ export class JournalTable implements DiskFile {
   }
 }
 
-/** Checks that a line is the last one of a group or of a checkpoint. */
 export const createLineCheck = (sql: Sql, line: number): postgres.Fragment => sql`${line}::bigint = coalesce(
   (select last from journal where last = ${line}),
   (select max(last_line) from documents where kind = 'base' and whole))`;
@@ -86,7 +84,6 @@ export const createLinesMissingError = (shown: string): StoreChangedError =>
 const parseNumberAt = (lines: string, at: number): number =>
   Number(/^[0-9a-f]{8} [0-9a-f]{8} (\d{1,15}) /.exec(lines.slice(at, at + 40))?.[1]);
 
-/** Result of one statement. */
 interface Group {
   readonly last: string;
   readonly lines: string;
@@ -141,11 +138,9 @@ interface Replay {
   readonly state: State;
   readonly upgrade: Upgrade;
   readonly after: LogPosition | undefined;
-  /** The number of the last line to apply. */
   readonly last?: number;
   /** Rows of the current version are not validated again. */
   readonly isOwn?: boolean;
-  /** The store, for messages. */
   readonly shown: string;
 }
 
@@ -153,9 +148,7 @@ interface Replay {
 export class JournalLines {
   readonly #replay: Replay;
   readonly last: number;
-  /** Number of the last applied line. */
   position: LogPosition;
-  /** Numbers of the accepted lines. */
   bytes = 0;
 
   constructor(replay: Replay) {
@@ -188,7 +181,6 @@ export class JournalLines {
   }
 }
 
-/** Applies the lines after a position. */
 export async function replayJournal(sql: Sql | Tx, lines: JournalLines): Promise<void> {
   for await (const group of readGroupsAfter(sql, lines.position.number)) {
     lines.apply(group.lines, group.written_by);

@@ -34,13 +34,10 @@ const beatsPerLease = 6;
  */
 const quietMsWithoutLock = (leaseMs: number): number => (leaseMs * 1.5) / beatsPerLease;
 
-/** How often other processes check the leader. */
 const lookMs = 100;
 
-/** The maximum time for a handover. */
 const releaseMs = 1_000;
 
-/** A process that can lead. */
 export interface Candidate {
   /** New at each start of a process. */
   readonly instance: string;
@@ -74,7 +71,6 @@ interface LeadershipOptions {
 /** Addresses of the leader, or null if no leader is known, and the token of all processes. */
 export type LeaderChangeHandler = (leader: unknown, token: string | null) => void;
 
-/** Aborts the wait for leadership. */
 export class CandidacyAbortedError extends Error {
   override readonly name = "CandidacyAbortedError";
 }

@@ -13,7 +13,7 @@ import {
 } from "../port.ts";
 import { compareByName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 import { Database } from "./database.ts";
-import { Documents, parseCheckpointDocument, recover } from "./documents.ts";
+import { Documents, parseCheckpointDocument, readDocument, recover } from "./documents.ts";
 import { type Candidate, defaultLeaseMs, type LeaderChangeHandler, Leadership } from "./leadership.ts";
 import { PostgresLog, readHistoryStrings } from "./postgres-log.ts";
 import { prepareSchema } from "./schema.ts";
@@ -27,7 +27,6 @@ export interface PostgresStoreOptions {
   /** The clock of the leases (default: the wall clock). */
   readonly leaseWall?: WallClock;
   readonly candidate: Candidate;
-  /** Aborts the wait for leadership. */
   readonly signal?: AbortSignal;
   /** Called as soon as this process leads, before it reads the state. */
   readonly leads?: (leadership: Leadership) => void;
@@ -37,9 +36,7 @@ export interface PostgresStoreOptions {
   readonly leaseMs?: number;
   /** A checkpoint is written when the lines after the last one exceed both this limit and its size. */
   readonly compactAfterBytes?: number;
-  /** Size limit of the history. Without it, no history is stored. */
   readonly historyBytes?: number | undefined;
-  /** Metadata of each commit. */
   readonly moment?: () => Moment;
   readonly report?: (message: string) => void;
 }
@@ -114,9 +111,9 @@ async function openAs(
     journalBytes: bytes,
     collections,
     wall,
+    leaseWall,
     historyBytes,
     moment,
-    now: () => leaseWall.now(),
     compactAfterBytes: options.compactAfterBytes ?? compactAfterBytes,
     report,
   });
@@ -128,7 +125,6 @@ async function openAs(
   };
 }
 
-/** Named documents in the database. */
 function createPostgresSnapshotStore(
   { pool }: Pick<Database, "pool">,
   leadership: Leadership,
@@ -144,7 +140,7 @@ function createPostgresSnapshotStore(
     put: (name, document) => documents.writeGiven(document, { kind: "snapshot", name: () => name }, toWriteError),
     async open(name) {
       const id = await findId(name);
-      return id === undefined ? undefined : documents.read(id);
+      return id === undefined ? undefined : readDocument(pool, id);
     },
     async list() {
       const found = await pool`select name, bytes from documents where kind = 'snapshot' and whole`;
@@ -246,7 +242,7 @@ export function createPostgresBlobs(database: Database, leadership: Leadership, 
     },
     async open(sha256) {
       const [found] = await pool`select id from documents where kind = 'blob' and name = ${sha256} and whole`;
-      return found && documents.read(found.id);
+      return found && readDocument(pool, found.id);
     },
     async keepUnnamed() {
       await pool`with ${leadership.mine} update documents set unnamed_since = null from mine where kind = 'blob'`;

@@ -13,7 +13,14 @@ import { Compaction } from "../live/compaction.ts";
 import type { CommitLog, LogHost } from "../live/live-store.ts";
 import { Mutex } from "../live/read-write-lock.ts";
 import type { Change, State } from "../live/state.ts";
-import { type Collection, type History, type Moment, StoreChangedError, StoreFailedError } from "../port.ts";
+import {
+  type Collection,
+  type History,
+  type Moment,
+  StoreChangedError,
+  StoreFailedError,
+  toLogFailure,
+} from "../port.ts";
 import type { Database } from "./database.ts";
 import {
   type CheckpointDocument,
@@ -42,12 +49,11 @@ interface PostgresLogOptions {
   readonly journalBytes: number;
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
-  /** Size limit of the history in bytes. */
+  readonly leaseWall: WallClock;
   readonly historyBytes: number;
   readonly base: CheckpointDocument;
   /** Fields of each line in addition to its changes. */
   readonly moment: () => Moment;
-  readonly now: () => number;
   /** A checkpoint is written when the lines after the last one exceed both this limit and its size. */
   readonly compactAfterBytes: number;
   readonly report: (message: string) => void;
@@ -72,7 +78,7 @@ export class PostgresLog implements CommitLog {
   #changed: StoreChangedError | undefined;
 
   constructor(options: PostgresLogOptions) {
-    const { database, leadership, position, base, journalBytes, compactAfterBytes, now, report } = options;
+    const { database, leadership, position, base, journalBytes, compactAfterBytes, leaseWall, report } = options;
     this.#options = options;
     this.#base = base;
     this.#baseAt = -journalBytes;
@@ -83,15 +89,14 @@ export class PostgresLog implements CommitLog {
       getFailure: () => this.failure,
       report,
     });
-    this.#table = new JournalTable(database, leadership, { durable: position.number, now });
+    this.#table = new JournalTable(database, leadership, { durable: position.number, wall: leaseWall });
     leadership.waitingSince = () => this.#table.waitingSince;
     this.#journal = new AppendLog({
       path: `The store ${database.shown}`,
       file: this.#table,
       length: 0,
       position,
-      createError: (reason, cause) =>
-        cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause }),
+      createError: toLogFailure,
       onFailure: (failure) => {
         const isLasting = leadership.isLost || failure instanceof StoreChangedError;
         const next = isLasting ? "" : ". Pending changes fail. Writing resumes when the database accepts data again";
@@ -188,7 +193,6 @@ export class PostgresLog implements CommitLog {
     await this.#options.database.close();
   }
 
-  /** Writes a checkpoint while transactions continue. */
   async #compact(mayGoOn: () => void): Promise<void> {
     const state = await this.#host!.inspect((current) => current);
     await this.#writeCheckpoint(state, { step: (work) => this.#host!.inspect(work) }, async () => {
