@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } fr
 import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin, transform } from "esbuild";
-import { fontFiles } from "../emulator/cluster/pdf/fonts.ts";
+import { fontFiles } from "../emulator/cluster/pdf/render.ts";
 import { reduceFont } from "../emulator/cluster/pdf/true-type.ts";
 import { registry, webhookPayloads } from "../src/api/registry.ts";
 import { getCommandsFile } from "../src/cli/command-tree/built-commands.ts";

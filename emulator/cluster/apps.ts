@@ -10,7 +10,6 @@ import { addComment } from "./contracts/comments.ts";
 import { type Contract, contracts, formatCompositeId, selectWorkspace } from "./contracts/rows.ts";
 import { createJsonResponse } from "./response.ts";
 
-/** A comment on a contract in a chat. */
 interface Remark {
   readonly author: string;
   readonly text: string;
@@ -126,7 +125,6 @@ function parseChatBRemark(activity: Payload): Remark | undefined {
   return { author, text: findString(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
 }
 
-/** The workspace of a team or a tenant. */
 async function findWorkspace(view: View, teams: Texts, { cluster }: ClusterContext, finding: ReportFinding) {
   const clusterWorkspaces = await view.list(workspaces, { by: "cluster", equals: cluster.id });
   const isOf = ({ chat_a_teams, chat_b_tenants }: Workspace) =>
@@ -236,7 +234,6 @@ export async function acceptBillingEvent(
   return createJsonResponse(200, {});
 }
 
-/** The plan, or the first item, of the subscription. */
 const parsePlan = (event: unknown): string | undefined =>
   findString(event, "content", "subscription", "plan_id") ??
   findString(event, "content", "subscription", "subscription_items", "0", "item_price_id");

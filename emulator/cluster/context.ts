@@ -1,21 +1,26 @@
 import type { IdsOf } from "../../src/api/registry.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import type { Settings } from "../domain/settings.ts";
-import type { User, Workspace } from "../domain/workspaces.ts";
+import type { ContractType, Role, Template, User, Workflow, Workspace } from "../domain/workspaces.ts";
 import type { HandlerContext, Handlers } from "../http/handler.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { PdfReader } from "./pdf/reader.ts";
-import type { StandardSet } from "./workspace/standard-set.ts";
 
-/** Resources for the handlers of a cluster. */
 export interface ClusterContext extends HandlerContext {
   readonly settings: Settings;
   readonly cluster: Cluster;
   /** Uploaded bytes, by SHA-256. */
   readonly blobs: Blobs;
   readonly pdfs: PdfReader;
-  /** Contents of a new workspace. */
   getStandardSet(): StandardSet;
+}
+
+/** Contents of every new workspace. Rows refer to each other by their ids here; the copies get new ids. */
+export interface StandardSet extends Pick<Workspace, "organization_types" | "jurisdictions"> {
+  readonly roles: readonly Role[];
+  readonly contract_types: readonly ContractType[];
+  readonly templates: readonly Template[];
+  readonly workflows: readonly Workflow[];
 }
 
 /** The caller that client-id, client-secret and user-email identify. */

@@ -9,7 +9,7 @@ import type { View } from "../store/port.ts";
 import type { ClusterContext } from "./context.ts";
 import { buildContractPath } from "./contracts/links.ts";
 import { type Contract, contracts, formatCompositeId, toWorkspaceKey } from "./contracts/rows.ts";
-import { listWorkspacesOfEmail } from "./identity/grants.ts";
+import { listUsersByEmail } from "./identity/grants.ts";
 import { createJsonResponse, createPageResponse, redirect } from "./response.ts";
 
 interface AppPage {
@@ -139,10 +139,10 @@ async function findActingWorkspaces(
   finding: ReportFinding,
 ): Promise<readonly number[]> {
   const email = query.get("userEmail");
-  const found = email ? await store.read((view) => listWorkspacesOfEmail(view, cluster.id, email)) : [];
+  const found = email ? await store.read((view) => listUsersByEmail(view, cluster.id, email)) : [];
   if (!email) finding("no-acting-user", "userEmail is missing. No contract is shown");
   else if (found.length === 0) finding("no-acting-user", `${cluster.id} has no active user with that userEmail`);
-  return found;
+  return found.map(({ workspace_id }) => workspace_id);
 }
 
 export const crmARoutes = {
@@ -192,7 +192,6 @@ const allowFrontEnd = (frontEnd: URL | "refused" | undefined): URL | undefined =
 
 export const crmBRoutes = { [`POST ${path}`]: openCanvas, [`GET ${path}`]: showCanvas };
 
-/** The record that a CRM shows together with the app. */
 interface CrmRecord {
   readonly id: string;
   /** CONTACT, DEAL, … if the CRM sends it. */

@@ -22,7 +22,6 @@ import { webhookHandlers } from "./workspace/webhooks.ts";
 
 export { storageHandlers } from "./storage/storage.ts";
 
-/** The handlers of the public contract API. */
 export const contractApiHandlers = {
   ...fileHandlers,
   ...intakeHandlers,

@@ -13,7 +13,7 @@ import { crmARoutes, crmBRoutes } from "./crm.ts";
 import { acceptMailerEvent } from "./emails.ts";
 import { getLoginOptions } from "./identity/identity-routes.ts";
 import { completeInstallation } from "./installations.ts";
-import { respondToInvitation } from "./invitations/invitation-responses.ts";
+import { respondToInvitation } from "./invitations/invite.ts";
 import { handleRecipientPage } from "./recipient-pages/recipient-pages.ts";
 import { createJsonResponse } from "./response.ts";
 import { createTrialWorkspace } from "./workspace/trial-workspace.ts";
@@ -30,7 +30,6 @@ type InboxResponder = (
   finding: ReportFinding,
 ) => Promise<Passthrough>;
 
-/** Handlers of an emulated cluster for forwarded requests, by method and path. */
 const known = lookupTable<InboxResponder>({
   "GET /api/v1/auth/captcha-config": async ({ headers, remoteAddress }, { store }) => {
     const { captcha } = await store.read(readApps);

@@ -72,7 +72,6 @@ interface Page<Row> extends Paging {
   readonly results: Row[];
 }
 
-/** A page of rows in memory. */
 export function paginateList<Row>(rows: readonly Row[], { page, limit }: Paging): Page<Row> {
   const start = (page - 1) * limit;
   return { page, limit, total_results: rows.length, results: rows.slice(start, start + limit) };
@@ -92,6 +91,11 @@ export async function paginateSlice<Row extends object, Index extends string>(
     results: [...(await view.list(from, { ...slice, offset: (page - 1) * limit, limit }))],
   };
 }
+
+export const mapPage = async <Row, Result>(
+  page: Page<Row>,
+  toRecord: (row: Row) => Result | Promise<Result>,
+): Promise<Page<Result>> => ({ ...page, results: await Promise.all(page.results.map(toRecord)) });
 
 export type OAuthParameters = Readonly<Record<string, string>>;
 

@@ -8,7 +8,7 @@ import { VirtualClock } from "../clock/virtual-clock.ts";
 import { Inbox } from "../cluster/inbox.ts";
 import { PdfReader } from "../cluster/pdf/reader.ts";
 import { isReport } from "../cluster/reports/report.ts";
-import { hasAccount } from "../cluster/workspace/accounts.ts";
+import { hasAccount } from "../cluster/workspace/trial-workspace.ts";
 import { createTokenMask } from "../control/access/credentials.ts";
 import { Sessions } from "../control/console/sessions.ts";
 import { Feed } from "../control/events/feed.ts";

@@ -1,7 +1,5 @@
-import { generateKeyPair } from "node:crypto";
-import { promisify } from "node:util";
 import { calculateJwkThumbprint, importJWK, SignJWT } from "jose";
-import { deriveSeededJwk } from "../cluster/identity/signing-keys.ts";
+import { createPrivateJwk } from "../cluster/identity/signing-keys.ts";
 import { chatBKeys, listPublicChatBKeys, readApps } from "../domain/apps.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
@@ -42,19 +40,14 @@ async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | 
   const [storedKey] = await store.read((view) => view.list(chatBKeys));
   if (storedKey) return storedKey;
   const { app_id: appId } = (await store.read(readApps)).chat_b;
-  const jwk = settings.deterministic ? await deriveSeededJwk(`chat_b\0${appId}`) : await createPrivateJwk();
-  const kid = await calculateJwkThumbprint({ ...jwk, kty: "RSA" });
+  const jwk = await createPrivateJwk(settings.deterministic ? `chat_b\0${appId}` : undefined);
+  const kid = await calculateJwkThumbprint(jwk);
   return store.transaction("make the key of chat_b", async (tx) => {
     // Of several requests that found none, the first one here wins.
     const [first] = await tx.list(chatBKeys);
     if (first) return first;
-    const row = { kid, jwk: { ...jwk } as Record<string, string> };
+    const row = { kid, jwk: { ...jwk } };
     tx.put(chatBKeys, row);
     return row;
   });
-}
-
-async function createPrivateJwk() {
-  const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
-  return privateKey.export({ format: "jwk" });
 }

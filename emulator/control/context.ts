@@ -3,26 +3,25 @@ import type { IdsOf } from "../../src/api/registry.ts";
 import type { ObservedClaims } from "../../src/derive/observed.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
+import type { StandardSet } from "../cluster/context.ts";
 import type { Inbox } from "../cluster/inbox.ts";
-import type { StandardSet } from "../cluster/workspace/standard-set.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import type { ControlTokens } from "../domain/control-tokens.ts";
 import type { RenewableIds } from "../domain/provider.ts";
 import type { Settings } from "../domain/settings.ts";
 import type { Faults } from "../faults/faults.ts";
+import type { BufferUsage } from "../http/byte-bounded-log.ts";
 import type { HandlerContext, Handlers } from "../http/handler.ts";
+import type { EventFrames } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Transaction } from "../store/port.ts";
 import type { TraceExport } from "../trace/export.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
 import type { ControlCaller } from "./access/credentials.ts";
-import type { ReadConsole } from "./console/bundle.ts";
 import type { Sessions } from "./console/sessions.ts";
-import type { FollowableEvents } from "./events/followable-events.ts";
 import type { Counters } from "./metrics/counters.ts";
 
-/** Resources for the handlers of the control plane. */
 export interface ControlContext extends HandlerContext {
   readonly settings: Settings;
   readonly blobs: Blobs;
@@ -39,7 +38,6 @@ export interface ControlContext extends HandlerContext {
   /** Undefined: spans are not exported. */
   readonly spans: TraceExport | undefined;
   readonly instance: Instance;
-  /** Contents of a new workspace. */
   getStandardSet(): StandardSet;
   readonly sessions: Sessions;
   readonly tokens: ControlTokens;
@@ -49,7 +47,6 @@ export interface ControlContext extends HandlerContext {
   readonly observedClaims: ObservedClaims | undefined;
 }
 
-/** The running emulator instance. */
 export interface Instance {
   readonly id: string;
   /** Identity of this process, and its role among those that share its store. */
@@ -68,3 +65,29 @@ export interface Instance {
 export type ControlHandlers<W extends HandlerContext = ControlContext> = Partial<
   Handlers<IdsOf<"emulator">, W, ControlCaller>
 >;
+
+export interface ConsoleAsset {
+  /** Contains a hash of its bytes. */
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Uint8Array;
+  /** Compressed for browsers that accept brotli, to a third of the size. */
+  readonly compressed: Uint8Array;
+}
+
+/** The console's files from the build. Their names are in the page. */
+export interface ConsoleBundle {
+  readonly script: string;
+  readonly style: string;
+  readonly icon: string;
+  readonly assets: ReadonlyMap<string, ConsoleAsset>;
+}
+
+/** Reads it on the first request. */
+export type ReadConsole = () => Promise<ConsoleBundle>;
+export interface FollowableEvents {
+  /** All events after an id, until the signal is aborted. */
+  follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventFrames>;
+  /** The number of followers, and the events stored for those who reconnect. */
+  readonly amount: BufferUsage & { readonly streams: number };
+}

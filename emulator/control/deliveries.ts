@@ -67,7 +67,6 @@ export const deliveryHandlers = {
 
 type ScheduleSettings = Pick<Settings, "retrySchedule">;
 
-/** Deliveries in the format of lists. */
 export async function toListRecords(view: View, logged: readonly LoggedDelivery[], settings: ScheduleSettings) {
   const rows = logged.map(({ delivery }) => delivery);
   const records = await toDeliveryRecords(view, rows, settings);
@@ -164,7 +163,6 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
   });
 }
 
-/** An attempt in the format of lists. */
 export const toAttemptRecord = ({ number, resend, planned_at, at, status, error, duration_ms, ...row }: Attempt) => ({
   number,
   resend,
@@ -179,10 +177,8 @@ export const toAttemptRecord = ({ number, resend, planned_at, at, status, error,
 
 const toFaultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
 
-/** Maximum number of characters of a response in lists. */
 const shownOfAnswer = 200;
 
-/** The first line; null if it is empty. */
 function getFirstLine(body: string | null): string | null {
   const line = (body ?? "")
     .slice(0, 4 * shownOfAnswer)

@@ -3,7 +3,6 @@ import { deviceApprovals, findUserByEmail } from "../cluster/identity/grants.ts"
 import { oauthClients } from "../domain/client-credentials.ts";
 import type { User } from "../domain/workspaces.ts";
 import { createPage, Html, type HtmlPage, html, renderErrorBanner, renderHiddenFields } from "../http/page.ts";
-import { reply } from "../http/reply.ts";
 import {
   type DeviceGrant,
   decideGrant,
@@ -15,9 +14,8 @@ import {
 } from "../router/device/rows.ts";
 import type { Transaction } from "../store/port.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
-import { createCsrfToken, requireCsrfToken } from "./csrf-token.ts";
+import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
 
-/** Maximum number of listed users. */
 const maxListed = 500;
 
 const why: Readonly<Record<DecisionProblem, string>> = {
@@ -83,8 +81,6 @@ export const deviceGrantHandlers = {
   },
 } satisfies ControlHandlers<Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "clusters" | "instance">>;
 
-const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);
-
 const outcome = {
   AUTHORIZED: "The device is approved. You can close this page.",
   DENIED: "The device is denied. You can close this page.",
@@ -101,7 +97,6 @@ const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
 <p><button>Continue</button></p></form>`,
   );
 
-/** Values for the fields of the form. */
 type FormValues = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
 /** The page that asks whether to approve the device with a code, or the page for a new code if this one is invalid. */

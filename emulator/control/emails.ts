@@ -61,7 +61,6 @@ async function listMatching(
   return { rows: all.slice(page.offset, page.offset + page.limit), total: all.length };
 }
 
-/** E-mails in the format of lists. */
 export async function toEmailRecords(
   view: View,
   rows: readonly Email[],

@@ -9,12 +9,13 @@ import { controlContractHandlers } from "./contracts/contracts.ts";
 import { deliveryHandlers } from "./deliveries.ts";
 import { deviceGrantHandlers } from "./device-grants.ts";
 import { emailHandlers } from "./emails.ts";
-import { eventHandlers } from "./events/sources.ts";
-import { faultHandlers, installationHandlers, providerHandlers } from "./faults.ts";
+import { eventHandlers } from "./events/describe-events.ts";
+import { faultHandlers } from "./faults.ts";
 import { invitationHandlers, trialListHandlers, userTaskListHandlers } from "./invitations.ts";
 import { controlClusterHandlers, lifecycleHandlers, openApiHandlers } from "./lifecycle.ts";
 import { metricsHandlers } from "./metrics/metrics.ts";
-import { ownerHandlers, ownerMoveHandlers } from "./owners.ts";
+import { ownerHandlers } from "./owners.ts";
+import { installationHandlers, providerHandlers } from "./providers.ts";
 import { inboxHandlers, requestHandlers } from "./requests.ts";
 
 import { snapshotHandlers } from "./state/snapshots.ts";
@@ -24,7 +25,6 @@ import { traceHandlers } from "./traces.ts";
 import { waitHandlers } from "./wait.ts";
 import { controlWebhookHandlers } from "./webhooks.ts";
 
-/** The handlers of the control plane. */
 export const controlHandlers = {
   ...lifecycleHandlers,
   ...openApiHandlers,
@@ -36,7 +36,6 @@ export const controlHandlers = {
   ...controlWebhookHandlers,
   ...deliveryHandlers,
   ...controlContractHandlers,
-  ...ownerMoveHandlers,
   ...contractDetailHandlers,
   ...emailHandlers,
   ...invitationHandlers,

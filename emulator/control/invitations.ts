@@ -96,7 +96,6 @@ async function toInvitationRecord(
   };
 }
 
-/** Time of its e-mail. */
 async function buildLink(
   view: View,
   row: AnyInvitation,

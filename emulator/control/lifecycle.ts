@@ -32,7 +32,6 @@ export const lifecycleHandlers = {
   },
 } satisfies ControlHandlers;
 
-/** Response to a liveness probe. */
 export const describeProcess = (
   readiness: Readiness,
   process: NonNullable<Liveness["process"]>,

@@ -13,7 +13,6 @@ import { requireContractById } from "./contracts/contracts.ts";
 type WaitQuery = InputOf<typeof wait>["query"];
 type ContractWaitQuery = WaitQuery & { readonly contract_id: number | undefined };
 
-/** The state at one moment: whether the condition is met, and what to show. */
 interface WaitState {
   readonly reached: boolean;
   readonly events?: readonly WebhookEvent[];
@@ -26,7 +25,6 @@ interface WaitState {
 }
 type ContractStatus = NonNullable<WaitQuery["contract_status"]>;
 
-/** Maximum number of near matches. */
 const maxNear = 10;
 
 export const waitHandlers = {

@@ -36,7 +36,6 @@ const pausesMs = [1_000, 2_000, 4_000, 8_000, 16_000];
 /** How long the shutdown of the emulator waits for the remaining spans. */
 const closingMs = 2_000;
 
-/** Outcomes of spans since the start. */
 export interface ExportAmount {
   readonly sent: number;
   readonly waiting: number;
@@ -73,7 +72,6 @@ export function exportTraces(options: ExporterOptions): TraceExport {
   return new Exporter(options);
 }
 
-/** Fields of a node that are known when it enters the queue. */
 interface FinishedCause {
   readonly answered: RequestOutcome | undefined;
   /** Approximate time of the event, which is published as soon as it is durable. */
@@ -88,7 +86,6 @@ class Exporter implements TraceExport {
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
   #wake = () => {};
-  /** Spans of the batch that is being sent. */
   #inFlight = 0;
   #sent = 0;
   #dropped = 0;

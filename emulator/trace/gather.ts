@@ -35,7 +35,6 @@ export interface TraceRows {
 
 /** Limit of rows, which each request holds in memory. */
 export const maxTraceRows = 10_000;
-/** Maximum number of a webhook's newest deliveries. */
 const maxDeliveriesPerWebhook = 100;
 
 /** Reads the rows of a trace: the requested one, its causes, and its effects; undefined if nothing is stored. */
@@ -50,14 +49,13 @@ export async function gather(view: View, ref: TraceRef): Promise<TraceRows | und
  */
 export async function gatherNamed(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
   const gathering = new TraceGatherer(view);
-  for (const name of names) await gathering.take(name);
+  for (const name of names) await gathering.addNamed(name);
   return gathering.findRows();
 }
 
 /** The contract in a request's path, by either id (DECISIONS.md, C12). */
 const contractInPath = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
 
-/** Reference by which a trace is requested. */
 export type TraceRef =
   | { readonly by: "cause"; readonly id: string }
   | { readonly by: "trace"; readonly id: string }
@@ -94,7 +92,6 @@ class TraceGatherer {
   readonly #deliveries = new Map<number, Delivery>();
   readonly #attempts = new Map<string, Attempt>();
   readonly #waiting = new Map<number, ScheduledEntry>();
-  /** Causes whose effects are complete. */
   readonly #completedCauses = new Set<string>();
   #more = false;
 
@@ -120,7 +117,8 @@ class TraceGatherer {
           reverse: true,
           limit: maxDeliveriesPerWebhook,
         });
-        return this.#forEach(newest, (row) => this.#addDeliveryWithAttempts(row));
+        for (const row of newest) await this.#addDeliveryWithAttempts(row);
+        return;
       }
       case "contract":
         return this.#addContract(ref.id, ref.composite);
@@ -128,7 +126,7 @@ class TraceGatherer {
   }
 
   /** A single row by its name in traces. */
-  async take(name: string): Promise<void> {
+  async addNamed(name: string): Promise<void> {
     const view = this.#view;
     const key = name.slice(name.indexOf(":") + 1);
     switch (name.slice(0, name.indexOf(":"))) {
@@ -153,11 +151,7 @@ class TraceGatherer {
     const events = [...this.#events.values()];
     const made = new Map<number, readonly Attempt[]>();
     for (const row of foundDeliveries) {
-      const all = await view.getAll(attempts, listAttemptKeys(row), (key) => key);
-      made.set(
-        row.id,
-        all.filter((attempt) => attempt !== undefined),
-      );
+      made.set(row.id, await listAttempts(view, row));
     }
     const composites = await readCompositeIds(view, events);
     return {
@@ -188,22 +182,18 @@ class TraceGatherer {
     return rows.slice(0, limit);
   }
 
-  async #forEach<Row>(rows: readonly Row[], take: (row: Row) => Promise<void>): Promise<void> {
-    for (const row of rows) await take(row);
-  }
-
   async #addTrace(id: string): Promise<void> {
     const all = (await this.#view.list(causes)).filter(({ trace }) => trace === id);
     if (all.length > maxTraceRows) this.#more = true;
-    await this.#forEach(all.slice(0, maxTraceRows), (row) => this.#addCauseWithEffects(row));
+    for (const row of all.slice(0, maxTraceRows)) await this.#addCauseWithEffects(row);
   }
 
   async #addContract(id: number, composite: string): Promise<void> {
     const contract = await this.#view.get(contracts, id);
     if (!contract || formatCompositeId(contract) !== composite) return;
-    await this.#forEach(await this.#listSome(webhookEvents, { by: "contract", equals: id }), (row) =>
-      this.#addEventWithDeliveries(row),
-    );
+    for (const row of await this.#listSome(webhookEvents, { by: "contract", equals: id })) {
+      await this.#addEventWithDeliveries(row);
+    }
     // Some changes of a contract are not activities.
     for (const row of await this.#view.list(causes)) {
       const [, named] = contractInPath.exec(row.what) ?? [];
@@ -228,39 +218,29 @@ class TraceGatherer {
     if (!row || this.#completedCauses.has(row.id)) return;
     this.#completedCauses.add(row.id);
     await this.#addCause(row.id);
-    const followed = { equals: row.id };
-    await this.#forEach(await this.#listSome(webhookEvents, { by: "cause", ...followed }), (event) =>
-      this.#addEventWithDeliveries(event),
-    );
-    await this.#forEach(await this.#listSome(causes, { by: "before", ...followed }), (next) =>
-      this.#addCauseWithEffects(next),
-    );
-    await this.#forEach(await this.#listSome(attempts, { by: "asked_by", ...followed }), (one) =>
-      this.#addAttempt(one),
-    );
-    await this.#addWaiting(await this.#listSome(schedule, { by: "asked_by", ...followed }));
-    await this.#forEach(await this.#listSome(attempts, { by: "moved_by", ...followed }), (one) =>
-      this.#addAttempt(one),
-    );
-    await this.#forEach(await this.#listSome(causes, { by: "moved_by", ...followed }), (next) =>
-      this.#addCauseWithEffects(next),
-    );
+    const equals = row.id;
+    for (const event of await this.#listSome(webhookEvents, { by: "cause", equals })) {
+      await this.#addEventWithDeliveries(event);
+    }
+    for (const next of await this.#listSome(causes, { by: "before", equals })) await this.#addCauseWithEffects(next);
+    for (const one of await this.#listSome(attempts, { by: "asked_by", equals })) await this.#addAttempt(one);
+    await this.#addWaiting(await this.#listSome(schedule, { by: "asked_by", equals }));
+    for (const one of await this.#listSome(attempts, { by: "moved_by", equals })) await this.#addAttempt(one);
+    for (const next of await this.#listSome(causes, { by: "moved_by", equals })) await this.#addCauseWithEffects(next);
   }
 
   async #addEventWithDeliveries(row: WebhookEvent | undefined): Promise<void> {
     if (!row) return;
     await this.#addEvent(row);
-    await this.#forEach(await this.#listSome(deliveries, { by: "event", equals: row.id }), (one) =>
-      this.#addDeliveryWithAttempts(one),
-    );
+    for (const one of await this.#listSome(deliveries, { by: "event", equals: row.id })) {
+      await this.#addDeliveryWithAttempts(one);
+    }
   }
 
   async #addDeliveryWithAttempts(row: Delivery | undefined): Promise<void> {
     if (!row) return;
     await this.#addDelivery(row);
-    for (const attempt of await this.#view.getAll(attempts, listAttemptKeys(row), (key) => key)) {
-      if (attempt) await this.#addAttempt(attempt);
-    }
+    for (const attempt of await listAttempts(this.#view, row)) await this.#addAttempt(attempt);
   }
 
   /** A delivery without its attempts. */
@@ -306,6 +286,9 @@ class TraceGatherer {
   }
 }
 
+const listAttempts = async (view: View, row: Delivery): Promise<readonly Attempt[]> =>
+  (await view.getAll(attempts, listAttemptKeys(row), (key) => key)).filter((attempt) => attempt !== undefined);
+
 const minute = 60_000;
 
 /** `20 min`, `90 s`. */
@@ -349,7 +332,6 @@ export function explainAttempt(attempt: Attempt, made: readonly Attempt[]): stri
   return `${turn(attempt.planned_at, scheduled.length - 1, scheduled.at(-2))}${more}`;
 }
 
-/** Why an attempt is planned. */
 export function explainPlannedAttempt(
   due: number,
   { put_off }: Delivery,

@@ -2,7 +2,6 @@ import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.
 
 import type { CauseRow } from "../store/cause.ts";
 
-/** Number of the newest responses that are retained. */
 const maxKnown = 2_048;
 
 /** Requests whose rows exist and whose responses are still pending: a row is durable before its request is answered. */
@@ -23,7 +22,6 @@ export class PendingResponses {
     );
   }
 
-  /** Number of pending requests. */
   get awaited(): number {
     return this.#awaited.size;
   }
@@ -63,7 +61,6 @@ export class PendingResponses {
   }
 }
 
-/** Result of a request, from its entry in the log. */
 export type RequestOutcome = Pick<LoggedRequest, "id" | "at" | "wallAt" | "status" | "durationMs">;
 
 /**

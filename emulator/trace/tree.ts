@@ -252,7 +252,6 @@ interface TraceNode {
   readonly error: string | null;
 }
 
-/** A planned event. */
 interface PlannedEntry {
   readonly parent: string;
   /** Virtual milliseconds. */
@@ -267,7 +266,6 @@ interface Trace {
   readonly planned: readonly PlannedEntry[];
 }
 
-/** A node in the control plane's format. */
 export const toShownNode = ({ at, wall_at, ...node }: TraceNode): ShownNode => ({
   ...node,
   at: toIsoMillis(at),

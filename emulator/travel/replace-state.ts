@@ -51,11 +51,9 @@ export async function replaceState(
   return running;
 }
 
-/** No snapshot has that name. */
 export class SnapshotNotFoundError extends Error {
   override readonly name = "SnapshotNotFoundError";
   readonly wanted: string;
-  /** The existing names. */
   readonly known: readonly string[];
 
   constructor(wanted: string, existing: readonly { readonly name: string }[]) {

@@ -2,7 +2,6 @@ import { toIsoMillis } from "../../src/base/clock.ts";
 import type { CauseRow } from "../store/cause.ts";
 import type { Commit, History, HistoryStart } from "../store/port.ts";
 
-/** How far to rewind. */
 export type RewindTarget =
   /** To this virtual time, in milliseconds. */
   | { readonly to: number }
@@ -13,15 +12,11 @@ export type RewindTarget =
 
 type CauseMap = ReadonlyMap<string, CauseRow>;
 
-/** The current state at one moment. */
 interface PresentState {
-  /** The stored causes, by id. */
   readonly causes: CauseMap;
-  /** The number of the last line. */
   readonly line: number;
 }
 
-/** A point in the history to rewind to. */
 export interface RewindPoint {
   /** The first cause to undo; undefined if there is none. */
   readonly first: Commit | undefined;
@@ -223,7 +218,6 @@ class LastNumbers {
     this.#count = count;
   }
 
-  /** Number of causes with a number. */
   get size(): number {
     return this.#known.size;
   }

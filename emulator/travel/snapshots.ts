@@ -30,7 +30,6 @@ import {
 
 interface SnapshotContext {
   readonly store: Store;
-  /** Everything that belongs to the state. */
   readonly collections: readonly Collection[];
   readonly snapshotStore: SnapshotStore;
   readonly runner: Runner;
@@ -46,7 +45,6 @@ interface SnapshotContext {
   readonly report: (line: string) => void;
 }
 
-/** A snapshot in the format of lists. */
 export interface SnapshotInfo extends StoredSnapshot {
   /** Virtual milliseconds; undefined if the document has none, so that it is damaged or not a snapshot. */
   readonly at: number | undefined;
@@ -80,7 +78,6 @@ const maxBackups = 10;
 /** How long a snapshot waits for running entries, in wall-clock time, because a receiver may hang. */
 const patienceMs = 1_000;
 
-/** The snapshots of one emulator: saved states with a name. */
 export class Snapshots {
   readonly #context: SnapshotContext;
   /** Serializes changes of the list of snapshots, because a free name is found before it is used. */
@@ -93,16 +90,14 @@ export class Snapshots {
 
   /** Saves the current state without blocking requests. Fails with SnapshotExistsError unless `replace`. */
   save(name: string, { replace = false }: { readonly replace?: boolean } = {}): Promise<SnapshotInfo> {
-    return this.#runExclusive(() => this.#save(name, replace));
-  }
-
-  async #save(name: string, replace: boolean): Promise<SnapshotInfo> {
-    const { snapshotStore } = this.#context;
-    const document = await this.exportPresent(name);
-    const existing = (await snapshotStore.list()).find((one) => isSameName(one.name, name));
-    if (existing && !replace) throw new SnapshotExistsError(existing.name);
-    await snapshotStore.put(name, document);
-    return this.find(name);
+    return this.#runExclusive(async () => {
+      const { snapshotStore } = this.#context;
+      const document = await this.exportPresent(name);
+      const existing = (await snapshotStore.list()).find((one) => isSameName(one.name, name));
+      if (existing && !replace) throw new SnapshotExistsError(existing.name);
+      await snapshotStore.put(name, document);
+      return this.find(name);
+    });
   }
 
   /** The document of a snapshot, which is not stored. It has the state at the time when its first chunk is read. */
@@ -113,7 +108,7 @@ export class Snapshots {
     return addChecksum(store.export(() => this.#buildHead(name)));
   }
 
-  /** All, by name. */
+  /** Lists all snapshots, by name. */
   async list(): Promise<readonly SnapshotInfo[]> {
     return Promise.all((await this.#context.snapshotStore.list()).map((one) => this.#readInfo(one)));
   }
@@ -195,18 +190,16 @@ export class Snapshots {
    * SnapshotNotFoundError and InvalidSnapshotError, without changes.
    */
   restore(name: string): Promise<RestoreResult> {
-    return this.#runExclusive(() => this.#restore(name));
-  }
-
-  async #restore(name: string): Promise<RestoreResult> {
-    const { clock } = this.#context;
-    const { store: next, snapshotHead } = await this.load(name);
-    await this.#requireSameClusters(name, next);
-    await next.transaction("time of the snapshot", async (tx) => {
-      const row = (await tx.get(clockState, "clock")) ?? rejectIncomplete(name, "a clock");
-      tx.put(clockState, clock.createStateAt(snapshotHead.snapshot.at, row));
+    return this.#runExclusive(async () => {
+      const { store: next, snapshotHead } = await this.load(name);
+      await this.#requireSameClusters(name, next);
+      await next.transaction("time of the snapshot", async (tx) => {
+        const row = await tx.get(clockState, "clock");
+        if (!row) throw new InvalidSnapshotError(name, "it has no clock");
+        tx.put(clockState, this.#context.clock.createStateAt(snapshotHead.snapshot.at, row));
+      });
+      return this.#restoreStore(next, snapshotHead.beside, !(await this.#isSame(next, snapshotHead.beside)));
     });
-    return this.#restoreStore(next, snapshotHead.beside, !(await this.#isSame(next, snapshotHead.beside)));
   }
 
   /** Replaces the current state, which is saved first, by an exported state, which has no history. */
@@ -353,11 +346,6 @@ function findLastNumber(used: readonly string[], stored: ReadonlySet<string>): n
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
 
-function rejectIncomplete(name: string, what: string): never {
-  throw new InvalidSnapshotError(name, `it has no ${what}`);
-}
-
-/** Metadata in the document of a snapshot. */
 const SnapshotDescription = z.object({
   /** Its name, so that a renamed file is recognized. */
   name: z.string(),
@@ -378,7 +366,6 @@ const Beside = z.object({
   place: z.object({ number: z.int(), checksum: z.int() }).nullish(),
 });
 
-/** The top-level fields of a snapshot's document. */
 export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: Beside });
 export type SnapshotHead = z.infer<typeof SnapshotHead>;
 

@@ -1,22 +1,18 @@
 import * as z from "zod";
-import type { Activity } from "../../../src/api/activities.ts";
 import type { inviteToContract } from "../../../src/api/contracts/contract-details.ts";
 import { contractPermissions, type userScoping } from "../../../src/api/contracts/shapes.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import type { Clock } from "../../../src/base/clock.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import { roles, type User } from "../../domain/workspaces.ts";
+import type { User } from "../../domain/workspaces.ts";
 import { reply } from "../../http/reply.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
-import { emit, type Performer } from "../../webhooks/emit.ts";
 import type { AuthenticatedMember, ClusterHandlers } from "../context.ts";
 import { inviteMember } from "../invitations/invite.ts";
 import { scheduleReport } from "../reports/report.ts";
 import { type FieldProblems, Problems } from "../response.ts";
-import { findActiveUser, findMemberByEmail, formatRowNotFound } from "../workspace/users.ts";
-import { readContractFacts } from "./records.ts";
+import { findAssigneeProblem, findMemberByEmail } from "../workspace/workspace-rows.ts";
 import { type Contract, requireContract, requireContractNumber } from "./rows.ts";
 
 /** A permission of a user or of a role on a contract. Exactly one of the two ids is set (DECISIONS.md, C26). */
@@ -59,7 +55,7 @@ export const accessHandlers = {
 } satisfies ClusterHandlers;
 
 type Items = InputOf<typeof inviteToContract>["body"]["items"];
-const namings = ["user_id", "role_id", "new_user_email"] as const;
+const onlyOneInvitee = "Only one of user_id, role_id, new_user_email can be given";
 
 /** Each row must name one user, role or address of the workspace. */
 async function findProblems(
@@ -68,16 +64,13 @@ async function findProblems(
   items: Items,
 ): Promise<FieldProblems | undefined> {
   const problems = new Problems();
-  for (const [index, item] of items.entries()) {
-    const [first, second] = namings.filter((name) => item[name] !== undefined);
-    const { user_id, role_id } = item;
-    if (first === undefined) problems.add(["items", index, "user_id"], "Field required");
-    else if (second !== undefined)
-      problems.add(["items", index, second], `Only one of ${namings.join(", ")} can be given`);
-    else if (user_id !== undefined && !(await findActiveUser(view, workspace, user_id))) {
-      problems.add(["items", index, "user_id"], formatRowNotFound(user_id));
-    } else if (role_id !== undefined && (await view.get(roles, role_id))?.workspace_id !== workspace.id) {
-      problems.add(["items", index, "role_id"], formatRowNotFound(role_id));
+  for (const [index, { user_id, role_id, new_user_email }] of items.entries()) {
+    const path = ["items", index] as const;
+    if (new_user_email === undefined) {
+      problems.addAll(path, await findAssigneeProblem(view, workspace, { user_id, role_id }, onlyOneInvitee));
+    } else if (user_id !== undefined || role_id !== undefined) {
+      const second = user_id !== undefined && role_id !== undefined ? "role_id" : "new_user_email";
+      problems.add([...path, second], onlyOneInvitee);
     }
   }
   return problems.found;
@@ -131,24 +124,3 @@ const isConcerned = async (view: View, row: Contract, user: User): Promise<boole
 /** Whether the row refers to this user, directly or by a role. */
 const isFor = ({ id, roles }: User, userId: number | null, roleId: number | null): boolean =>
   userId === id || (roleId !== null && roles.includes(roleId));
-
-/**
- * Emits an activity of a person on a contract that does not change its status. `at`: virtual milliseconds, by default
- * now. `data`: other keys of `activity_data`. They are assumed, because no payload with them is public.
- */
-export async function emitContractEvent(
-  tx: Transaction,
-  { clock, by, at = clock.now() }: { readonly clock: Clock; readonly by: Performer; readonly at?: number },
-  activity: Activity,
-  contract: Contract,
-  data: Readonly<Record<string, unknown>> = {},
-): Promise<void> {
-  await emit(tx, clock, {
-    workspace_id: contract.workspace_id,
-    activity,
-    at,
-    performed_by: by,
-    contract: await readContractFacts(tx, contract),
-    data,
-  });
-}

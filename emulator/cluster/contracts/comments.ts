@@ -4,9 +4,8 @@ import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { Performer } from "../../webhooks/emit.ts";
 import type { ClusterHandlers } from "../context.ts";
-import { paginateSlice } from "../response.ts";
-import { emitContractEvent } from "./access.ts";
-import { toPerformer } from "./records.ts";
+import { mapPage, paginateSlice } from "../response.ts";
+import { emitContractEvent, toPerformer } from "./records.ts";
 import { type Contract, requireContractNumber } from "./rows.ts";
 
 const Comment = z.strictObject({
@@ -18,7 +17,6 @@ const Comment = z.strictObject({
 });
 type Comment = z.infer<typeof Comment>;
 
-/** Comments in the activity log of a contract. */
 export const comments = defineRows<Comment, "contract">({
   name: "comments",
   schema: Comment,
@@ -32,8 +30,7 @@ export const commentHandlers = {
     store.read(async (view) => {
       const contract = await requireContractNumber(view, caller, params.contract_id, fail);
       const newestFirst = { by: "contract", equals: contract.id, reverse: true } as const;
-      const page = await paginateSlice(view, comments, newestFirst, query);
-      return { ...page, results: page.results.map(toCommentRecord) };
+      return mapPage(await paginateSlice(view, comments, newestFirst, query), toCommentRecord);
     }),
 
   "comments.create": ({ params, body }, context) =>

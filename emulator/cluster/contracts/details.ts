@@ -4,13 +4,14 @@ import type { Fail } from "../../../src/api/failures.ts";
 import type { ResultOf } from "../../../src/api/operation.ts";
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { type ContractType, contractTypes, templates } from "../../domain/workspaces.ts";
-import type { View } from "../../store/port.ts";
-import type { ClusterHandlers } from "../context.ts";
+import type { Transaction, View } from "../../store/port.ts";
+import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
 import { noteUnknownAnswers, validateAnswers } from "../templates/answers.ts";
-import { findActiveUser, formatRowNotFound, toOrgUser } from "../workspace/users.ts";
-import { emitContractEvent, requireInScope } from "./access.ts";
+import { toOrgUser } from "../workspace/users.ts";
+import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
+import { requireInScope } from "./access.ts";
 import { storeContractChange } from "./creation/new-contract.ts";
-import { findPendingParty, toCreatedContract, toPerformer } from "./records.ts";
+import { emitContractEvent, findPendingParty, toCreatedContract, toPerformer } from "./records.ts";
 import {
   type Contract,
   contracts,
@@ -34,12 +35,11 @@ export const contractDetailHandlers = {
       const problems = validateAnswers(questions, body.data, { partial: true });
       if (problems) return fail("invalid-fields", { data: problems });
 
-      const contract_data = { ...row.contract_data, ...body.data };
-      if (isDeepStrictEqual(contract_data, row.contract_data)) return { data: contract_data };
-      const at = clock.now();
-      const after = storeContractChange(tx, row, at, { contract_data });
-      await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, "CONTRACT_DATA_UPDATED", after);
-      return { data: contract_data };
+      const data = { ...row.contract_data, ...body.data };
+      if (!isDeepStrictEqual(data, row.contract_data)) {
+        await storeAnswers(tx, { clock, caller }, row, { contract_data: data });
+      }
+      return { data };
     }),
 
   "contract-details.notes": (input, { store, caller, fail }) =>
@@ -82,6 +82,17 @@ export const contractDetailHandlers = {
       return processMetrics(row);
     }),
 } satisfies ClusterHandlers;
+
+async function storeAnswers(
+  tx: Transaction,
+  { clock, caller }: Pick<ClusterContext, "clock"> & { readonly caller: AuthenticatedMember },
+  row: Contract,
+  change: Pick<Contract, "contract_data"> | Pick<Contract, "intake_form">,
+): Promise<void> {
+  const at = clock.now();
+  const after = storeContractChange(tx, row, at, change);
+  await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, "CONTRACT_DATA_UPDATED", after);
+}
 
 /** A contract has one note, which is empty at first. Its id is the contract's number. */
 const noteOf = ({ id, note }: Contract) => ({
@@ -192,9 +203,7 @@ export const intakeFormHandlers = {
       const { data: before = {}, created_at = at } = row.intake_form ?? {};
       const data = { ...before, ...body };
       if (isDeepStrictEqual(data, before)) return { data, created: toIsoSeconds(created_at) };
-      const intake_form = { data, created_at: at };
-      const after = storeContractChange(tx, row, at, { intake_form });
-      await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, "CONTRACT_DATA_UPDATED", after);
+      await storeAnswers(tx, { clock, caller }, row, { intake_form: { data, created_at: at } });
       return { data, created: toIsoSeconds(at) };
     }),
 

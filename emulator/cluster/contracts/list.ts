@@ -3,7 +3,7 @@ import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../domain/workspaces.ts";
 import type { IndexQuery, View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
-import { Problems, paginateList, paginateSlice } from "../response.ts";
+import { mapPage, Problems, paginateList, paginateSlice } from "../response.ts";
 import { findPendingParty, toListedContract, toNumberedContract } from "./records.ts";
 import {
   type Contract,
@@ -23,43 +23,26 @@ export const contractListHandlers = {
     const conditions = filters.length + (text === undefined ? 0 : 1);
 
     return store.read(async (view) => {
-      const { slices, covers } = await findNarrowestSlice(
-        view,
-        caller.workspace.id,
-        findCandidates(caller.workspace.id, filters),
-      );
+      const { workspace } = caller;
+      const { slices, covers } = await findNarrowestSlice(view, workspace.id, findCandidates(workspace.id, filters));
       const [only, ...others] = slices;
       if (only && others.length === 0 && covers === conditions && isInOrder(only)) {
-        return answer(view, await paginateSlice(view, contracts, { ...only, reverse: true }, query));
+        const page = await paginateSlice(view, contracts, { ...only, reverse: true }, query);
+        return mapPage(page, (row) => toListedContract(view, { cluster }, row));
       }
-      const names = await readNames(view, caller.workspace);
+      const names = await readNames(view, workspace);
       const found = new Set((await Promise.all(slices.map((slice) => view.list(contracts, slice)))).flat());
       const rows = [...found].filter((row) => matchesFilters(filters, row, names) && matchesText(row, names, text));
-      return answer(
-        view,
-        paginateList(
-          rows.sort((a, b) => b.id - a.id),
-          query,
-        ),
-      );
+      rows.sort((a, b) => b.id - a.id);
+      return mapPage(paginateList(rows, query), (row) => toListedContract(view, { cluster }, row));
     });
-
-    async function answer(view: View, page: Awaited<ReturnType<typeof paginateList<Contract>>>) {
-      return {
-        ...page,
-        results: await Promise.all(page.results.map((row) => toListedContract(view, { cluster }, row))),
-      };
-    }
   },
 
   "contracts.list-v1": ({ query }, { store, cluster, caller }) =>
     store.read(async (view) => {
       const newestFirst = { ...selectWorkspace(caller.workspace.id), reverse: true };
       const page = await paginateSlice(view, contracts, newestFirst, query);
-      return {
-        ...page,
-        results: await Promise.all(page.results.map((row) => toNumberedContract(view, { cluster }, row))),
-      };
+      return mapPage(page, (row) => toNumberedContract(view, { cluster }, row));
     }),
 } satisfies ClusterHandlers;
 
@@ -90,7 +73,6 @@ function matchesText(row: Contract, { entities }: NameLookup, text: string | und
   );
 }
 
-/** The names that rows refer to by id. */
 interface NameLookup {
   readonly types: ReadonlyMap<number, string>;
   readonly entities: ReadonlyMap<number, string>;
@@ -167,7 +149,6 @@ function parseFilters(query: Readonly<Record<string, unknown>>, problems: Proble
   return filters;
 }
 
-/** Whether a row matches all filters. */
 export const matchesFilters = (filters: readonly Filter[], row: Contract, names: NameLookup): boolean =>
   filters.every(({ field, matches }) => matches(values[field](row, names)));
 

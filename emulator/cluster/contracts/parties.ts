@@ -1,18 +1,22 @@
 import type * as z from "zod";
 import type { Address } from "../../../src/api/contracts/shapes.ts";
 import type { Clock } from "../../../src/base/clock.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { Entity, Workspace } from "../../domain/workspaces.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
-import type { NewAddress } from "../counterparties/contacts.ts";
-import { resolveCounterparties } from "../counterparties/resolve-counterparties.ts";
-import type { Counterparty, CounterpartyChange } from "../counterparties/rows.ts";
-import { emitContractEvent } from "./access.ts";
+import { createAddress, type NewAddress } from "../counterparties/contacts.ts";
+import {
+  type Contact,
+  type Counterparty,
+  type CounterpartyChange,
+  counterparties,
+  toNameKey,
+} from "../counterparties/rows.ts";
 import { storeContractChange } from "./creation/new-contract.ts";
-import { formatFullName } from "./records.ts";
+import { emitContractEvent, formatFullName } from "./records.ts";
 import { type Contract, contracts, type Party } from "./rows.ts";
 
-/** A counterparty in a request. */
 export type PartyInput = Omit<Party, "counterparty_id">;
 
 /** The parties of a contract, with the changes to the workspace's list of counterparties. */
@@ -21,22 +25,86 @@ export interface ResolvedParties {
   readonly changes: readonly CounterpartyChange[];
 }
 
-/** The parties of a contract, each with its row in the workspace's list of counterparties. */
+/**
+ * The parties of a contract, each with its row in the workspace's list of counterparties. Unknown ones are created with
+ * their addresses, and new contacts are added (DECISIONS.md, C8 to C10). A party that is named repeatedly is looked up
+ * and written once.
+ */
 export async function resolveParties(
   tx: Transaction,
   given: readonly PartyInput[],
   workspace: Workspace,
   at: number,
 ): Promise<ResolvedParties> {
-  const named = given.map(({ name, is_individual, organization_type, poc, organization_details }) => ({
+  const found = new Map<string, CounterpartyDraft>();
+  const parties: Party[] = [];
+  for (const party of given) {
+    const { name, is_individual, poc } = party;
+    const key = `${is_individual} ${toNameKey(workspace.id, name)}`;
+    const draft = found.get(key) ?? (await findOrCreateCounterparty(tx, party, workspace, at));
+    found.set(key, draft);
+    if (poc) addContact(tx, draft, { name: formatFullName(poc), email: poc.email });
+    parties.push({ ...party, counterparty_id: draft.row.id });
+  }
+  const changes = [...found.values()].flatMap(({ row, isNew, added }) => {
+    if (!isNew && added.length === 0) return [];
+    const after = { ...row, contacts: [...row.contacts, ...added] };
+    tx.put(counterparties, after);
+    const contacts = added.map(({ id }) => ({ contact_id: id }));
+    const addresses = isNew ? row.addresses.map(({ id }) => ({ address_id: id })) : [];
+    return [{ row: after, isNew, parts: [...contacts, ...addresses] }];
+  });
+  return { parties, changes };
+}
+
+/** A counterparty to which contacts are added. */
+interface CounterpartyDraft {
+  readonly row: Counterparty;
+  readonly isNew: boolean;
+  /** The keys of the addresses of all contacts. */
+  readonly addresses: Set<string>;
+  readonly added: Contact[];
+}
+
+async function findOrCreateCounterparty(
+  tx: Transaction,
+  { name, is_individual, organization_type, organization_details }: PartyInput,
+  workspace: Workspace,
+  at: number,
+): Promise<CounterpartyDraft> {
+  const namesakes = await tx.list(counterparties, { by: "name", equals: toNameKey(workspace.id, name) });
+  const known = namesakes.find((each) => each.is_individual === is_individual && each.status !== "ARCHIVED");
+  if (known) {
+    const addresses = new Set(known.contacts.map(({ email }) => toAddressKey(email)));
+    return { row: known, isNew: false, addresses, added: [] };
+  }
+  const address = toAddress(organization_details, workspace);
+  const row: Counterparty = {
+    workspace_id: workspace.id,
     name,
     is_individual,
     organization_type,
-    contact: poc && { name: formatFullName(poc), email: poc.email },
-    address: toAddress(organization_details, workspace),
-  }));
-  const { ids, changes } = await resolveCounterparties(tx, named, { workspaceId: workspace.id, at });
-  return { parties: given.map((party, i) => ({ ...party, counterparty_id: ids[i]! })), changes };
+    id: tx.next("counterparty"),
+    brand_name: null,
+    contacts: [],
+    addresses: address ? [createAddress(tx, address, true)] : [],
+    custom_fields: {},
+    status: "ACTIVE",
+    created_at: at,
+  };
+  return { row, isNew: true, addresses: new Set(), added: [] };
+}
+
+/** Does nothing if the counterparty already has a contact with that address. */
+function addContact(
+  tx: Transaction,
+  { addresses, added }: CounterpartyDraft,
+  contact: Pick<Contact, "name" | "email">,
+): void {
+  const address = toAddressKey(contact.email);
+  if (addresses.has(address)) return;
+  added.push({ id: tx.next("counterparty_contact"), ...contact, is_primary: addresses.size === 0 });
+  addresses.add(address);
 }
 
 /**

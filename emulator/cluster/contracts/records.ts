@@ -1,9 +1,10 @@
 import type * as z from "zod";
+import type { Activity } from "../../../src/api/activities.ts";
 import type { CreatedContract, ListedContract, NumberedContract } from "../../../src/api/contracts/shapes.ts";
-import { toIsoMicros, toIsoSeconds } from "../../../src/base/clock.ts";
+import { type Clock, toIsoMicros, toIsoSeconds } from "../../../src/base/clock.ts";
 import { contractTypes, entities, users } from "../../domain/workspaces.ts";
-import type { View } from "../../store/port.ts";
-import type { ContractFacts, Performer } from "../../webhooks/emit.ts";
+import type { Transaction, View } from "../../store/port.ts";
+import { type ContractFacts, emit, type Performer } from "../../webhooks/emit.ts";
 import type { AuthenticatedMember, ClusterContext } from "../context.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { buildContractPath } from "./links.ts";
@@ -21,7 +22,6 @@ export async function toCreatedContract(
   return { ...(await toContractRecord(view, where, row)), contract_id: row.id, created_by: creator.email };
 }
 
-/** The record for lists, uploads and the executed import. */
 export async function toListedContract(
   view: View,
   where: RecordContext,
@@ -36,7 +36,6 @@ export async function toListedContract(
   };
 }
 
-/** The record for the list in version 1. */
 export async function toNumberedContract(
   view: View,
   where: RecordContext,
@@ -103,7 +102,6 @@ export async function readContractFacts(view: View, row: Contract): Promise<Cont
   };
 }
 
-/** Name and address of a user, in the format of payloads. */
 async function getPerson(view: View, userId: number): Promise<Performer> {
   const user = await view.get(users, userId);
   return user ? { name: user.name, email: user.email } : { name: "" };
@@ -138,5 +136,25 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
   }
 }
 
-/** The caller, in the format of a payload's performer. */
 export const toPerformer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });
+
+/**
+ * Emits an activity of a person on a contract that does not change its status. `at`: virtual milliseconds, by default
+ * now. `data`: other keys of `activity_data`. They are assumed, because no payload with them is public.
+ */
+export async function emitContractEvent(
+  tx: Transaction,
+  { clock, by, at = clock.now() }: { readonly clock: Clock; readonly by: Performer; readonly at?: number },
+  activity: Activity,
+  contract: Contract,
+  data: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  await emit(tx, clock, {
+    workspace_id: contract.workspace_id,
+    activity,
+    at,
+    performed_by: by,
+    contract: await readContractFacts(tx, contract),
+    data,
+  });
+}

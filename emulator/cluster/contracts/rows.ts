@@ -119,9 +119,7 @@ export const Contract = z.strictObject({
   /** Sending first shares it with the counterparty for review (from the template). */
   counterparty_review: z.boolean(),
   entity_id: z.int().nullable(),
-  /** Answers to the template's attributes. */
   contract_data: dictionary(z.unknown()),
-  /** Answers to the intake form of the contract type. */
   intake_form: z.strictObject({ data: dictionary(z.unknown()), created_at: storedTime(z.number()) }).nullable(),
   counterparties: z.array(Party),
   signatories: z.array(Signatory),
@@ -193,7 +191,6 @@ export const contracts = defineRows<
       row.counterparties.flatMap(({ poc }) => (poc && toIndexValue(row, poc.email.toLowerCase())) ?? []),
     created: (row) => toIndexValue(row, toSortableString(row.created_at)),
     updated: (row) => toIndexValue(row, toSortableString(row.updated_at)),
-    /** The id of the external metadata. */
     external: (row) =>
       row.external_metadata?.id === undefined ? undefined : toIndexValue(row, row.external_metadata.id),
     /** The counterparty's id. The last entry is its newest contract (DECISIONS.md, C17). */

@@ -5,7 +5,7 @@ import { reply } from "../../http/reply.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { paginateList } from "../response.ts";
-import { formatRowNotFound } from "../workspace/users.ts";
+import { formatRowNotFound } from "../workspace/workspace-rows.ts";
 import {
   type Contact,
   type Counterparty,
@@ -36,26 +36,20 @@ export const counterpartyContactHandlers = {
   "counterparty-contacts.update-many": ({ params, body }, context) =>
     context.store.transaction("counterparty-contacts.update-many", async (tx) => {
       const row = await requireCounterparty(tx, context.caller, params, context.fail);
-      const contacts = new Contacts(row.contacts);
+      const known = new Set(row.contacts.map(({ id }) => id));
       const unknown = body.contacts.flatMap(({ id }, index) =>
-        contacts.get(id) ? [] : [[index, { id: [formatRowNotFound(id)] }]],
+        known.has(id) ? [] : [[index, { id: [formatRowNotFound(id)] }]],
       );
       if (unknown.length > 0) context.fail("invalid-fields", { contacts: Object.fromEntries(unknown) });
-
-      for (const change of body.contacts) contacts.update(change);
-      const ids = [...new Set(body.contacts.map(({ id }) => id))];
-      await keepChanged(tx, context, row, contacts, ids);
-      return ids.map((id) => contacts.get(id)!);
+      return updateContacts(tx, context, row, body.contacts);
     }),
 
   "counterparty-contacts.update": ({ params, body }, context) =>
     context.store.transaction("counterparty-contacts.update", async (tx) => {
       const row = await requireCounterparty(tx, context.caller, params, context.fail);
-      const contacts = new Contacts(row.contacts);
-      const { id } = contacts.get(params.contact_id) ?? context.fail("not-found");
-      contacts.update({ ...body, id });
-      await keepChanged(tx, context, row, contacts, [id]);
-      return contacts.get(id)!;
+      const { id } = row.contacts.find((contact) => contact.id === params.contact_id) ?? context.fail("not-found");
+      const [contact] = await updateContacts(tx, context, row, [{ ...body, id }]);
+      return contact!;
     }),
 
   "counterparty-contacts.delete": ({ params }, context) =>
@@ -71,24 +65,6 @@ export const counterpartyContactHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** Stores the contacts of a counterparty, and emits changes of the contacts in `ids`. */
-async function keepChanged(
-  tx: Transaction,
-  context: EventContext,
-  row: Counterparty,
-  contacts: Contacts,
-  ids: readonly number[],
-): Promise<void> {
-  const before = new Map(row.contacts.map((contact) => [contact.id, contact]));
-  const changed = ids.filter((id) => !isDeepStrictEqual(contacts.get(id), before.get(id)));
-  if (changed.length === 0) return;
-  const after = { ...row, contacts: contacts.list };
-  tx.put(counterparties, after);
-  for (const contact_id of changed) {
-    await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
-  }
-}
-
 interface ContactChange {
   readonly id: number;
   readonly name?: string | undefined;
@@ -96,39 +72,37 @@ interface ContactChange {
   readonly is_primary?: boolean | undefined;
 }
 
-/** The contacts of a counterparty during changes. At most one stays primary. */
-class Contacts {
-  readonly #byId: Map<number, Contact>;
-  #primary: Contact | undefined;
-
-  constructor(contacts: readonly Contact[]) {
-    this.#byId = new Map(contacts.map((contact) => [contact.id, contact]));
-    this.#primary = contacts.find(({ is_primary }) => is_primary);
+/**
+ * Applies changes to existing contacts in order, and emits those that differ afterwards. At most one contact stays
+ * primary. Returns the contacts of the changes, each once.
+ */
+async function updateContacts(
+  tx: Transaction,
+  context: EventContext,
+  row: Counterparty,
+  changes: readonly ContactChange[],
+): Promise<Contact[]> {
+  const before = new Map(row.contacts.map((contact) => [contact.id, contact]));
+  const byId = new Map(before);
+  let primary = row.contacts.find(({ is_primary }) => is_primary)?.id;
+  for (const { id, name, email, is_primary = id === primary } of changes) {
+    const contact = byId.get(id)!;
+    byId.set(id, { id, name: name ?? contact.name, email: email ?? contact.email, is_primary });
+    if (is_primary) primary = id;
+    else if (primary === id) primary = undefined;
   }
-
-  /** In their order. */
-  get list(): Contact[] {
-    return [...this.#byId.values()];
+  const contacts = [...byId.values()].map((contact) => ({ ...contact, is_primary: contact.id === primary }));
+  const named = new Set(changes.map(({ id }) => id));
+  const updated = new Map(contacts.map((contact) => [contact.id, contact]));
+  const changed = [...named].filter((id) => !isDeepStrictEqual(updated.get(id), before.get(id)));
+  if (changed.length > 0) {
+    const after = { ...row, contacts };
+    tx.put(counterparties, after);
+    for (const contact_id of changed) {
+      await emitCounterpartyEvent(tx, context, "COUNTER_PARTY_CONTACT_UPDATED", after, { contact_id });
+    }
   }
-
-  get(id: number): Contact | undefined {
-    return this.#byId.get(id);
-  }
-
-  /** Updates an existing contact. */
-  update({ id, name, email, is_primary }: ContactChange): void {
-    const before = this.#byId.get(id)!;
-    const after = {
-      id,
-      name: name ?? before.name,
-      email: email ?? before.email,
-      is_primary: is_primary ?? before.is_primary,
-    };
-    const other = this.#primary?.id === id ? undefined : this.#primary;
-    if (after.is_primary && other) this.#byId.set(other.id, { ...other, is_primary: false });
-    if (after.is_primary || this.#primary?.id === id) this.#primary = after.is_primary ? after : undefined;
-    this.#byId.set(id, after);
-  }
+  return [...named].map((id) => updated.get(id)!);
 }
 
 export const counterpartyAddressHandlers = {
@@ -168,7 +142,6 @@ export const counterpartyAddressHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-/** An address without an id. */
 export type NewAddress = z.output<typeof AddressRequest>;
 
 export const createAddress = (tx: Transaction, given: NewAddress, is_primary: boolean): CounterpartyAddress => ({

@@ -6,13 +6,13 @@ import type { Workspace } from "../../domain/workspaces.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
 import { toPerformer } from "../contracts/records.ts";
-import { paginateList, paginateSlice } from "../response.ts";
+import { mapPage, paginateList, paginateSlice } from "../response.ts";
 import { createAddress, toAddressRecord } from "./contacts.ts";
 import {
   type Counterparty,
   counterparties,
+  emitCounterpartyChanges,
   emitCounterpartyEvent,
-  emitNewCounterpartyEvents,
   requireCounterparty,
 } from "./rows.ts";
 
@@ -24,7 +24,7 @@ export const counterpartyHandlers = {
       const page = wanted
         ? paginateList((await view.list(counterparties, ofWorkspace)).filter(wanted), query)
         : await paginateSlice(view, counterparties, ofWorkspace, query);
-      return { ...page, results: page.results.map(toCounterpartyRecord) };
+      return mapPage(page, toCounterpartyRecord);
     }),
 
   "counterparties.create": ({ body }, context) => {
@@ -49,10 +49,11 @@ export const counterpartyHandlers = {
         created_at: context.clock.now(),
       };
       tx.put(counterparties, row);
-      await emitNewCounterpartyEvents(tx, context, row, [
+      const parts = [
         ...row.contacts.map(({ id }) => ({ contact_id: id })),
         ...row.addresses.map(({ id }) => ({ address_id: id })),
-      ]);
+      ];
+      await emitCounterpartyChanges(tx, context, [{ row, isNew: true, parts }]);
       return toCounterpartyRecord(row);
     });
   },

@@ -7,8 +7,9 @@ import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import { emit } from "../../webhooks/emit.ts";
 import type { AuthenticatedMember } from "../context.ts";
-import { readContractFacts } from "../contracts/records.ts";
+import { readContractFacts, toPerformer } from "../contracts/records.ts";
 import { contracts } from "../contracts/rows.ts";
+import { requireOwnRow } from "../workspace/workspace-rows.ts";
 
 export const Contact = z.strictObject({ id: z.int(), name: z.string(), email: z.string(), is_primary: z.boolean() });
 export type Contact = z.infer<typeof Contact>;
@@ -49,14 +50,13 @@ export interface CounterpartyPart {
   readonly address_id?: number;
 }
 
-/** A counterparty that a contract has created, or to which it has added contacts. */
+/** A new counterparty, or one to which contacts were added. */
 export interface CounterpartyChange {
   readonly row: Counterparty;
   readonly isNew: boolean;
   readonly parts: readonly CounterpartyPart[];
 }
 
-/** A value of the index `name`. */
 export const toNameKey = (workspaceId: number, name: string): string => `${workspaceId} ${name.trim().toLowerCase()}`;
 
 export const counterparties = defineRows<Counterparty, "workspace" | "name">({
@@ -75,16 +75,13 @@ export const counterparties = defineRows<Counterparty, "workspace" | "name">({
   },
 });
 
-/** The counterparty in a path. `not-found` if it is unknown or in another workspace. */
-export async function requireCounterparty(
+/** The counterparty in a path. Rejects with `not-found` if it is unknown or in another workspace. */
+export const requireCounterparty = (
   view: View,
-  { workspace }: AuthenticatedMember,
+  caller: AuthenticatedMember,
   { counter_party_id }: { readonly counter_party_id: number },
   fail: Fail<"not-found">,
-): Promise<Counterparty> {
-  const row = await view.get(counterparties, counter_party_id);
-  return row?.workspace_id === workspace.id ? row : fail("not-found");
-}
+): Promise<Counterparty> => requireOwnRow(view, counterparties, caller, counter_party_id, fail);
 
 interface PrimaryCandidate {
   readonly id: number;
@@ -110,48 +107,28 @@ export interface EventContext {
  * (DECISIONS.md, C17). No payload of these activities is public. The ids in `activity_data` are assumed: without them a
  * receiver could not identify the counterparty, contact or address.
  */
-export async function emitCounterpartyEvent(
+export const emitCounterpartyEvent = (
   tx: Transaction,
   context: EventContext,
   activity: CounterpartyActivity,
   row: Counterparty,
   part: CounterpartyPart = {},
-): Promise<void> {
-  await emitEach(tx, context, row, [[activity, part]]);
-}
+): Promise<void> => emitEach(tx, context, row, [[activity, part]]);
 
-/** Emits a new counterparty, then each of its contacts and addresses in order. */
-export const emitNewCounterpartyEvents = (
-  tx: Transaction,
-  context: EventContext,
-  row: Counterparty,
-  parts: readonly CounterpartyPart[],
-): Promise<void> =>
-  emitEach(tx, context, row, [
-    ["COUNTER_PARTY_CREATED", {}],
-    ...parts.map((part) => [getActivity(part), part] as const),
-  ]);
-
-/** Emits what a new contract has added to the counterparties (DECISIONS.md, C8). */
+/** Emits what a contract has added to the counterparties: each new one, then its contacts and addresses in order. */
 export async function emitCounterpartyChanges(
   tx: Transaction,
   context: EventContext,
   changes: readonly CounterpartyChange[],
 ): Promise<void> {
   for (const { row, isNew, parts } of changes) {
-    if (isNew) await emitNewCounterpartyEvents(tx, context, row, parts);
-    else
-      await emitEach(
-        tx,
-        context,
-        row,
-        parts.map((part) => [getActivity(part), part]),
-      );
+    const added = parts.map((part) => {
+      const kind = part.contact_id === undefined ? "ADDRESS" : "CONTACT";
+      return [`COUNTER_PARTY_${kind}_CREATED`, part] as const;
+    });
+    await emitEach(tx, context, row, isNew ? [["COUNTER_PARTY_CREATED", {}], ...added] : added);
   }
 }
-
-const getActivity = ({ contact_id }: CounterpartyPart) =>
-  contact_id === undefined ? "COUNTER_PARTY_ADDRESS_CREATED" : "COUNTER_PARTY_CONTACT_CREATED";
 
 async function emitEach(
   tx: Transaction,
@@ -161,9 +138,9 @@ async function emitEach(
 ): Promise<void> {
   const [newest] = await tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
   const contract = newest && (await readContractFacts(tx, newest));
-  const performed_by = { name: caller.user.name, email: caller.user.email };
   for (const [activity, part] of activities) {
     const data = { counterparty_id: id, ...part };
+    const performed_by = toPerformer(caller);
     await emit(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
   }
 }

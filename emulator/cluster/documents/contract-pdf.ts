@@ -1,12 +1,12 @@
 import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { toExactJson } from "../../../src/base/json.ts";
-import { entities, type Question, type Template, templates } from "../../domain/workspaces.ts";
+import { entities, type Question, type Template, templates, type User } from "../../domain/workspaces.ts";
 import type { ReportFinding } from "../../http/handler.ts";
-import type { Blobs } from "../../store/blobs.ts";
-import type { View } from "../../store/port.ts";
+import type { Blob, Blobs } from "../../store/blobs.ts";
+import type { Transaction, View } from "../../store/port.ts";
 import { type Contract, formatCompositeId, formatReferenceId, type Version } from "../contracts/rows.ts";
 import type { Sheet } from "../pdf/render.ts";
-import { pdfType, storeFile } from "./inline-file.ts";
+import { sanitizeFilename } from "../storage/storage.ts";
 
 /** A document for a response: an uploaded version, whose bytes are a blob, or a generated one. */
 export type ContractDocument = StoredDocument | GeneratedDocument;
@@ -25,7 +25,6 @@ export interface GeneratedDocument extends NamedFile {
 
 export const docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
-/** The newest version of a type; undefined if none was uploaded. */
 export function findNewestVersion({ versions }: Contract, contentType: string): StoredDocument | undefined {
   const found = versions.findLast((version) => version.content_type === contentType);
   return found && { ...found, version_id: found.id };
@@ -69,7 +68,6 @@ export async function storeDocument(blobs: Blobs, document: ContractDocument): P
   return "blob" in document ? document : { ...document, blob: await storeFile(blobs, document.bytes) };
 }
 
-/** The bytes of a document, in memory or as a stream. */
 export async function readDocument(
   blobs: Blobs,
   document: ContractDocument,
@@ -81,7 +79,6 @@ export async function readDocument(
   return bytes;
 }
 
-/** Text of the document of a template contract. */
 async function buildSheet(view: View, row: Contract): Promise<Sheet> {
   const template = row.template_id === null ? undefined : await view.get(templates, row.template_id);
   const entity = row.entity_id === null ? undefined : await view.get(entities, row.entity_id);
@@ -101,7 +98,6 @@ async function buildSheet(view: View, row: Contract): Promise<Sheet> {
   };
 }
 
-/** Text of a template with these answers, before a contract exists. */
 export const createPreviewSheet = (
   template: Template,
   answers: Readonly<Record<string, unknown>>,
@@ -119,3 +115,25 @@ function listAnswerRows(questions: readonly Question[], answers: Readonly<Record
 }
 
 const toText = (answer: unknown): string => (typeof answer === "string" ? answer : toExactJson(answer));
+/** Stores the bytes of an inline document, before the transaction that refers to it. */
+export const storeFile = (blobs: Blobs, file: Buffer): Promise<Blob> => blobs.put(yieldOnce(file), file.length);
+
+async function* yieldOnce(file: Buffer): AsyncGenerator<Uint8Array, void> {
+  yield file;
+}
+
+export const pdfType = "application/pdf";
+
+/** The row of a document version, with the next number. */
+export function createVersion(
+  tx: Transaction,
+  by: User,
+  at: number,
+  given: Pick<Version, "file_name" | "blob"> & Partial<Pick<Version, "content_type" | "is_executed_version">>,
+): Version {
+  const id = tx.next("contract_version");
+  const { content_type = pdfType, is_executed_version = false } = given;
+  // It appears in URLs and in the header of a download.
+  const file_name = sanitizeFilename(given.file_name, content_type === pdfType ? "pdf" : "docx");
+  return { id, file_name, content_type, blob: given.blob, is_executed_version, uploaded_at: at, uploaded_by: by.id };
+}

@@ -16,20 +16,21 @@ import { type Contract, requireContract, requireContractNumber } from "../contra
 import { busy, checkPdf, type PdfReader, readPdfText } from "../pdf/reader.ts";
 import { signObjectUrl, storedObjects } from "../storage/objects.ts";
 import { noteUnknownAnswers, validateAnswers, withDefaults } from "../templates/answers.ts";
-import { formatRowNotFound } from "../workspace/users.ts";
-import { findTemplate } from "../workspace/workspace-rows.ts";
+import { findTemplate, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import {
   type ContractDocument,
   createContractSheet,
   createPreviewSheet,
+  createVersion,
   docxType,
   findNewestVersion,
   generatePdf,
   getLatestDocument,
+  pdfType,
   readDocument,
   storeDocument,
+  storeFile,
 } from "./contract-pdf.ts";
-import { createVersion, pdfType, storeFile } from "./inline-file.ts";
 
 /** The text of a version, or of the PDF that is generated for a template contract (DECISIONS.md, F19). */
 const respondWithContent: Handlers<"documents.content", ClusterContext, AuthenticatedMember>["documents.content"] =
@@ -190,7 +191,6 @@ async function getDocument(
   return document ? { row, document } : fail("no-document", { format: "PDF" });
 }
 
-/** A version's bytes, after a check. */
 interface Upload {
   readonly file: Buffer;
   readonly content_type: string;

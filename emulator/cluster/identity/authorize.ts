@@ -250,7 +250,6 @@ function tryParseUrl(text: string): URL | undefined {
 
 const lifetimeMs = 12 * 60 * 60 * 1_000;
 
-/** Users who signed in at this cluster earlier, with this browser. */
 async function readSession(
   view: View,
   { headers }: Pick<ReceivedRequest, "headers">,
@@ -264,7 +263,6 @@ async function readSession(
   return user && { user, session };
 }
 
-/** Starts a session, and returns the header that sets its cookie. */
 async function beginSession(
   tx: Transaction,
   { cluster, clock, ids, settings }: Pick<ClusterContext, "cluster" | "clock" | "ids" | "settings">,

@@ -49,7 +49,6 @@ export const refreshTokens = defineRows<RefreshToken, "family" | "expires_at">({
   indexes: { family: (row) => row.family, expires_at: (row) => row.expires_at },
 });
 
-/** A user who signed in at a cluster with this browser. */
 const Session = z.strictObject({
   id: z.string(),
   cluster_id: z.string(),
@@ -92,22 +91,17 @@ export const providerStates = defineRows<z.infer<typeof ProviderState>>({
 /** The lifetime of access and ID tokens, in seconds of virtual time. */
 export const accessTokenLifetimeSeconds = 3_600;
 
-/** The active user of a cluster with that address. */
-export async function findUserByEmail(view: View, clusterId: string, email: string): Promise<User | undefined> {
+/** The active users of a cluster with that address, one for each workspace. */
+export async function listUsersByEmail(view: View, clusterId: string, email: string): Promise<readonly User[]> {
+  const found: User[] = [];
   for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
-    if (user.is_active && (await isOf(view, clusterId, user))) return user;
-  }
-  return undefined;
-}
-
-/** The workspaces of a cluster in which that person is active. */
-export async function listWorkspacesOfEmail(view: View, clusterId: string, email: string): Promise<readonly number[]> {
-  const found: number[] = [];
-  for (const user of await view.list(users, { by: "email", equals: toAddressKey(email) })) {
-    if (user.is_active && (await isOf(view, clusterId, user))) found.push(user.workspace_id);
+    if (user.is_active && (await isOf(view, clusterId, user))) found.push(user);
   }
   return found;
 }
+
+export const findUserByEmail = async (view: View, clusterId: string, email: string): Promise<User | undefined> =>
+  (await listUsersByEmail(view, clusterId, email))[0];
 
 /** The user with that number, if they are still active at the cluster. */
 export async function findUserById(view: View, clusterId: string, id: number): Promise<User | undefined> {
@@ -139,7 +133,6 @@ export const filterKnownScope = (scope: string): string =>
     .filter((word) => scopes.includes(word))
     .join(" ");
 
-/** The ignored words of a scope. */
 export const findUnknownScopes = (scope: string): string[] =>
   parseScope(scope).filter((word) => !scopes.includes(word));
 

@@ -73,7 +73,6 @@ export const completeProviderSignIn =
 const respondWithDetail = (status: number, sentence: string): Passthrough =>
   createJsonResponse(status, { detail: sentence });
 
-/** The person whom a provider has authenticated. */
 interface ProviderAccount {
   readonly email: string;
   readonly name: string;

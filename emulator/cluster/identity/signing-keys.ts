@@ -43,9 +43,7 @@ export async function getSigningKey({
 }: Pick<ClusterContext, "store" | "cluster" | "settings">): Promise<PrivateJwk> {
   const storedKey = await store.read((view) => view.get(signingKeys, cluster.id));
   if (storedKey) return storedKey.jwk;
-  const jwk = settings.deterministic
-    ? await deriveSeededJwk(`${cluster.id}\0${cluster.key}`)
-    : await createPrivateJwk();
+  const jwk = await createPrivateJwk(settings.deterministic ? `${cluster.id}\0${cluster.key}` : undefined);
   return store.transaction("make a signing key", async (tx) => {
     // Of several requests that found none, the first one here wins.
     const first = await tx.get(signingKeys, cluster.id);
@@ -55,7 +53,9 @@ export async function getSigningKey({
   });
 }
 
-async function createPrivateJwk(): Promise<PrivateJwk> {
+/** A 2048-bit RSA key. The same seed gives the same key. */
+export async function createPrivateJwk(seed: string | undefined): Promise<PrivateJwk> {
+  if (seed !== undefined) return deriveSeededJwk(seed);
   const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
   return PrivateJwk.parse(privateKey.export({ format: "jwk" }));
 }
@@ -63,8 +63,8 @@ async function createPrivateJwk(): Promise<PrivateJwk> {
 const e = 65_537n;
 const primeBytes = 128;
 
-/** The same 2048-bit RSA key for the same seed, because node:crypto only generates random keys. */
-export async function deriveSeededJwk(seed: string): Promise<PrivateJwk> {
+/** Derived by hand, because node:crypto only generates random keys. */
+async function deriveSeededJwk(seed: string): Promise<PrivateJwk> {
   const ids = createSeededIds(seed);
   const one = await findNextPrime(ids.bytes(primeBytes));
   const other = await findNextPrime(ids.bytes(primeBytes));

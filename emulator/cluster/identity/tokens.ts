@@ -1,4 +1,4 @@
-import { calculateJwkThumbprint, importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { calculateJwkThumbprint, importJWK, type JWTPayload, type JWTVerifyOptions, jwtVerify, SignJWT } from "jose";
 import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
@@ -11,7 +11,7 @@ import {
   refreshTokens,
 } from "./grants.ts";
 
-import { getSigningKey, signingKeys } from "./signing-keys.ts";
+import { getSigningKey, type PrivateJwk, signingKeys } from "./signing-keys.ts";
 
 type SigningContext = Pick<ClusterContext, "store" | "cluster" | "settings" | "clock" | "ids">;
 
@@ -19,13 +19,12 @@ const refreshLifetimeMs = 30 * 24 * 60 * 60 * 1_000;
 /** How long an expired refresh token is reported as expired instead of unknown. */
 const expiredRetentionMs = 24 * 60 * 60 * 1_000;
 
-/** Subjects of tokens. */
 export type TokenGrant = Pick<RefreshToken, "client_id" | "user_id" | "scope" | "signed_in_at" | "family"> & {
   readonly nonce?: string | null;
 };
 
 /** RFC 6749, 5.1, without the refresh token. */
-export interface TokenSet {
+interface TokenSet {
   readonly access_token: string;
   readonly token_type: "Bearer";
   readonly expires_in: number;
@@ -75,18 +74,12 @@ async function signToken(context: SigningContext, typ: string, claims: JWTPayloa
 
 /** The claims of an access token of this cluster; undefined if it is foreign, altered, or expired. */
 export async function verifyAccessToken(context: SigningContext, token: string): Promise<JWTPayload | undefined> {
-  const { kty, n, e } = await getSigningKey(context);
-  try {
-    const { payload } = await jwtVerify(token, await importJWK({ kty, n, e }, "RS256"), {
-      algorithms: ["RS256"],
-      typ: "at+jwt",
-      issuer: context.settings.publicUrl,
-      currentDate: new Date(context.clock.now()),
-    });
-    return payload.cluster === context.cluster.id ? payload : undefined;
-  } catch {
-    return undefined;
-  }
+  const payload = await verifyToken(await getSigningKey(context), token, {
+    typ: "at+jwt",
+    issuer: context.settings.publicUrl,
+    currentDate: new Date(context.clock.now()),
+  });
+  return payload?.cluster === context.cluster.id ? payload : undefined;
 }
 
 /**
@@ -100,15 +93,18 @@ export async function verifyIdTokenSubject(
   const cluster = readClusterClaim(token);
   const key = cluster === undefined ? undefined : await store.read((view) => view.get(signingKeys, cluster));
   if (!key) return undefined;
-  const { kty, n, e } = key.jwk;
+  const options = { typ: "JWT", issuer: settings.publicUrl, currentDate: new Date(0) };
+  return (await verifyToken(key.jwk, token, options))?.sub;
+}
+
+async function verifyToken(
+  { kty, n, e }: PrivateJwk,
+  token: string,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload | undefined> {
   try {
-    const { payload } = await jwtVerify(token, await importJWK({ kty, n, e }, "RS256"), {
-      algorithms: ["RS256"],
-      typ: "JWT",
-      issuer: settings.publicUrl,
-      currentDate: new Date(0),
-    });
-    return payload.sub;
+    const publicKey = await importJWK({ kty, n, e }, "RS256");
+    return (await jwtVerify(token, publicKey, { algorithms: ["RS256"], ...options })).payload;
   } catch {
     return undefined;
   }

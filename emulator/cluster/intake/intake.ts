@@ -119,7 +119,6 @@ async function requireFiles(
   return [...files.values()];
 }
 
-/** An intake with its people, tasks and files. */
 async function toIntakeDetail(view: View, row: Intake, now: number): Promise<z.infer<typeof IntakeDetail>> {
   const listPeople = (type: "ASSIGNED_TO" | "COLLABORATOR") =>
     Promise.all(

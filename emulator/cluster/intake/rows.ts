@@ -9,7 +9,8 @@ import { defineRows, parseRowNumber, type View } from "../../store/port.ts";
 import { storedDeadline, storedTime } from "../../store/stored-time.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { Problems } from "../response.ts";
-import { findActiveUser, formatRowNotFound, toOrgUser } from "../workspace/users.ts";
+import { toOrgUser } from "../workspace/users.ts";
+import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
 
 export const IntakeAssignee = z.strictObject({
   user_id: z.int(),
@@ -148,7 +149,6 @@ const UserTask = z.strictObject({
   due_at: storedDeadline(z.number()).nullable(),
   priority: z.enum(["LOW", "MEDIUM", "HIGH"]),
   task_category: z.enum(taskCategories),
-  /** Its subject. */
   intake_ids: z.array(z.int()),
   assignees: z.array(IntakeAssignee),
   created_by: z.int(),

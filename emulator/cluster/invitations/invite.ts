@@ -2,12 +2,24 @@ import * as z from "zod";
 import { computeHmacText } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { sendEmail } from "../../domain/emails.ts";
-import { invitationKinds, type User, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
-import { defineRows, type Transaction } from "../../store/port.ts";
+import {
+  findInvitationKind,
+  type InvitationKind,
+  invitationKinds,
+  type User,
+  users,
+  type Workspace,
+  workspaces,
+} from "../../domain/workspaces.ts";
+import type { ReceivedRequest } from "../../http/handler.ts";
+import type { Passthrough } from "../../http/reply.ts";
+import { parseRequestTarget } from "../../http/routing/path.ts";
+import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { ClusterContext } from "../context.ts";
-import type { Contract } from "../contracts/rows.ts";
+import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";
 import { scheduleReport } from "../reports/report.ts";
+import { createJsonResponse } from "../response.ts";
 import { createPersonId } from "../workspace/users.ts";
 
 /** Makes a user a member of a workspace, who is inactive until they accept the invitation (DECISIONS.md, R24). */
@@ -30,7 +42,6 @@ export async function inviteMember(
   return row;
 }
 
-/** A counterparty who receives a contract. */
 type InvitedPerson = Pick<Invitation, "email" | "name">;
 
 /**
@@ -146,4 +157,63 @@ export async function acceptInvitation(tx: Transaction, invitation: Invitation, 
   tx.put(invitations, { ...invitation, state: "ACCEPTED" });
   scheduleReport(tx, "report-member", member.id, at);
   return member;
+}
+const contractInvite = /^\/(?:v3\/)?contract-invite\/([^/]+)\/by_token\/([^/]+)$/;
+const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;
+const inviteInfo = "/auth/v3/invite_info/";
+
+/**
+ * Responds with the invitation of a token that this cluster issued, and with 404 for any other token, so that a
+ * broadcast finds the right cluster (DECISIONS.md, R34). Undefined for other requests.
+ */
+export async function respondToInvitation(
+  { method, target }: Pick<ReceivedRequest, "method" | "target">,
+  { store, cluster }: Pick<ClusterContext, "store" | "cluster">,
+): Promise<Passthrough | undefined> {
+  const query = method === "GET" ? parseInvitationQuery(target) : undefined;
+  if (!query) return undefined;
+  const found = await store.read(async (view) => {
+    const invitation = await findInvitation(view, cluster.id, query.token);
+    return invitation && (query.kind ?? invitation.kind) === invitation.kind
+      ? toInvitationRecord(view, invitation)
+      : undefined;
+  });
+  return found ? createJsonResponse(200, found) : createJsonResponse(404, { detail: "Invitation not found" });
+}
+
+interface InvitationQuery {
+  readonly token: string;
+  /** Undefined: of either kind. */
+  readonly kind?: InvitationKind | undefined;
+}
+
+function parseInvitationQuery(target: string): InvitationQuery | undefined {
+  const { path, search } = parseRequestTarget(target);
+  if (path === inviteInfo) return { token: new URLSearchParams(search).get("token") ?? "" };
+  const [, emailType = "", contractToken] = contractInvite.exec(path) ?? [];
+  if (contractToken !== undefined) return { token: contractToken, kind: findInvitationKind(emailType) };
+  const [, token] = userInvite.exec(path) ?? [];
+  return token === undefined ? undefined : { token };
+}
+
+async function findInvitation(view: View, clusterId: string, token: string): Promise<AnyInvitation | undefined> {
+  const issued = await view.get(invitations, token);
+  if (issued) return issued.cluster_id === clusterId ? issued : undefined;
+  const named = await view.list(workspaces, { by: "invite", equals: token });
+  const workspace = named.find(({ cluster_id }) => cluster_id === clusterId);
+  return workspace && listSeededInvitations(workspace).find((each) => each.token === token);
+}
+
+async function toInvitationRecord(view: View, invitation: AnyInvitation) {
+  const { workspace_id, contract_id } = invitation;
+  const workspace = await view.get(workspaces, workspace_id);
+  const contract = contract_id === null ? undefined : await view.get(contracts, contract_id);
+  return {
+    ...pickSharedFields(invitation),
+    workspace: { id: workspace_id, name: workspace?.name },
+    contract:
+      contract?.deleted_at === null
+        ? { id: formatCompositeId(contract), contract_name: contract.name, contract_status: contract.status }
+        : null,
+  };
 }

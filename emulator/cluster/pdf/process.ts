@@ -1,22 +1,36 @@
+import { Worker } from "node:worker_threads";
+import {
+  isLimit,
+  memoryLimitMessage,
+  nestingLimitMessage,
+  type PdfReadResult,
+  type PdfTask,
+  parseFailureMessage,
+  pdfLimits,
+  textLimitMessage,
+  type WorkerMessage,
+} from "./limits.ts";
+// The order matters: globals, then the worker (which then runs in this thread), then the library.
+import { beginBudget, isOverBudget, restoreConsole } from "./pdfjs-globals.ts";
+import "pdfjs-dist/legacy/build/pdf.worker.mjs";
+import { getDocument, type PDFDocumentProxy, type PDFPageProxy, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
+
 /**
  * The process that reads PDFs, one after another. It is not a thread: a thread that exceeds its memory limit at the
  * wrong time (as a table grows) crashes the whole process, and no file may crash the emulator.
  */
-import { Worker } from "node:worker_threads";
-import { isLimit } from "./limits.ts";
-import { formatParseError, readPdf } from "./parser.ts";
-import type { PdfReadResult, PdfTask, WorkerMessage } from "./reading.ts";
+
+restoreConsole();
 
 const send = (message: WorkerMessage) => process.send?.(message);
-const sendMessage = (reading: PdfReadResult, broken: boolean) => send({ reading, broken });
 
 process.on("message", async (task: PdfTask) => {
   const reading = await readPdf(task);
-  sendMessage(reading, isLimit(reading.problem));
+  send({ reading, broken: isLimit(reading.problem) });
 });
 
 // The parser throws errors that cannot be caught, for example when a form draws itself.
-process.on("uncaughtException", (error) => sendMessage({ problem: formatParseError(error) }, true));
+process.on("uncaughtException", (error) => send({ reading: { problem: formatParseError(error) }, broken: true }));
 
 // Ctrl-C reaches every process of a terminal, but the emulator decides when this one ends.
 process.on("SIGINT", () => {});
@@ -32,3 +46,73 @@ const watch = `
 new Worker(watch, { eval: true, workerData: process.ppid, execArgv: [] }).unref();
 
 send({ up: true });
+
+/** Parses a PDF and reads its first page, or all text. Images have no text. Never rejects. */
+async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
+  beginBudget();
+  try {
+    const reading = await openDocument(file, goal === "check" ? check : readText);
+    return isOverBudget() ? { problem: memoryLimitMessage } : reading;
+  } catch (error) {
+    return { problem: formatParseError(error) };
+  }
+}
+
+/** The reason why a file cannot be read, from the parser's error. */
+function formatParseError(error: unknown): string {
+  if (isOverBudget()) return memoryLimitMessage;
+  if (!(error instanceof Error)) return parseFailureMessage;
+  if (error.name === "PasswordException") return "it requires a password";
+  if (error.name === "InvalidPDFException") return `${parseFailureMessage} (${error.message.replace(/\.$/, "")})`;
+  return error.message.includes("Maximum call stack size exceeded") ? nestingLimitMessage : parseFailureMessage;
+}
+
+async function check(document: PDFDocumentProxy): Promise<PdfReadResult> {
+  if (document.numPages < 1) return { problem: "it has no pages" };
+  await document.getPage(1);
+  return { lines: [] };
+}
+
+async function readText(document: PDFDocumentProxy): Promise<PdfReadResult> {
+  const lines: string[] = [];
+  let left = pdfLimits.textLength;
+  for (let number = 1; number <= document.numPages; number += 1) {
+    const text = await readPageText(await document.getPage(number), left);
+    if (text === undefined) return { problem: textLimitMessage };
+    left -= text.length;
+    for (const line of text.split("\n")) if (line.trim() !== "") lines.push(line);
+  }
+  return { lines };
+}
+
+/** Undefined: it is longer than that. */
+async function readPageText(page: PDFPageProxy, maxLength: number): Promise<string | undefined> {
+  let text = "";
+  // In chunks as they arrive, so that no more is read than needed.
+  const pieces = page.streamTextContent().getReader();
+  for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
+    for (const item of piece.value.items) if ("str" in item) text += item.hasEOL ? `${item.str}\n` : item.str;
+    if (text.length > maxLength) return undefined;
+  }
+  return text;
+}
+
+async function openDocument(
+  file: Uint8Array,
+  read: (document: PDFDocumentProxy) => Promise<PdfReadResult>,
+): Promise<PdfReadResult> {
+  const task = getDocument({
+    // The library needs a plain Uint8Array, and transfers its memory.
+    data: new Uint8Array(file),
+    verbosity: VerbosityLevel.ERRORS,
+    stopAtErrors: true,
+    isEvalSupported: false,
+    disableFontFace: true,
+    useSystemFonts: false,
+  });
+  try {
+    return await read(await task.promise);
+  } finally {
+    await task.destroy();
+  }
+}

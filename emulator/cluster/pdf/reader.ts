@@ -1,10 +1,18 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { decodeFileBase64 } from "../../../src/base/hmac.ts";
 import { timedOut, withTimeout } from "../../../src/base/timing.ts";
-import { pdfLimits, timeLimitMessage } from "./limits.ts";
-import type { PdfReadResult, PdfTask } from "./reading.ts";
-import { ReadingProcess } from "./reading-process.ts";
+import {
+  memoryLimitMessage,
+  type PdfReadResult,
+  type PdfTask,
+  parseFailureMessage,
+  pdfLimits,
+  timeLimitMessage,
+  type WorkerMessage,
+} from "./limits.ts";
 
 export const busy = Symbol("busy");
 
@@ -112,20 +120,17 @@ interface QueuedRead {
  */
 let spare: ReadingProcess | undefined;
 
-/** Undefined: one has to be started. */
 function acquireIdleProcess(): ReadingProcess | undefined {
   const acquired = spare;
   spare = undefined;
   return acquired?.isFit ? acquired : undefined;
 }
 
-/** Keeps an idle process for later, or ends it if there is already one. */
 function leaveSpare(process: ReadingProcess): void {
   if (spare?.isFit) process.end();
   else spare = process;
 }
 
-/** The bytes of a PDF, or a sentence why they are invalid. */
 export type PdfCheckResult = { readonly file: Buffer; readonly problem?: undefined } | { readonly problem: string };
 
 /** Decodes an inline PDF and parses it (DECISIONS.md, P18). */
@@ -146,3 +151,88 @@ export async function findPdfProblem(file: Buffer, pdfs: PdfReader): Promise<str
 /** The text of a PDF, line by line, or why it cannot be read, for example because a later page is damaged. */
 export const readPdfText = (file: Buffer, pdfs: PdfReader): Promise<PdfReadResult | typeof busy> =>
   pdfs.read("text", file);
+
+/** The client side of the reading process. It keeps this process alive only while a request is pending. */
+export class ReadingProcess {
+  readonly #child: ChildProcess;
+  #onMessage: (message: WorkerMessage | ReadingFailure) => void = () => {};
+  #isFresh = true;
+  #hasEnded = false;
+
+  /** Resolves when the process is ready. Rejects if it cannot be started. */
+  readonly up: Promise<void>;
+
+  constructor() {
+    this.#child = fork(fileURLToPath(entry), [], {
+      execArgv: [...(isSource ? process.execArgv : []), `--max-old-space-size=${pdfLimits.memoryMb}`],
+      // Options of debuggers and coverage must not be inherited.
+      env: isSource ? process.env : { ...process.env, NODE_OPTIONS: "" },
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    this.#child.on("message", (message: WorkerMessage) => {
+      if ("broken" in message && message.broken) this.end();
+      this.#onMessage(message);
+    });
+    this.#child.on("error", (error) => this.#end({ error: error.message, outOfMemory: false }));
+    this.#child.on("exit", (code, signal) => {
+      this.#end({ error: `it ended with ${signal ?? code}`, outOfMemory: signal !== "SIGKILL" && code === null });
+    });
+    this.up = this.#nextMessage().then((first) => {
+      if ("error" in first) throw new Error(`The PDF reader cannot be started: ${first.error}`);
+    });
+  }
+
+  /** Whether it can read another file. */
+  get isFit(): boolean {
+    return !this.#hasEnded;
+  }
+
+  get isFresh(): boolean {
+    return this.#isFresh;
+  }
+
+  /** Never rejects. Never resolves if the file keeps the process busy forever. */
+  async read(task: PdfTask): Promise<PdfReadResult> {
+    this.#isFresh = false;
+    const answer = this.#nextMessage();
+    // A failure to send is noticed when the process ends.
+    this.#child.send(task, () => {});
+    const message = await answer;
+    if ("reading" in message) return message.reading;
+    return { problem: "outOfMemory" in message && message.outOfMemory ? memoryLimitMessage : parseFailureMessage };
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    // A busy process does not react to other signals.
+    this.#child.kill("SIGKILL");
+  }
+
+  #nextMessage(): Promise<WorkerMessage | ReadingFailure> {
+    this.#child.ref();
+    this.#child.channel?.ref();
+    return new Promise((resolve) => {
+      this.#onMessage = (message) => {
+        this.#child.unref();
+        this.#child.channel?.unref();
+        resolve(message);
+      };
+    });
+  }
+
+  #end(ended: ReadingFailure): void {
+    this.#hasEnded = true;
+    this.#onMessage(ended);
+  }
+}
+
+interface ReadingFailure {
+  readonly error: string;
+  /** V8 aborted, as it does at its memory limit. */
+  readonly outOfMemory: boolean;
+}
+
+/** In the bundle all files are in one folder. Otherwise the TypeScript loader is passed on. */
+const isSource = import.meta.url.endsWith(".ts");
+const entry = new URL(isSource ? "./process.ts" : "./pdf-process.js", import.meta.url);

@@ -1,9 +1,9 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { PDFDocument, type PDFFont } from "@cantoo/pdf-lib";
 import { nextTurn } from "../../../src/base/timing.ts";
-import { loadFonts } from "./fonts.ts";
-import type { TrueTypeFont } from "./true-type.ts";
+import { TrueTypeFont } from "./true-type.ts";
 
-/** Contents of a contract's document. */
 export interface Sheet {
   readonly title: string;
   readonly subtitle: string;
@@ -80,7 +80,6 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
 
 const emptyFile = new Uint8Array();
 
-/** Maximum number of missing characters in the finding. */
 const maxMissing = 20;
 
 /** The normalized text, with a question mark for each character that the font does not have. */
@@ -107,3 +106,25 @@ function* wrapText(text: string, font: PDFFont, size: number): Generator<string,
     yield line;
   }
 }
+/** The fonts of documents: DejaVu Sans, whose license allows embedding. */
+export const fontFiles = { regular: "DejaVuSans.ttf", bold: "DejaVuSans-Bold.ttf" } as const;
+
+let loaded: Promise<{ readonly regular: TrueTypeFont; readonly bold: TrueTypeFont }> | undefined;
+
+/** Loaded for the first generated document. */
+export function loadFonts() {
+  loaded ??= Promise.all([loadFont(fontFiles.regular), loadFont(fontFiles.bold)]).then(([regular, bold]) => ({
+    regular,
+    bold,
+  }));
+  return loaded;
+}
+
+const loadFont = async (name: string): Promise<TrueTypeFont> =>
+  new TrueTypeFont(await readFontFile(name), name.replace(/\.ttf$/, ""));
+
+/** The build writes reduced versions next to the bundle. Otherwise they are read from their package. */
+const readFontFile = (name: string): Promise<Buffer> =>
+  readFile(new URL(`./fonts/${name}`, import.meta.url)).catch(() =>
+    readFile(createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${name}`)),
+  );

@@ -131,7 +131,6 @@ function* listGlyphIds(cmap: Buffer): Generator<[codePoint: number, id: number]>
   }
 }
 
-/** A font with only the glyphs of a document. */
 export class FontSubset {
   readonly #font: TrueTypeFont;
   /** The glyphs of the font in the order of their new ids. The first replaces missing characters. */
@@ -142,7 +141,6 @@ export class FontSubset {
     this.#font = font;
   }
 
-  /** The new id of a glyph. */
   includeGlyph(glyph: number | Glyph): number {
     const id = typeof glyph === "number" ? glyph : glyph.id;
     const known = this.#newIds.get(id);

@@ -13,14 +13,12 @@ import {
 import { createAttachmentHeader, createInlineHeader, Passthrough } from "../../http/reply.ts";
 import type { ClusterContext } from "../context.ts";
 import { type Contract, formatCompositeId, formatReferenceId, type Signatory } from "../contracts/rows.ts";
-import { createContractSheet, getLatestDocument, readDocument } from "../documents/contract-pdf.ts";
-import { pdfType } from "../documents/inline-file.ts";
+import { createContractSheet, getLatestDocument, pdfType, readDocument } from "../documents/contract-pdf.ts";
 import { createPageResponse, type OAuthParameters } from "../response.ts";
 import { describeCompletedAction, type FormProblem, maxTextLength } from "./form-actions.ts";
 import type { ContractView, RecipientView } from "./page-model.ts";
 import { dropDuplicates, formatTime, type PendingAction } from "./pending-actions.ts";
 
-/** The page of `contract_link`, without actions. */
 export function renderContractPage(about: ContractView): Passthrough {
   const content = html`${renderFacts(about, describePendingActions(about))}
 ${renderSignatories(about)}`;
@@ -52,7 +50,6 @@ ${renderSignatories(about)}`;
 const listWorks = ({ actions }: RecipientView): Html[] =>
   [...new Set(actions.map(({ work }) => work))].map((work) => html`${work}`);
 
-/** A page that explains why nothing can be shown. */
 export function renderProblemPage(status: number, title: string, words: string, headers: readonly string[] = []) {
   const { rawHeaders, body } = createPageResponse(status, createPage(title, html`<p>${words}</p>`, allowFraming));
   return new Passthrough(status, [...rawHeaders, ...headers], body);
@@ -162,7 +159,6 @@ export async function createDocumentResponse(
   return new Passthrough(200, Object.entries(headers).flat(), await readDocument(blobs, document));
 }
 
-/** A status in words. */
 const statusWords: Readonly<Record<ContractStatus, string>> = {
   DRAFT: "Draft",
   REDLINING: "Under review",
@@ -175,7 +171,6 @@ const statusWords: Readonly<Record<ContractStatus, string>> = {
 /** Isolates a name, whose writing direction may differ from the sentence around it. */
 const isolateName = (text: string): Html => html`<bdi>${text}</bdi>`;
 
-/** Whose turn it is, in a sentence. */
 function describePendingActions({ contract, turns, owner }: ContractView): Html {
   if (turns.length > 0) return html`Waiting for ${joinHtml(groupActions(turns).map(describeActions), ", and for ")}.`;
   const again = contract.signatories.some(({ action }) => action?.is_success === false) ? " again" : "";

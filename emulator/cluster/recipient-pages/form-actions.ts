@@ -12,8 +12,7 @@ import { type LifecycleContext, transition } from "../contracts/lifecycle/transi
 import type { Contract } from "../contracts/rows.ts";
 import type { OAuthParameters } from "../response.ts";
 import { assignPersonIds, findPersonId } from "../workspace/users.ts";
-import type { Recipient } from "./open-link.ts";
-import { createContractView, createRecipientView } from "./page-model.ts";
+import { createContractView, createRecipientView, type Recipient } from "./page-model.ts";
 import { formatTime, type PendingAction } from "./pending-actions.ts";
 
 /** Why a form was rejected, in words for the person who submitted it. */
@@ -22,7 +21,6 @@ export interface FormProblem {
   readonly words: string;
 }
 
-/** Maximum length of a form field. */
 export const maxTextLength = 5_000;
 
 interface ActionContext {
@@ -120,7 +118,6 @@ const words = lookupTable<string>({
   comment: "Your comment was added.",
 });
 
-/** The address of the page after a form was completed. */
 export function buildCompletedPath(target: string, act: string): string {
   const [path = "", query = ""] = target.split("?", 2);
   const parameters = new URLSearchParams(query);

@@ -1,25 +1,23 @@
-import { entities, users } from "../../domain/workspaces.ts";
+import { toAddressKey } from "../../../src/schemes/email-hash.ts";
+import { entities, type User, users } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
 import { listComments } from "../contracts/comments.ts";
-import { buildContractPath, buildPersonQuery, createRecipientCsrfToken } from "../contracts/links.ts";
-import type { Contract } from "../contracts/rows.ts";
-import { pdfType } from "../documents/inline-file.ts";
+import { buildContractPath, buildPersonQuery, createRecipientCsrfToken, isPersonsKey } from "../contracts/links.ts";
+import { formatFullName } from "../contracts/records.ts";
+import { type Contract, contracts, formatCompositeId } from "../contracts/rows.ts";
+import { pdfType } from "../documents/contract-pdf.ts";
 import { findPersonId } from "../workspace/users.ts";
-import type { OpenedContract, Recipient } from "./open-link.ts";
+import { findMemberByEmail } from "../workspace/workspace-rows.ts";
 import { filterActionsFor, listPendingActions, type PendingAction } from "./pending-actions.ts";
 
-/** Public contents of the page of a contract. */
 export interface ContractView {
   readonly contract: Contract;
-  /** Names of the entity and of the counterparties. */
   readonly parties: readonly string[];
   readonly owner: string;
   readonly turns: readonly PendingAction[];
-  /** Undefined if there is none. */
   readonly document: { readonly path: string; readonly format: "PDF" | "DOCX" } | undefined;
 }
 
-/** Additional contents for the person whose link was opened. */
 export interface RecipientView {
   readonly person: Recipient;
   readonly actions: readonly PendingAction[];
@@ -61,4 +59,55 @@ export async function createRecipientView(
     comments: all.filter(({ created_by }) => created_by === id).map(({ comment }) => comment),
     token: await createRecipientCsrfToken(view, contract, person.email, JSON.stringify([contract, all.length])),
   };
+}
+/** A person who opened their own link. */
+export interface Recipient {
+  readonly name: string;
+  readonly email: string;
+}
+
+export interface OpenedContract {
+  readonly contract: Contract;
+  /** Undefined: anyone. */
+  readonly person: Recipient | undefined;
+}
+
+export type LinkProblem = "no-contract" | "not-theirs";
+
+/** The requested cluster, and the parameters of the path and the query. */
+export interface ContractLink {
+  readonly cluster: string;
+  readonly composite: string;
+  readonly query: URLSearchParams;
+}
+
+/** Target of a link (DECISIONS.md, C25). */
+export async function openLink(
+  view: View,
+  { cluster, composite, query }: ContractLink,
+): Promise<OpenedContract | LinkProblem> {
+  const contract = await view.get(contracts, Number(composite.slice(2)));
+  const isHere = contract?.cluster_id === cluster && contract.deleted_at === null;
+  if (!contract || !isHere || formatCompositeId(contract) !== composite) return "no-contract";
+  const email = query.get("person");
+  const key = query.get("key");
+  if (email === null && key === null) return { contract, person: undefined };
+  if (email === null || key === null || !(await isPersonsKey(view, contract, email, key))) return "not-theirs";
+  const member = await findMemberByEmail(view, contract.workspace_id, email);
+  return { contract, person: { name: findNameOnContract(contract, email, member), email: toAddressKey(email) } };
+}
+
+function findNameOnContract(
+  { signatories, counterparties }: Contract,
+  email: string,
+  member: User | undefined,
+): string {
+  const hasAddress = (other: string) => toAddressKey(other) === toAddressKey(email);
+  const contact = counterparties.find(({ poc }) => poc && hasAddress(poc.email))?.poc;
+  return (
+    signatories.find((each) => hasAddress(each.email))?.name ??
+    (contact && formatFullName(contact)) ??
+    member?.name ??
+    toAddressKey(email)
+  );
 }

@@ -36,7 +36,6 @@ export async function listPendingActions(view: View, contract: Contract): Promis
   }
 }
 
-/** The open actions of one person. */
 export const filterActionsFor = (turns: readonly PendingAction[], email: string): readonly PendingAction[] =>
   turns.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
 
@@ -94,13 +93,11 @@ export function dropDuplicates<Person extends NamedPerson>(people: readonly Pers
   return [...known.values()];
 }
 
-/** Someone who is involved in a contract. */
 interface Participant {
   readonly name: string;
   readonly email: string;
   /** URL of their page, at the contract's cluster. */
   readonly path: string;
-  /** Their open actions. */
   readonly turn: readonly PendingAction["work"][];
   /** When they signed in the current round of signatures. */
   readonly signedAt: number | null;

@@ -8,9 +8,13 @@ import { recordLinkOpened } from "../emails.ts";
 import { type OAuthParameters, readOAuthParameters } from "../response.ts";
 import { createDocumentResponse, renderContractPage, renderPersonPage, renderProblemPage } from "./contract-page.ts";
 import { buildCompletedPath, type FormProblem, perform, toFormProblem, validateForm } from "./form-actions.ts";
-
-import { type ContractLink, type LinkProblem, openLink } from "./open-link.ts";
-import { createContractView, createRecipientView } from "./page-model.ts";
+import {
+  type ContractLink,
+  createContractView,
+  createRecipientView,
+  type LinkProblem,
+  openLink,
+} from "./page-model.ts";
 
 const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
 
@@ -51,7 +55,6 @@ const renderMissing = (why: LinkProblem, { composite }: ContractLink): Passthrou
 
 const invalidLinkText = "This link is incomplete, or was issued for another person or contract. Ask for a new one.";
 
-/** The current page, with the error and the input. */
 function showPage(
   { store }: ClusterContext,
   link: ContractLink,

@@ -16,7 +16,6 @@ export type ReportSendFunction = (
 interface BatcherOptions {
   readonly line: RouterClient;
   readonly wall: WallClock;
-  /** How long reports are gathered. */
   readonly gather: GatheringLimits;
   /** Sends one request after another, so that the order is the same in every run. */
   readonly inTurn: boolean;
@@ -46,7 +45,6 @@ export class ReportBatcher {
     this.#options = options;
   }
 
-  /** Sends the reports of a cluster. */
   createSender(sender: ReportSender): ReportSendFunction {
     return async (...reports) => {
       if (!this.#options.inTurn) {

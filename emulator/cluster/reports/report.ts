@@ -40,7 +40,6 @@ export function parseReportRef(ref: string): { readonly id: string; readonly fai
   return { id, failures: Number(failures) };
 }
 
-/** The sender and the reason. */
 export interface ReportSender {
   readonly cluster_id: string;
   /** The key with which the cluster authenticates to the router. */
@@ -65,7 +64,6 @@ export type SendRouterRequest = (
 interface LineOptions {
   readonly forwarder: Forwarder;
   readonly timeoutMs: number;
-  /** Address of the router, once it accepts requests. */
   readonly routerUrl: Promise<string>;
 }
 

@@ -53,7 +53,6 @@ export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterCon
   },
 };
 
-/** The ids in errors of the storage. */
 const createRequestIds = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluster">) => ({
   requestId: ids.pick("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16),
   hostId: cluster.id,
@@ -109,9 +108,10 @@ function refuseCredentials(
 
 /** The extension for names without one (DECISIONS.md, F7). Loaded on demand, because few files need it. */
 async function findExtension(contentType: string): Promise<string | undefined> {
-  const { extension } = await import("./media-types.ts");
+  // A CommonJS package that a split bundle imports dynamically only has `default`.
+  const { default: mediaTypes } = await import("mime-types");
   // Arbitrary bytes: `.bin` would add nothing.
-  return contentType === "application/octet-stream" ? undefined : extension(contentType) || undefined;
+  return contentType === "application/octet-stream" ? undefined : mediaTypes.extension(contentType) || undefined;
 }
 
 const maxObjectKeyLength = 255;

@@ -112,7 +112,6 @@ function readSha256Claim(headers: Headers): ChecksumClaim[] {
   return [{ name: "x-amz-content-sha256", checksum: createHash("sha256"), value, encoding: "hex", mismatch }];
 }
 
-/** Computes checksums of incoming bytes. */
 interface Checksum {
   update(bytes: Uint8Array): unknown;
   digest(): Buffer;
@@ -204,7 +203,6 @@ async function* decodeChunked(
   }
 }
 
-/** Reads a stream by lines and by lengths. */
 class ByteReader {
   readonly #pieces: AsyncIterator<Uint8Array>;
   #rest = Buffer.alloc(0);

@@ -48,7 +48,6 @@ export function noteUnknownAnswers(
   }
 }
 
-/** The answers, with the defaults of unanswered questions. */
 export function withDefaults(
   questions: readonly Question[],
   answers: Readonly<Record<string, unknown>>,

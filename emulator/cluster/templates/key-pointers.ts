@@ -5,10 +5,11 @@ import type { InputOf } from "../../../src/api/operation.ts";
 import { type ContractType, contractTypes, Question } from "../../domain/workspaces.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
-import { emitContractEvent, requireInScope } from "../contracts/access.ts";
-import { toPerformer } from "../contracts/records.ts";
+import { requireInScope } from "../contracts/access.ts";
+import { emitContractEvent, toPerformer } from "../contracts/records.ts";
 import { type Contract, requireContract } from "../contracts/rows.ts";
-import { formatRowNotFound } from "../workspace/users.ts";
+import { Problems } from "../response.ts";
+import { findContractType, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import { validateAnswers } from "./answers.ts";
 
 import { toAttributeRecord } from "./templates.ts";
@@ -36,10 +37,9 @@ export const keyPointers = defineRows<KeyPointer, "contract">({
 export const keyPointerHandlers = {
   "key-pointers.definitions": ({ query }, { store, caller, fail }) =>
     store.read(async (view) => {
-      const type = await view.get(contractTypes, query.contract_type_id);
-      if (type?.workspace_id !== caller.workspace.id) {
-        return fail("invalid-fields", { contract_type_id: [formatRowNotFound(query.contract_type_id)] });
-      }
+      const problems = new Problems();
+      const type = await findContractType(view, caller.workspace, query.contract_type_id, problems);
+      if (!type) return fail("invalid-fields", problems.found);
       return buildSections(type).map(({ section, descriptors }) => ({
         id: section.id,
         descriptors: descriptors.map(toAttributeRecord),
@@ -56,7 +56,7 @@ export const keyPointerHandlers = {
   "key-pointers.set": ({ params, body }, context) =>
     context.store.transaction("key-pointers.set", async (tx) => {
       const contract = await requireContract(tx, context.caller, params.composite_id, context.fail);
-      const type = await typeOf(tx, contract);
+      const type = await getContractType(tx, contract);
       const known = await listKeyPointers(tx, contract);
       const wanted = body.key_pointers.map((row) => matchInput(row, type, known));
       const problems = wanted.flatMap((match, index) => ("problem" in match ? [[index, match.problem]] : []));
@@ -78,13 +78,8 @@ export const keyPointerHandlers = {
         if (before && isDeepStrictEqual(row, before)) continue;
         tx.put(keyPointers, row);
         written.set(field_name, row);
-        await tell(
-          tx,
-          context,
-          before ? "CONTRACT_KEY_POINTER_UPDATION" : "CONTRACT_KEY_POINTER_CREATION",
-          contract,
-          row,
-        );
+        const activity = `CONTRACT_KEY_POINTER_${before ? "UPDATION" : "CREATION"}` as const;
+        await emitPointerEvent(tx, context, activity, contract, row);
       }
       return [...touched].map((name) => toKeyPointerRecord(written.get(name)!));
     }),
@@ -95,19 +90,19 @@ export const keyPointerHandlers = {
       const known = await listKeyPointers(tx, contract);
       const before = known.find(({ id }) => id === params.key_pointer_id) ?? context.fail("not-found");
       const value = body.value ?? null;
-      const problem = findProblem(before.field_name, value, await typeOf(tx, contract));
+      const problem = findProblem(before.field_name, value, await getContractType(tx, contract));
       if (problem) context.fail("invalid-fields", { value: problem });
       const row = { ...before, value };
       if (isDeepStrictEqual(row, before)) return toKeyPointerRecord(row);
       tx.put(keyPointers, row);
-      await tell(tx, context, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
+      await emitPointerEvent(tx, context, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
       return toKeyPointerRecord(row);
     }),
 } satisfies ClusterHandlers;
 
 const listKeyPointers = (view: View, { id }: Contract) => view.list(keyPointers, { by: "contract", equals: id });
 
-async function typeOf(view: View, contract: Contract): Promise<ContractType> {
+async function getContractType(view: View, contract: Contract): Promise<ContractType> {
   const type = await view.get(contractTypes, contract.contract_type_id);
   if (!type) throw new Error(`Contract ${contract.id} is of type ${contract.contract_type_id}, which does not exist`);
   return type;
@@ -154,7 +149,7 @@ function findProblem(fieldName: string, value: unknown, type: ContractType): rea
   return validateAnswers([{ ...definition, required: false }], { [fieldName]: value })?.[fieldName];
 }
 
-const tell = (
+const emitPointerEvent = (
   tx: Transaction,
   { clock, caller }: Pick<ClusterContext, "clock"> & { readonly caller: AuthenticatedMember },
   activity: "CONTRACT_KEY_POINTER_CREATION" | "CONTRACT_KEY_POINTER_UPDATION",

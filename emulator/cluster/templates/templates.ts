@@ -1,18 +1,10 @@
 import type * as z from "zod";
 import type { Attribute } from "../../../src/api/contracts/shapes.ts";
 import type { listTemplates } from "../../../src/api/contracts/templates.ts";
-import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import {
-  type ContractType,
-  contractTypes,
-  entities,
-  type Question,
-  type Template,
-  templates,
-} from "../../domain/workspaces.ts";
-import type { View } from "../../store/port.ts";
-import type { AuthenticatedMember, ClusterHandlers } from "../context.ts";
+import { contractTypes, entities, type Question, type Template, templates } from "../../domain/workspaces.ts";
+import type { ClusterHandlers } from "../context.ts";
+import { requireOwnRow } from "../workspace/workspace-rows.ts";
 
 export const templateHandlers = {
   "templates.list": ({ query }, { store, caller }) =>
@@ -22,11 +14,13 @@ export const templateHandlers = {
     }),
 
   "templates.show": ({ params }, { store, caller, fail }) =>
-    store.read(async (view) => toTemplateRecord(await requireTemplate(view, caller, params, fail))),
+    store.read(async (view) =>
+      toTemplateRecord(await requireOwnRow(view, templates, caller, params.template_id, fail)),
+    ),
 
   "templates.update": ({ params, body }, { store, caller, fail }) =>
     store.transaction("templates.update", async (tx) => {
-      const row = await requireTemplate(tx, caller, params, fail);
+      const row = await requireOwnRow(tx, templates, caller, params.template_id, fail);
       const after = { ...row, tags: [...new Set(body.tags ?? row.tags)] };
       tx.put(templates, after);
       return toTemplateRecord(after);
@@ -34,20 +28,10 @@ export const templateHandlers = {
 
   "templates.metadata": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
-      const { attributes, counter_party_kind } = await requireTemplate(view, caller, params, fail);
+      const { attributes, counter_party_kind } = await requireOwnRow(view, templates, caller, params.template_id, fail);
       return { attributes: attributes.map(toAttributeRecord), counter_party_kind };
     }),
 } satisfies ClusterHandlers;
-
-async function requireTemplate(
-  view: View,
-  { workspace }: AuthenticatedMember,
-  { template_id }: { readonly template_id: number },
-  fail: Fail<"not-found">,
-): Promise<Template> {
-  const row = await view.get(templates, template_id);
-  return row?.workspace_id === workspace.id ? row : fail("not-found");
-}
 
 const toTemplateRecord = ({ id, name, contract_type_id, tags }: Template) => ({ id, name, contract_type_id, tags });
 
@@ -87,7 +71,7 @@ export const contractTypeHandlers = {
   // In an emulated workspace each entity may sign each type.
   "contract-types.entities": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
-      await requireContractType(view, caller, params.contract_type_id, fail);
+      await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
       const all = await view.list(entities, { by: "workspace", equals: caller.workspace.id });
       return all.map((entity) => ({
         entity_id: entity.id,
@@ -101,17 +85,7 @@ export const contractTypeHandlers = {
 
   "contract-types.intake-form": ({ params }, { store, caller, fail }) =>
     store.read(async (view) => {
-      const { intake_form } = await requireContractType(view, caller, params.contract_type_id, fail);
+      const { intake_form } = await requireOwnRow(view, contractTypes, caller, params.contract_type_id, fail);
       return intake_form.map(toAttributeRecord);
     }),
 } satisfies ClusterHandlers;
-
-async function requireContractType(
-  view: View,
-  { workspace }: AuthenticatedMember,
-  id: number,
-  fail: Fail<"not-found">,
-): Promise<ContractType> {
-  const row = await view.get(contractTypes, id);
-  return row?.workspace_id === workspace.id ? row : fail("not-found");
-}

@@ -1,11 +1,11 @@
 import { type Fail, fail } from "../../../src/api/failures.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
-import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { type User, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import type { Authenticate, ReceivedRequest } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
 import type { AuthenticatedMember, ClusterContext } from "../context.ts";
+import { findActiveUserByEmail } from "./workspace-rows.ts";
 
 type Headers = ReceivedRequest["headers"];
 
@@ -22,7 +22,7 @@ export function createApiKeyAuthenticator(
       const workspace = await authenticateWorkspace(view, context.cluster.id, headers);
       // Also known if the user is rejected.
       line.workspaceId = workspace.id;
-      return { workspace, user: await findUser(view, workspace, headers["user-email"]) };
+      return { workspace, user: await getUser(view, workspace, headers["user-email"]) };
     });
     if (member.workspace.is_suspended) fail("workspace-suspended");
     limit(member.workspace.id, fail);
@@ -45,13 +45,8 @@ async function authenticateWorkspace(view: View, clusterId: string, headers: Hea
 }
 
 /** The user for whom the request acts: an active member of the workspace. */
-async function findUser(view: View, workspace: Workspace, email: string | undefined): Promise<User> {
-  if (!email) return findActingUser(view, workspace);
-  const found = await view.list(users, { by: "email", equals: toAddressKey(email) });
-  return found.find((row) => row.workspace_id === workspace.id && row.is_active) ?? fail("permission-denied");
-}
-
-async function findActingUser(view: View, workspace: Workspace): Promise<User> {
+async function getUser(view: View, workspace: Workspace, email: string | undefined): Promise<User> {
+  if (email) return (await findActiveUserByEmail(view, workspace, email)) ?? fail("permission-denied");
   const user = await view.get(users, workspace.acting_user_id);
   if (!user) throw new Error(`Workspace ${workspace.id} acts as user ${workspace.acting_user_id}, who does not exist`);
   return user;

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import { NewWorkspace, type Workspace, workspaces } from "../../domain/workspaces.ts";
+import { NewWorkspace, users, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import type { Passthrough } from "../../http/reply.ts";
-import { defineRows, type Transaction } from "../../store/port.ts";
+import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 import { invitations, inviteMember } from "../invitations/invite.ts";
 import { createJsonResponse } from "../response.ts";
@@ -62,4 +62,16 @@ async function addTrialWorkspace(tx: Transaction, context: ClusterContext, reque
   }
   tx.put(trialWorkspaces, { signup_token, workspace_id: workspace.id });
   return workspace;
+}
+/**
+ * Whether a user of any workspace has that address, active or not. The workspace that was created for the signup itself
+ * does not count, so that the signup can be repeated.
+ */
+export async function hasAccount(
+  view: View,
+  { email, token }: { readonly email: string; readonly token?: string | undefined },
+): Promise<boolean> {
+  const trialWorkspace = token === undefined ? undefined : await view.get(trialWorkspaces, token);
+  const found = await view.list(users, { by: "email", equals: toAddressKey(email) });
+  return found.some(({ workspace_id }) => workspace_id !== trialWorkspace?.workspace_id);
 }

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import type { OrgUser } from "../../../src/api/contracts/shapes.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
-import { roles, type User, users, type Workspace } from "../../domain/workspaces.ts";
+import { roles, type User, users } from "../../domain/workspaces.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
-import { paginateList } from "../response.ts";
+import { mapPage, paginateList } from "../response.ts";
 
-import { freeId } from "./free-id.ts";
+import { findMemberByEmail, freeId } from "./workspace-rows.ts";
 
 export const userHandlers = {
   "users.list": ({ query }, { store, caller }) =>
@@ -16,8 +16,7 @@ export const userHandlers = {
       const wanted = (await view.list(users, ofWorkspace)).filter(
         ({ email, name }) => contains(email, query.user_email) && contains(name, query.user_name),
       );
-      const page = paginateList(wanted, query);
-      return { ...page, results: page.results.map((user) => toUserRecord(user, names)) };
+      return mapPage(paginateList(wanted, query), (user) => toUserRecord(user, names));
     }),
 
   "users.roles": (_, { store, caller }) =>
@@ -49,15 +48,6 @@ export async function toOrgUser(view: View, id: number): Promise<z.infer<typeof 
   return { id: user.id, name: user.name, email: user.email, designation: user.designation };
 }
 
-/** An active user of the workspace; undefined for anyone else. */
-export async function findActiveUser(view: View, workspace: Workspace, id: number): Promise<User | undefined> {
-  const user = await view.get(users, id);
-  return user?.workspace_id === workspace.id && user.is_active ? user : undefined;
-}
-
-/** The framework's message for a reference to a row that the workspace does not have (DECISIONS.md, C1). */
-export const formatRowNotFound = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
-
 /** A person who is not a member of the workspace, but is named in one of its contracts. */
 const Outsider = z.strictObject({
   id: z.int(),
@@ -79,12 +69,6 @@ const toOutsiderKey = (workspaceId: number, email: string): string => `${workspa
  * The next id of a person, which no member and no outsider has. Seeds choose the ids of members (DECISIONS.md, C13).
  */
 export const createPersonId = (tx: Transaction): Promise<number> => freeId(tx, users, "person");
-
-/** The member of a workspace with that address, active or not. */
-export async function findMemberByEmail(view: View, workspaceId: number, email: string): Promise<User | undefined> {
-  const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
-  return named.find((user) => user.workspace_id === workspaceId);
-}
 
 /** The id of a person, member or outsider; undefined if they have none yet. */
 export async function findPersonId(view: View, workspaceId: number, email: string): Promise<number | undefined> {

@@ -1,18 +1,43 @@
+import type { Fail } from "../../../src/api/failures.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import {
   type ContractType,
   contractTypes,
   type Entity,
   entities,
+  roles,
   type Template,
   templates,
   type User,
   users,
   type Workspace,
 } from "../../domain/workspaces.ts";
-import type { View } from "../../store/port.ts";
+import type { Rows, Transaction, View } from "../../store/port.ts";
+import type { AuthenticatedMember } from "../context.ts";
 import type { Problems } from "../response.ts";
-import { formatRowNotFound } from "./users.ts";
+
+/** The framework's message for a reference to a row that the workspace does not have (DECISIONS.md, C1). */
+export const formatRowNotFound = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
+
+/** A row with that number in the workspace; undefined if it is unknown or in another one. */
+export async function findOwnRow<Row extends { readonly workspace_id: number }>(
+  view: View,
+  from: Rows<Row, string, number>,
+  { id: workspaceId }: Pick<Workspace, "id">,
+  id: number,
+): Promise<Row | undefined> {
+  const row = await view.get(from, id);
+  return row?.workspace_id === workspaceId ? row : undefined;
+}
+
+/** The row of a path. Rejects with `not-found` if it is unknown or in another workspace. */
+export const requireOwnRow = async <Row extends { readonly workspace_id: number }>(
+  view: View,
+  from: Rows<Row, string, number>,
+  { workspace }: AuthenticatedMember,
+  id: number,
+  fail: Fail<"not-found">,
+): Promise<Row> => (await findOwnRow(view, from, workspace, id)) ?? fail("not-found");
 
 /**
  * Rows of the workspace that a body names. An unknown or foreign one is reported for its field (DECISIONS.md, C1) and
@@ -24,16 +49,16 @@ export async function findContractType(
   id: number | string,
   problems: Problems,
 ): Promise<ContractType | undefined> {
-  const type = await view.get(contractTypes, Number(id));
-  if (type?.workspace_id === workspace.id) return type;
+  const type = await findOwnRow(view, contractTypes, workspace, Number(id));
+  if (type) return type;
   problems.add(["contract_type_id"], formatRowNotFound(id));
   return undefined;
 }
 
 /** A template that the workspace can use; undefined if it is unknown, foreign or archived. */
 export async function findTemplate(view: View, workspace: Workspace, id: number): Promise<Template | undefined> {
-  const template = await view.get(templates, id);
-  return template?.workspace_id === workspace.id && !template.archived ? template : undefined;
+  const template = await findOwnRow(view, templates, workspace, id);
+  return template?.archived === false ? template : undefined;
 }
 
 export async function findEntity(
@@ -43,22 +68,68 @@ export async function findEntity(
   field: string,
   problems: Problems,
 ): Promise<Entity | undefined> {
-  const entity = await view.get(entities, Number(id));
-  if (entity?.workspace_id === workspace.id) return entity;
+  const entity = await findOwnRow(view, entities, workspace, Number(id));
+  if (entity) return entity;
   problems.add([field], formatRowNotFound(id));
   return undefined;
 }
 
-export async function findPrimaryEntity(view: View, workspace: Workspace): Promise<Entity | undefined> {
-  const workspaceEntities = await view.list(entities, { by: "workspace", equals: workspace.id });
-  return workspaceEntities.find((entity) => entity.is_primary);
+/** The entity with a reference id. Without one, the primary entity. */
+export async function findEntityByReference(
+  view: View,
+  workspace: Workspace,
+  reference?: string | null,
+): Promise<Entity | undefined> {
+  const own = await view.list(entities, { by: "workspace", equals: workspace.id });
+  return own.find((entity) => (reference == null ? entity.is_primary : entity.reference_id === reference));
 }
 
-/** An active user of the workspace by address. */
-export async function findUser(view: View, workspace: Workspace, email: string): Promise<User | undefined> {
+export async function findActiveUser(view: View, workspace: Workspace, id: number): Promise<User | undefined> {
+  const user = await findOwnRow(view, users, workspace, id);
+  return user?.is_active ? user : undefined;
+}
+
+/** The member of a workspace with that address, active or not. */
+export async function findMemberByEmail(view: View, workspaceId: number, email: string): Promise<User | undefined> {
   const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
-  return named.find((user) => user.workspace_id === workspace.id && user.is_active);
+  return named.find((user) => user.workspace_id === workspaceId);
 }
 
-/** The error message for an unknown user in a body. */
-export const formatUserNotFound = (email: string): string => `Object with email=${email} does not exist.`;
+export async function findActiveUserByEmail(view: View, { id }: Workspace, email: string): Promise<User | undefined> {
+  const named = await view.list(users, { by: "email", equals: toAddressKey(email) });
+  return named.find((user) => user.workspace_id === id && user.is_active);
+}
+
+/**
+ * The problem of two fields of which exactly one must name a user or a role of the workspace. The first field is the
+ * user's. `conflict`: the message if both are given.
+ */
+export async function findAssigneeProblem(
+  view: View,
+  workspace: Workspace,
+  fields: Readonly<Record<string, number | undefined>>,
+  conflict: string,
+): Promise<Record<string, string[]> | undefined> {
+  const [[userField, user] = [""], [roleField, role] = [""]] = Object.entries(fields);
+  if (user === undefined && role === undefined) return { [userField]: ["Field required"] };
+  if (user !== undefined && role !== undefined) return { [roleField]: [conflict] };
+  if (user !== undefined && !(await findActiveUser(view, workspace, user))) {
+    return { [userField]: [formatRowNotFound(user)] };
+  }
+  if (role !== undefined && !(await findOwnRow(view, roles, workspace, role))) {
+    return { [roleField]: [formatRowNotFound(role)] };
+  }
+  return undefined;
+}
+
+/** The next unused number. Seeds choose their own numbers. */
+export async function freeId<Row extends object>(
+  tx: Transaction,
+  collection: Rows<Row, string, number>,
+  sequence: string,
+): Promise<number> {
+  for (;;) {
+    const id = tx.next(sequence);
+    if (!(await tx.get(collection, id))) return id;
+  }
+}

@@ -5,9 +5,7 @@ import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import { type ControlTokens, findCookie, localToken } from "../../domain/control-tokens.ts";
 import type { Authenticators } from "../../http/handler.ts";
-
-import { getCookieName, type Sessions } from "../console/sessions.ts";
-import type { Bearer } from "./bearer.ts";
+import { type Bearer, getCookieName, type Sessions } from "../console/sessions.ts";
 
 /** The caller of the control plane: the holder of a token, or a browser that was signed in with one. */
 export interface ControlCaller {
@@ -78,7 +76,6 @@ export const createTokenMask =
     // A token that a user chose. A short one may be part of any word.
     return token.length < 16 ? shown : shown.replaceAll(token, mask);
   };
-/** Whether the caller would still be accepted. */
 export async function isStillAuthenticated(
   { token, session }: ControlCaller,
   { tokens, sessions }: Pick<KnownCaller, "tokens" | "sessions">,

@@ -1,7 +1,6 @@
 import { html } from "../../http/page.ts";
 import { reply } from "../../http/reply.ts";
-import type { ControlContext, ControlHandlers } from "../context.ts";
-import type { ConsoleBundle } from "./bundle.ts";
+import type { ConsoleBundle, ControlContext, ControlHandlers } from "../context.ts";
 
 import { codeLifeMs, getCookieName, sessionLifeMs } from "./sessions.ts";
 

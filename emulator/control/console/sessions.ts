@@ -1,7 +1,7 @@
+import type { ControlRole } from "../../../src/api/control-roles.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { hash, isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
-import type { Bearer } from "../access/bearer.ts";
 
 /** How long a code is valid, in wall-clock time: the browser may have to start first. */
 export const codeLifeMs = 60_000;
@@ -93,14 +93,12 @@ export class Sessions {
     this.#notify();
   }
 
-  /** Ends all sessions and codes. */
   endAll(): void {
     this.#sessions.clear();
     this.#codes.clear();
     this.#notify();
   }
 
-  /** Ends all sessions and codes of one token. */
   endAllOf({ hash }: Pick<Bearer, "hash">): void {
     for (const [name, { opener }] of this.#sessions) if (opener.hash === hash) this.#sessions.delete(name);
     for (const [name, { opener }] of this.#codes) if (opener.hash === hash) this.#codes.delete(name);
@@ -131,4 +129,13 @@ const hashSecret = (secret: string): string => hash("sha256", secret).toString("
 function dropOldest(all: Map<string, { readonly opener: Bearer }>, of: Bearer["hash"], most: number): void {
   const ownSessions = [...all].filter(([, { opener }]) => opener.hash === of);
   for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - most))) all.delete(name);
+}
+/** A token of the control plane, without its secret. */
+export interface Bearer {
+  readonly name: string;
+  readonly role: ControlRole;
+  /** Undefined: the token in the run file, which is valid as long as the emulator runs. */
+  readonly hash: string | undefined;
+  /** The only workspace that it can see and change. Undefined: all of them, and shared data. */
+  readonly workspace?: { readonly id: number; readonly name: string } | undefined;
 }

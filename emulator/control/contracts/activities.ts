@@ -4,7 +4,7 @@ import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
-import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/email-events.ts";
+import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/transition.ts";
 import { readContractFacts } from "../../cluster/contracts/records.ts";
 import { type Contract, contracts, formatCompositeId, selectWorkspace } from "../../cluster/contracts/rows.ts";
 import { buildEmailEventData } from "../../cluster/emails.ts";
@@ -148,7 +148,6 @@ const isBlank = ({ signature_capable, archived, attributes, creator_slot, counte
   attributes.every(({ required, default_value }) => !required || default_value != null) &&
   !(creator_slot?.required && !creator_slot.signatory);
 
-/** Maximum number of recent events that are counted. */
 const counted = 10_000;
 
 export const activityListHandlers = {

@@ -1,18 +1,18 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { listAccess } from "../../cluster/contracts/access.ts";
 import { isOpen, replaceEntity } from "../../cluster/contracts/parties.ts";
-import { type Contract, contracts, formatCompositeId, type Review } from "../../cluster/contracts/rows.ts";
+import { type Contract, contracts, type Review } from "../../cluster/contracts/rows.ts";
 import { listParticipants } from "../../cluster/recipient-pages/pending-actions.ts";
 import { entities, roles, users } from "../../domain/workspaces.ts";
 import type { View } from "../../store/port.ts";
 import type { ControlHandlers } from "../context.ts";
-import { requireContractById, resolvePerson } from "./contracts.ts";
+import { requireContractById, resolvePerformer, toContractSummary } from "./contracts.ts";
 
 export const contractDetailHandlers = {
   "emulator-contracts.list": ({ query: { limit, offset } }, { store }) =>
     store.read(async (view) => ({
       items: (await view.list(contracts, { reverse: true, limit, offset })).map((row) => ({
-        ...toContractRecord(row),
+        ...toContractSummary(row),
         cluster_id: row.cluster_id,
         workspace_id: row.workspace_id,
         created_at: toIsoMillis(row.created_at),
@@ -29,7 +29,7 @@ export const contractDetailHandlers = {
       const { url } = clusters.find(({ id }) => id === row.cluster_id)!;
       const people = await listParticipants(view, row);
       return {
-        ...toContractRecord(row),
+        ...toContractSummary(row),
         entity: entity ? { reference_id: entity.reference_id, name: entity.name } : null,
         counterparties: row.counterparties.map(({ poc: _, ...party }) => party),
         reviews: await Promise.all(row.reviews.map((review) => toReviewRecord(view, review))),
@@ -52,17 +52,10 @@ export const contractDetailHandlers = {
       const entity = workspaceEntities.find((each) => each.reference_id === reference_id);
       if (!entity) return fail("no-such-entity", { reference_id, known });
       if (!isOpen(row)) return fail("entity-not-editable", { status: row.status });
-      const { userId: _, ...by } = await resolvePerson(tx, row, email);
-      return toContractRecord(await replaceEntity(tx, { clock, by }, row, entity));
+      const by = await resolvePerformer(tx, row, email);
+      return toContractSummary(await replaceEntity(tx, { clock, by }, row, entity));
     }),
 } satisfies ControlHandlers;
-
-const toContractRecord = (row: Contract) => ({
-  contract_id: row.id,
-  composite_id: formatCompositeId(row),
-  contract_status: row.status,
-  contract_name: row.name,
-});
 
 async function toReviewRecord(view: View, review: Review) {
   const { by, reviewer_user_id, reviewer_role_id, description, requested_at, completed_at } = review;
@@ -85,7 +78,6 @@ const listAccessRecords = async (view: View, row: Contract) =>
     })),
   );
 
-/** A user or a role by id. */
 async function findNames(view: View, userId: number | null, roleId: number | null) {
   const user = userId === null ? undefined : await view.get(users, userId);
   const role = roleId === null ? undefined : await view.get(roles, roleId);

@@ -1,96 +1,106 @@
-import type { Trigger } from "../../../src/api/contracts/lifecycle.ts";
-import type { Fail, FailureCode } from "../../../src/api/failures.ts";
-import { approve } from "../../cluster/contracts/lifecycle/approvals.ts";
-import { decline, sign } from "../../cluster/contracts/lifecycle/signatures.ts";
-import {
-  type LifecycleContext,
-  type TransitionOptions,
-  transition,
-} from "../../cluster/contracts/lifecycle/transition.ts";
+import type { RejectionCode, Trigger } from "../../../src/api/contracts/lifecycle.ts";
+import type { Fail } from "../../../src/api/failures.ts";
+import { approve, requestApprovals } from "../../cluster/contracts/lifecycle/approvals.ts";
+import { decline, requestReview, sign } from "../../cluster/contracts/lifecycle/signatures.ts";
+import { type LifecycleContext, transition } from "../../cluster/contracts/lifecycle/transition.ts";
 import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import {
   filterActionsFor,
   listPendingActions,
   type PendingAction,
 } from "../../cluster/recipient-pages/pending-actions.ts";
-import { findMemberByEmail } from "../../cluster/workspace/users.ts";
-import { users } from "../../domain/workspaces.ts";
-import type { Call, HandlerContext } from "../../http/handler.ts";
+import { findMemberByEmail } from "../../cluster/workspace/workspace-rows.ts";
+import { type User, users } from "../../domain/workspaces.ts";
+import type { HandlerContext } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import type { Performer } from "../../webhooks/emit.ts";
 import type { ControlHandlers } from "../context.ts";
 
 type ContractMoveContext = HandlerContext & LifecycleContext;
-type ContractVerb = "sign" | "decline" | "complete-review" | "approve" | "void" | "hold" | "resume" | "delete";
 
 interface MoveInput {
   readonly params: { readonly id: string };
   readonly body: { readonly email?: string | undefined; readonly note?: string | undefined };
 }
 
-/** Actions of users in the application. Each moves the contract by the lifecycle table (DECISIONS.md, E7). */
+/**
+ * Actions of users in the application, and those of the API with a workspace key. Each moves the contract by the
+ * lifecycle table (DECISIONS.md, E7).
+ */
 export const controlContractHandlers = {
   "emulator-contracts.sign": (input, call) =>
-    actAs("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
+    moveContract("sign", input, call, (tx, contract) => sign(tx, call, contract, input.body, call.fail)),
 
   "emulator-contracts.decline": (input, call) =>
-    actAs("decline", input, call, (tx, contract) => decline(tx, call, contract, input.body, call.fail)),
+    moveContract("decline", input, call, (tx, contract) => decline(tx, call, contract, input.body, call.fail)),
 
   "emulator-contracts.approve": (input, call) =>
-    actAs("approve", input, call, async (tx, contract) => {
+    moveContract("approve", input, call, async (tx, contract) => {
       const { by, approval, approver } = await findPersonInTurn(tx, contract, "approve", input.body.email);
       return approve(tx, call, contract, { approval, approver, by, note: input.body.note }, call.fail);
     }),
 
   "emulator-contracts.complete-review": (input, call) =>
-    actAs("complete-review", input, call, async (tx, contract) => {
+    moveContract("complete-review", input, call, async (tx, contract) => {
       const { by } = await findPersonInTurn(tx, contract, "review", input.body.email);
       return transition(tx, call, contract, "complete-review", { by }, call.fail);
     }),
-  "emulator-contracts.void": (input, call) =>
-    createMoveHandler("void", input, call, (tx, row, options) => transition(tx, call, row, "void", options, call.fail)),
-  "emulator-contracts.hold": (input, call) =>
-    createMoveHandler("hold", input, call, (tx, row, options) => transition(tx, call, row, "hold", options, call.fail)),
-  "emulator-contracts.resume": (input, call) =>
-    createMoveHandler("resume", input, call, (tx, row, options) =>
-      transition(tx, call, row, "resume", options, call.fail),
-    ),
-  "emulator-contracts.delete": (input, call) =>
-    createMoveHandler("delete", input, call, (tx, row, options) =>
-      transition(tx, call, row, "delete", options, call.fail),
-    ),
+
+  "emulator-contracts.request-review": (input, call) =>
+    moveContract("request-review", input, call, async (tx, contract) => {
+      const { id } = await requireMember(tx, contract, input.body.email, call.fail);
+      const by = await resolvePerformer(tx, contract, undefined);
+      const reviewer = { reviewer_user_id: id, reviewer_role_id: null, description: "" };
+      return requestReview(tx, call, contract, { by, reviewer }, call.fail);
+    }),
+
+  "emulator-contracts.request-approval": (input, call) =>
+    moveContract("request-approval", input, call, async (tx, contract) => {
+      const { id, name } = await requireMember(tx, contract, input.body.email, call.fail);
+      const by = await resolvePerformer(tx, contract, undefined);
+      const request = { name, notes: "", approver_user_id: id };
+      const created_by = contract.business_user_id;
+      return requestApprovals(tx, call, contract, { by, created_by, requests: [request] }, call.fail);
+    }),
+
+  "emulator-contracts.send": createMoveHandler("send"),
+  "emulator-contracts.mark": createMoveHandler("mark-for-execution"),
+  "emulator-contracts.unmark": createMoveHandler("unmark-for-execution"),
+  "emulator-contracts.void": createMoveHandler("void"),
+  "emulator-contracts.hold": createMoveHandler("hold"),
+  "emulator-contracts.resume": createMoveHandler("resume"),
+  "emulator-contracts.delete": createMoveHandler("delete"),
 } satisfies ControlHandlers<ContractMoveContext>;
 
-type ControlCall = ContractMoveContext &
-  Pick<Call<FailureCode, unknown>, "request"> & { readonly fail: Fail<"no-such-contract"> };
-
-function actAs(
-  verb: ContractVerb,
-  { params }: MoveInput,
-  { store, fail }: ControlCall,
-  act: (tx: Transaction, contract: Contract) => Promise<Contract>,
-) {
-  return store.transaction(`emulator-contracts.${verb}`, async (tx) => {
-    const after = await act(tx, await requireContractById(tx, params.id, fail));
-    return {
-      contract_id: after.id,
-      composite_id: formatCompositeId(after),
-      contract_status: after.status,
-      contract_name: after.name,
-    };
-  });
+/** A handler that applies a trigger on behalf of the named user, or of the contract's owner. */
+function createMoveHandler<T extends Trigger>(trigger: T) {
+  return (
+    input: MoveInput,
+    call: ContractMoveContext & { readonly fail: Fail<RejectionCode<T> | "no-such-contract"> },
+  ) =>
+    moveContract(trigger, input, call, async (tx, contract) => {
+      const by = await resolvePerformer(tx, contract, input.body.email);
+      return transition(tx, call, contract, trigger, { by }, call.fail);
+    });
 }
 
-const createMoveHandler = (
-  verb: ContractVerb & Trigger,
-  input: MoveInput,
-  call: ControlCall,
-  move: (tx: Transaction, contract: Contract, options: TransitionOptions) => Promise<Contract>,
-) =>
-  actAs(verb, input, call, async (tx, contract) => {
-    const { userId: _, ...by } = await resolvePerson(tx, contract, input.body.email);
-    return move(tx, contract, { by });
-  });
+function moveContract(
+  trigger: Trigger,
+  { params }: MoveInput,
+  { store, fail }: Pick<HandlerContext, "store"> & { readonly fail: Fail<"no-such-contract"> },
+  move: (tx: Transaction, contract: Contract) => Promise<Contract>,
+) {
+  return store.transaction(`emulator-contracts.${trigger}`, async (tx) =>
+    toContractSummary(await move(tx, await requireContractById(tx, params.id, fail))),
+  );
+}
+
+export const toContractSummary = (row: Contract) => ({
+  contract_id: row.id,
+  composite_id: formatCompositeId(row),
+  contract_status: row.status,
+  contract_name: row.name,
+});
 
 /** The contract with a plain or composite id, in any workspace (DECISIONS.md, C12). */
 export async function requireContractById(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
@@ -100,21 +110,27 @@ export async function requireContractById(view: View, id: string, fail: Fail<"no
   return named && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 
-/** The member of the contract's workspace with that address, or a person with only an address. */
-export async function resolvePerson(
+/** The member of the contract's workspace with that address, or a person with only an address; default: the owner. */
+export async function resolvePerformer(view: View, contract: Contract, email: string | undefined): Promise<Performer> {
+  const user = await findNamedMember(view, contract, email);
+  if (user) return { name: user.name, email: user.email };
+  return email === undefined ? { name: "" } : { name: email, email };
+}
+
+const findNamedMember = (view: View, { business_user_id, workspace_id }: Contract, email: string | undefined) =>
+  email === undefined ? view.get(users, business_user_id) : findMemberByEmail(view, workspace_id, email);
+
+/** An active member of the contract's workspace; default: the owner. */
+async function requireMember(
   view: View,
   contract: Contract,
   email: string | undefined,
-): Promise<Performer & { readonly userId?: number }> {
-  if (email === undefined) {
-    const owner = await view.get(users, contract.business_user_id);
-    return owner ? { name: owner.name, email: owner.email } : { name: "" };
-  }
-  const member = await findMemberByEmail(view, contract.workspace_id, email);
-  return member ? { name: member.name, email: member.email, userId: member.id } : { name: email, email };
+  fail: Fail<"no-such-member">,
+): Promise<User> {
+  const member = await findNamedMember(view, contract, email);
+  return member?.is_active ? member : fail("no-such-member", { email: email ?? "" });
 }
 
-/** The reviewer or approver, and the approval. */
 interface PersonInTurn {
   readonly by: Performer;
   readonly approval?: number;
@@ -135,6 +151,6 @@ async function findPersonInTurn(
     const by = { name: turn.name, email: turn.email };
     return turn.work === "approve" ? { by, approval: turn.approval } : { by };
   }
-  const { userId: approver, ...by } = await resolvePerson(view, contract, email);
-  return { by, approver };
+  const member = email === undefined ? undefined : await findMemberByEmail(view, contract.workspace_id, email);
+  return { by: await resolvePerformer(view, contract, email), approver: member?.id };
 }

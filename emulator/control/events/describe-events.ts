@@ -1,22 +1,24 @@
 import type * as z from "zod";
 import type { followEvents } from "../../../src/api/emulator/console.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
+import { schedule } from "../../clock/schedule.ts";
+import { clockState } from "../../clock/virtual-clock.ts";
 import { type Contract, contracts, formatCompositeId } from "../../cluster/contracts/rows.ts";
 import { type Email, emails } from "../../domain/emails.ts";
+import type { LoggedRequest } from "../../http/request-log/request-log.ts";
 import { type DeviceGrant, deviceGrants, formatUserCode } from "../../router/device/rows.ts";
 import type { RowChange } from "../../store/port.ts";
 import { type Attempt, attempts, type Delivery, deliveries } from "../../webhooks/deliveries.ts";
+import { streamWhileAllowed } from "../access/access-watch.ts";
 import { toClockRecord } from "../clock.ts";
-import type { ControlContext } from "../context.ts";
+import type { ControlContext, ControlHandlers } from "../context.ts";
 import { toAttemptRecord, toDeliveryRecords } from "../deliveries.ts";
 import { toEmailRecords } from "../emails.ts";
 import { toFaultRecord } from "../faults.ts";
-import { toRequestRecord } from "../requests.ts";
+import { isControlPlaneRead, toRequestRecord } from "../requests.ts";
 import { toSnapshotRecord } from "../state/snapshots.ts";
-import type { ActivityItem } from "./sources.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
-/** An event without a number. */
 export type EventDescription = WithoutId<z.input<(typeof followEvents.responses)[200]["schema"]>>;
 
 type DescriptionContext = Pick<
@@ -170,3 +172,51 @@ const describeDeviceChange = (
     redeemed,
   },
 });
+/** An event before it is described. The last three refer to the current state. */
+export type ActivityItem =
+  | { readonly request: LoggedRequest }
+  | { readonly rows: readonly RowChange[]; readonly at: number }
+  | "state"
+  | "clock"
+  | "faults"
+  | "snapshots";
+
+const watchedCollections = [deliveries, attempts, contracts, emails, deviceGrants];
+
+/** Publishes events from now on, each once it is durable. Returns a function that stops it. */
+export function watchActivityItems(
+  {
+    store,
+    clock,
+    requestLog,
+    faults,
+    snapshots,
+  }: Pick<ControlContext, "store" | "clock" | "requestLog" | "faults" | "snapshots">,
+  emit: (news: ActivityItem) => void,
+): () => void {
+  const ends = [
+    requestLog.watch((request) => {
+      if (!isControlPlaneRead(request)) emit({ request });
+    }),
+    store.watch(watchedCollections, (rows) => {
+      if (rows === "replaced") emit("state");
+      else if (rows !== "writable") emit({ rows, at: clock.now() });
+    }),
+    store.watch([clockState, schedule], () => emit("clock")),
+    faults.watch(() => emit("faults")),
+    snapshots.watch(() => emit("snapshots")),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+export const eventHandlers = {
+  // The header with the last received id takes precedence over the one in the URL, because a browser repeats the URL
+  // when it reconnects.
+  "events.watch": ({ query }, context) => {
+    const { feed, request } = context;
+    const after = request.headers["last-event-id"] || query.after;
+    return streamWhileAllowed(context, (signal) => feed.follow(after, signal));
+  },
+} satisfies ControlHandlers;

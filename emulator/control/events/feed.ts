@@ -1,11 +1,8 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { nextTurn } from "../../../src/base/timing.ts";
 import { EventFrames } from "../../http/reply.ts";
-import type { ControlContext } from "../context.ts";
-import { describeEvents } from "./describe-events.ts";
-import type { FollowableEvents } from "./followable-events.ts";
-
-import { type ActivityItem, watchActivityItems } from "./sources.ts";
+import type { ControlContext, FollowableEvents } from "../context.ts";
+import { type ActivityItem, describeEvents, watchActivityItems } from "./describe-events.ts";
 
 type FeedContext = Parameters<typeof describeEvents>[0] &
   Parameters<typeof watchActivityItems>[0] &
@@ -81,7 +78,6 @@ export class Feed implements FollowableEvents {
     }
   }
 
-  /** Stops recording. */
   close(): void {
     this.#closed.abort();
     this.#leaving.abort();
@@ -181,7 +177,6 @@ export class Feed implements FollowableEvents {
 /** The wire format. The id is repeated in the data for readers that ignore the field. */
 const formatFrame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
 
-/** An event in wire format, with its number. */
 interface NumberedEvent {
   readonly number: number;
   readonly text: string;
@@ -199,7 +194,6 @@ class EventRing {
     this.#most = most;
   }
 
-  /** The last number. */
   get last(): number {
     return this.#last;
   }

@@ -7,7 +7,6 @@ export const durationBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500,
 /** Status classes; `none`: the connection ended without a response. */
 export const statusClasses = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
-/** Durations of the requests of a service. */
 export interface Durations {
   /** Number of requests in each bucket, not cumulative. The last bucket has no bound. */
   readonly counts: number[];
@@ -68,13 +67,11 @@ function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Va
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A value with the labels that distinguish it in its family. */
 export interface MetricSample {
   readonly labels?: Labels;
   readonly value: number;
 }
 
-/** A metric with its samples. */
 export type MetricFamily = {
   readonly name: string;
   readonly help: string;
@@ -87,7 +84,6 @@ export type MetricFamily = {
 
 interface Histogram {
   readonly labels: Labels;
-  /** Upper bounds. */
   readonly bounds: readonly number[];
   /** Number in each bucket, not cumulative. The last one has no bound. */
   readonly counts: readonly number[];

@@ -201,7 +201,6 @@ const createCounter = (
 const toSamples = (label: string, counts: ReadonlyMap<string, number>): MetricSample[] =>
   [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }));
 
-/** A part of an Accept header: a media range with its parameters and its weight. */
 interface MediaRange {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;

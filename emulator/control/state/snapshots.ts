@@ -93,7 +93,6 @@ function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget 
   return { before: ref?.by === "cause" ? ref.id : before };
 }
 
-/** What the history does not have for the request. */
 function describeMissing({ to, before, steps }: RewindRequest, counted: number | undefined): string {
   if (to !== undefined) return `to ${to}: the history does not include that time`;
   if (before !== undefined) return `to before ${before}: the history does not include it`;

@@ -6,8 +6,7 @@ import { reply } from "../../http/reply.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { View } from "../../store/port.ts";
 import type { ControlHandlers } from "../context.ts";
-import { removeWorkspace } from "./remove-workspace.ts";
-import { readWorkspaceRouting } from "./workspace-routing.ts";
+import { readWorkspaceRouting, removeWorkspace } from "./remove-workspace.ts";
 
 export const workspaceHandlers = {
   "emulator.workspaces": (_, { store }) =>

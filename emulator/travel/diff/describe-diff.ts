@@ -21,7 +21,6 @@ import {
   type StateDifferences,
 } from "./compare.ts";
 
-/** One difference, description first. */
 export interface DiffItem {
   readonly what: string;
   readonly collection: string;
@@ -109,16 +108,13 @@ const describeSequenceDiff = ({ name, from, to }: SequenceDifference): DiffItem 
 
 type ChangeKind = "new" | "changed" | "gone";
 
-/** Describes a scheduled entry by its kind, if it is known. */
 type JobDescriber = (kind: string) => string | undefined;
 
 interface NameContext {
-  /** The name of a contract, by its number. */
   readonly nameContract: (id: number) => string;
   readonly does: JobDescriber;
 }
 
-/** The meaning of a change in domain terms. */
 function describeRow(change: RowDifference, names: NameContext): string {
   const { collection, key, before, after } = change;
   const description = words[collection.name]?.(change, names);
@@ -128,7 +124,6 @@ function describeRow(change: RowDifference, names: NameContext): string {
 
 const getChangeKind = ({ before, after }: RowDifference): ChangeKind => (!before ? "new" : !after ? "gone" : "changed");
 
-/** New, deleted, or changed in which fields. */
 function describeGenerally(change: RowDifference): string {
   const kind = getChangeKind(change);
   if (kind !== "changed") return kind;

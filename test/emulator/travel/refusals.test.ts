@@ -72,7 +72,7 @@ describe("special file next to snapshots", () => {
 });
 
 describe("snapshot name", () => {
-  it("is unique regardless of case, unless replacement is requested (snapshot-there)", async (t) => {
+  it("is unique regardless of case, unless replacement is requested (snapshot-exists)", async (t) => {
     const on = await emulator(t, { file: join(await testFolder(t), "emulator.json") });
     await save(on, "Prepared");
     const hint = "Choose another name, or use --replace.";

@@ -254,7 +254,7 @@ whereverItIsKept("rewind", (place) => {
 });
 
 whereverItIsKept("what a rewind is refused for, while nothing is changed", (place) => {
-  it("rejects a future time (not-behind) and an unknown cause (beyond-history)", async (t) => {
+  it("rejects a future time (time-in-future) and an unknown cause (rewind-out-of-range)", async (t) => {
     const { on } = await keptAt(place, t);
     await draft(on.api);
     const ahead = "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z.";

@@ -5,7 +5,7 @@ import type { Workspace } from "../../../domain/workspaces.ts";
 import type { View } from "../../../store/port.ts";
 import type { ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
-import { createVersion, storeFile } from "../../documents/inline-file.ts";
+import { createVersion, storeFile } from "../../documents/contract-pdf.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
 import { Problems } from "../../response.ts";
 import { findContractType, findEntity } from "../../workspace/workspace-rows.ts";
@@ -43,11 +43,8 @@ export const executedHandlers = {
         versions: [createVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });
       const by = toPerformer(caller);
-      return toListedContract(
-        tx,
-        { cluster },
-        await createByTransition(tx, { clock, settings }, contract, "import-executed", { by }),
-      );
+      const created = await createByTransition(tx, { clock, settings }, contract, "import-executed", { by });
+      return toListedContract(tx, { cluster }, created);
     });
   },
 } satisfies ClusterHandlers;

@@ -6,25 +6,25 @@ import type { Call } from "../../../http/handler.ts";
 import type { View } from "../../../store/port.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
-import { createVersion, storeFile } from "../../documents/inline-file.ts";
+import { createVersion, storeFile } from "../../documents/contract-pdf.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
 import { Problems } from "../../response.ts";
 import { noteUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
-import { formatRowNotFound } from "../../workspace/users.ts";
 import {
+  findActiveUserByEmail,
   findContractType,
   findEntity,
-  findPrimaryEntity,
-  findUser,
-  formatUserNotFound,
+  findEntityByReference,
+  findOwnRow,
+  formatRowNotFound,
 } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
-import { formatFullName, toListedContract, toPerformer } from "../records.ts";
+import { toListedContract, toPerformer } from "../records.ts";
 import type { Party, Review } from "../rows.ts";
 import { createContract } from "./new-contract.ts";
-import { createSignatoryRows, type SignatoryInput } from "./template-contract.ts";
+import { createSignatoryRows, listContactSignatories, type SignatoryInput } from "./template-contract.ts";
 
 /** Third-party paper by its two routes (specification, Endpoints, rule 3; DECISIONS.md, C9). */
 export const paperHandlers = {
@@ -68,11 +68,8 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
     });
     const by = toPerformer(caller);
     const trigger = route === "review" ? "upload-for-review" : "upload-for-signature";
-    return toListedContract(
-      tx,
-      { cluster },
-      await createByTransition(tx, { clock, settings }, contract, trigger, { by }),
-    );
+    const created = await createByTransition(tx, { clock, settings }, contract, trigger, { by });
+    return toListedContract(tx, { cluster }, created);
   });
 }
 
@@ -84,28 +81,19 @@ const openReview = (reviewer: Reviewer, at: number): Review => ({
   completed_at: null,
 });
 
-interface CreatorSignatory {
-  readonly email: string;
-  readonly title: string;
-  readonly note?: string | null | undefined;
-}
-
 /** Signatories of third-party paper: first those of the own side, then the contact of each counterparty. */
 async function resolvePaperSignatories(
   view: View,
   workspace: Workspace,
-  creatorSignatories: readonly CreatorSignatory[],
+  creatorSignatories: NonNullable<PaperRequest["creator_signatories"]>,
   parties: readonly Party[],
 ): Promise<SignatoryInput[]> {
   const creators: SignatoryInput[] = [];
   for (const { email, title, note } of creatorSignatories) {
-    const name = (await findUser(view, workspace, email))?.name ?? email;
+    const name = (await findActiveUserByEmail(view, workspace, email))?.name ?? email;
     creators.push({ name, email, is_counterparty: false, counterparty_name: null, title, note: note ?? null });
   }
-  const contacts = parties.flatMap(({ name, poc }): SignatoryInput[] =>
-    poc ? [{ name: formatFullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
-  );
-  return [...creators, ...contacts];
+  return [...creators, ...listContactSignatories(parties)];
 }
 
 /** Fields of the review route, which include those of the signature route. */
@@ -128,10 +116,10 @@ async function validate(
   const entityId = body.creator_organization_entity_id;
   const entity =
     entityId == null
-      ? await findPrimaryEntity(view, workspace)
+      ? await findEntityByReference(view, workspace)
       : await findEntity(view, workspace, entityId, "creator_organization_entity_id", problems);
   const party = parseParty(body, problems);
-  const owner = await findBusinessUser(view, workspace, body.business_user_email, problems);
+  const owner = await findNamedUser(view, workspace, body.business_user_email, ["business_user_email"], problems);
   const reviewer = await findReviewer(view, workspace, type, body.reviewer, problems);
   if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
   if (route === "sign" && !body.creator_signatories?.length) {
@@ -163,15 +151,16 @@ function parseParty(body: PaperRequest, problems: Problems): PartyInput | undefi
   return parsePartyFields({ ...body, counterparty_organization_name: `Workspace ${body.counterparty_workspace_id}` });
 }
 
-async function findBusinessUser(
+async function findNamedUser(
   view: View,
   workspace: Workspace,
   email: string | null | undefined,
+  path: readonly string[],
   problems: Problems,
 ) {
   if (email == null) return undefined;
-  const user = await findUser(view, workspace, email);
-  if (!user) problems.add(["business_user_email"], formatUserNotFound(email));
+  const user = await findActiveUserByEmail(view, workspace, email);
+  if (!user) problems.add(path, `Object with email=${email} does not exist.`);
   return user;
 }
 
@@ -183,19 +172,14 @@ async function findReviewer(
   given: PaperRequest["reviewer"],
   problems: Problems,
 ): Promise<Reviewer> {
-  const description = given?.description ?? "";
-  const user = given?.org_user_email == null ? undefined : await findUser(view, workspace, given.org_user_email);
-  if (given?.org_user_email != null && !user) {
-    problems.add(["reviewer", "org_user_email"], formatUserNotFound(given.org_user_email));
-  }
-  const role = given?.role_id == null ? undefined : await view.get(roles, given.role_id);
-  if (given?.role_id != null && role?.workspace_id !== workspace.id) {
+  const user = await findNamedUser(view, workspace, given?.org_user_email, ["reviewer", "org_user_email"], problems);
+  if (given?.role_id != null && !(await findOwnRow(view, roles, workspace, given.role_id))) {
     problems.add(["reviewer", "role_id"], formatRowNotFound(given.role_id));
   }
   const named = user !== undefined || given?.role_id != null;
   return {
     reviewer_user_id: user?.id ?? null,
     reviewer_role_id: given?.role_id ?? (named ? null : (type?.default_reviewer_role_id ?? null)),
-    description,
+    description: given?.description ?? "",
   };
 }

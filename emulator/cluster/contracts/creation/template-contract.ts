@@ -2,15 +2,15 @@ import type * as z from "zod";
 import type { CreateContractRequest } from "../../../../src/api/contracts/contracts.ts";
 import type { CounterPartyDetails, SignatoryDetails } from "../../../../src/api/contracts/shapes.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
-import { type Entity, entities, type Template, type Workspace } from "../../../domain/workspaces.ts";
+import type { Template, Workspace } from "../../../domain/workspaces.ts";
 import type { Call } from "../../../http/handler.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { AuthenticatedMember } from "../../context.ts";
 import type { CounterpartyChange } from "../../counterparties/rows.ts";
 import { Problems } from "../../response.ts";
 import { noteUnknownAnswers, validateAnswers, withDefaults } from "../../templates/answers.ts";
-import { assignPersonIds, formatRowNotFound } from "../../workspace/users.ts";
-import { findTemplate } from "../../workspace/workspace-rows.ts";
+import { assignPersonIds } from "../../workspace/users.ts";
+import { findEntityByReference, findTemplate, formatRowNotFound } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { type PartyInput, resolveParties } from "../parties.ts";
 import { formatFullName } from "../records.ts";
@@ -69,23 +69,10 @@ export async function draftFromTemplate(
   return { draft, changes };
 }
 
-/** The template, or the problem with the id. */
 async function findUsableTemplate(view: View, workspace: Workspace, id: number): Promise<Template | string> {
   const template = await findTemplate(view, workspace, id);
   if (!template) return formatRowNotFound(id);
   return template.signature_capable ? template : "This template cannot be sent for signature";
-}
-
-/** The entity with a reference id. Without one, the primary entity. */
-async function findEntityByReference(
-  view: View,
-  workspace: Workspace,
-  reference?: string | null,
-): Promise<Entity | undefined> {
-  const workspaceEntities = await view.list(entities, { by: "workspace", equals: workspace.id });
-  return workspaceEntities.find((entity) =>
-    reference == null ? entity.is_primary : entity.reference_id === reference,
-  );
 }
 
 type CounterpartyDetails = z.output<typeof CounterPartyDetails>;
@@ -127,7 +114,6 @@ function checkCounterparties(
   });
 }
 
-/** The parties in `counter_party_details`. */
 export const toPartyInputs = (details: readonly CounterpartyDetails[]): PartyInput[] =>
   details.map((each) => ({
     name: formatName(each),
@@ -190,10 +176,7 @@ function resolveSignatories(
     ? [{ ...slot.signatory, is_counterparty: false, counterparty_name: null }]
     : [];
   if (given.length === 0) {
-    const contacts = parties.flatMap(({ name, poc }): SignatoryInput[] =>
-      poc ? [{ name: formatFullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
-    );
-    return [...contacts, ...creatorSignatories];
+    return [...listContactSignatories(parties), ...creatorSignatories];
   }
   const named = given.map(({ name, email, is_counterparty_signatory, counterparty_name, title, note, sign_order }) => ({
     name,
@@ -213,6 +196,11 @@ function resolveSignatories(
   ];
 }
 
+export const listContactSignatories = (parties: readonly Party[]): SignatoryInput[] =>
+  parties.flatMap(({ name, poc }) =>
+    poc ? [{ name: formatFullName(poc), email: poc.email, is_counterparty: true, counterparty_name: name }] : [],
+  );
+
 /** The rows of the signatories, with an id each that stays (DECISIONS.md, C13). */
 export async function createSignatoryRows(
   tx: Transaction,
@@ -220,8 +208,11 @@ export async function createSignatoryRows(
   people: readonly SignatoryInput[],
   at: number,
 ): Promise<Signatory[]> {
-  const emails = people.map(({ email }) => email);
-  await assignPersonIds(tx, workspace.id, emails);
+  await assignPersonIds(
+    tx,
+    workspace.id,
+    people.map(({ email }) => email),
+  );
   return people.map((person) => ({
     title: "",
     note: null,

@@ -1,43 +1,32 @@
-import type { listApprovals, requestApprovals } from "../../../../src/api/contracts/approvals.ts";
+import type {
+  listApprovals,
+  requestApprovals as requestContractApprovals,
+} from "../../../../src/api/contracts/approvals.ts";
 import type { RejectionCode } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import type { InputOf, ResultOf } from "../../../../src/api/operation.ts";
 import { toIsoSeconds } from "../../../../src/base/clock.ts";
-import { roles, type Workspace } from "../../../domain/workspaces.ts";
+import type { Workspace } from "../../../domain/workspaces.ts";
 import type { Transaction, View } from "../../../store/port.ts";
 import type { Performer } from "../../../webhooks/emit.ts";
 import type { ClusterHandlers } from "../../context.ts";
-import { findActiveUser, formatRowNotFound, toOrgUser } from "../../workspace/users.ts";
+import { toOrgUser } from "../../workspace/users.ts";
+import { findAssigneeProblem } from "../../workspace/workspace-rows.ts";
+import { toPerformer } from "../records.ts";
 import { type Approval, type Contract, requireContract } from "../rows.ts";
+import { isOpenApproval } from "./lifecycle.ts";
 import { type LifecycleContext, transition } from "./transition.ts";
 
 export const approvalHandlers = {
   "approvals.create": ({ params, body }, context) =>
     context.store.transaction("approvals.create", async (tx) => {
-      const { caller, fail, clock } = context;
+      const { caller, fail } = context;
       const contract = await requireContract(tx, caller, params.composite_id, fail);
       await requireApprovers(tx, caller.workspace, body.approvals, fail);
-      if (contract.approvals.some(({ status }) => status === "PENDING" || status === "NOT_STARTED")) {
-        fail("approvals-in-progress");
-      }
-      const requested = body.approvals.map(
-        (given): Approval => ({
-          id: tx.next("approval"),
-          name: given.name,
-          notes: given.notes,
-          approver_user_id: given.approver_user_id ?? null,
-          approver_role_id: given.approver_role_id ?? null,
-          order: given.order ?? null,
-          status: "NOT_STARTED",
-          created_by: caller.user.id,
-          created_at: clock.now(),
-          actions: [],
-        }),
-      );
-      const by = { name: caller.user.name, email: caller.user.email };
-      const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, ...requested]) });
-      const after = await transition(tx, context, contract, "request-approval", { by, patch }, fail);
-      return after.approvals.slice(-requested.length).map((approval) => toRequestRecord(approval, after));
+      const by = toPerformer(caller);
+      const requested = { by, created_by: caller.user.id, requests: body.approvals };
+      const after = await requestApprovals(tx, context, contract, requested, fail);
+      return after.approvals.slice(-body.approvals.length).map((approval) => toRequestRecord(approval, after));
     }),
 
   "approvals.list": ({ params }, { store, caller, fail }) =>
@@ -49,7 +38,36 @@ export const approvalHandlers = {
     }),
 } satisfies ClusterHandlers;
 
-type ApprovalRequests = InputOf<typeof requestApprovals>["body"]["approvals"];
+type ApprovalRequests = InputOf<typeof requestContractApprovals>["body"]["approvals"];
+
+/** Adds approvals to a contract, and requests those that are due. */
+export async function requestApprovals(
+  tx: Transaction,
+  context: LifecycleContext,
+  contract: Contract,
+  {
+    by,
+    created_by,
+    requests,
+  }: { readonly by: Performer; readonly created_by: number; readonly requests: ApprovalRequests },
+  fail: Fail<"approvals-in-progress" | RejectionCode<"request-approval">>,
+): Promise<Contract> {
+  if (contract.approvals.some(isOpenApproval)) fail("approvals-in-progress");
+  const requested = requests.map(
+    ({ name, notes, approver_user_id = null, approver_role_id = null, order = null }): Approval => ({
+      id: tx.next("approval"),
+      ...{ name, notes, approver_user_id, approver_role_id, order },
+      status: "NOT_STARTED",
+      created_by,
+      created_at: context.clock.now(),
+      actions: [],
+    }),
+  );
+  const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, ...requested]) });
+  return transition(tx, context, contract, "request-approval", { by, patch }, fail);
+}
+
+const onlyOneApprover = "Only one of approver_user_id and approver_role_id can be given";
 
 /** Each approval names exactly one user or role of the workspace. */
 async function requireApprovers(
@@ -59,20 +77,18 @@ async function requireApprovers(
   fail: Fail<"invalid-fields">,
 ): Promise<void> {
   const problems: [number, Record<string, string[]>][] = [];
-  for (const [index, { approver_user_id: user, approver_role_id: role }] of requests.entries()) {
-    if (user === undefined && role === undefined) problems.push([index, { approver_user_id: ["Field required"] }]);
-    else if (user !== undefined && role !== undefined) {
-      problems.push([index, { approver_role_id: ["Only one of approver_user_id and approver_role_id can be given"] }]);
-    } else if (user !== undefined && !(await findActiveUser(view, workspace, user))) {
-      problems.push([index, { approver_user_id: [formatRowNotFound(user)] }]);
-    } else if (role !== undefined && (await view.get(roles, role))?.workspace_id !== workspace.id) {
-      problems.push([index, { approver_role_id: [formatRowNotFound(role)] }]);
-    }
+  for (const [index, { approver_user_id, approver_role_id }] of requests.entries()) {
+    const named = { approver_user_id, approver_role_id };
+    const problem = await findAssigneeProblem(view, workspace, named, onlyOneApprover);
+    if (problem) problems.push([index, problem]);
   }
   if (problems.length > 0) fail("invalid-fields", { approvals: Object.fromEntries(problems) });
 }
 
-const toRequestRecord = (approval: Approval, contract: Contract): ResultOf<typeof requestApprovals>[number] => ({
+const toRequestRecord = (
+  approval: Approval,
+  contract: Contract,
+): ResultOf<typeof requestContractApprovals>[number] => ({
   id: approval.id,
   contract_id: contract.id,
   name: approval.name,
@@ -117,15 +133,13 @@ async function toPersonRecord(view: View, userId: number) {
   return { id, name, email };
 }
 
-const isOpen = ({ status }: Approval): boolean => status === "NOT_STARTED" || status === "PENDING";
-
 /**
  * Requests the due approvals: all without an order, and the first open one with an order. Called when approvals are
  * requested and when one is completed.
  */
-export function requestDueApprovals(approvals: readonly Approval[]): Approval[] {
+function requestDueApprovals(approvals: readonly Approval[]): Approval[] {
   const first = approvals.reduce(
-    (least, each) => (isOpen(each) && each.order !== null ? Math.min(least, each.order) : least),
+    (least, each) => (isOpenApproval(each) && each.order !== null ? Math.min(least, each.order) : least),
     Number.POSITIVE_INFINITY,
   );
   return approvals.map((approval) => {
@@ -150,7 +164,7 @@ export async function approve(
   },
   fail: Fail<RejectionCode<"approve">>,
 ): Promise<Contract> {
-  const open = contract.approvals.filter(({ status }) => status === "PENDING" || status === "NOT_STARTED");
+  const open = contract.approvals.filter(isOpenApproval);
   const chosen =
     open.find(({ id }) => id === act.approval) ??
     open.find(({ approver_user_id }) => act.approver !== undefined && approver_user_id === act.approver);
@@ -158,12 +172,6 @@ export async function approve(
   const action = { status: "APPROVED" as const, notes: act.note ?? null, at: context.clock.now() };
   const mark = (each: Approval): Approval =>
     each.id === approval?.id ? { ...each, status: "APPROVED", actions: [...each.actions, action] } : each;
-  return transition(
-    tx,
-    context,
-    contract,
-    "approve",
-    { by: act.by, patch: (row) => ({ ...row, approvals: requestDueApprovals(row.approvals.map(mark)) }) },
-    fail,
-  );
+  const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals(row.approvals.map(mark)) });
+  return transition(tx, context, contract, "approve", { by: act.by, patch }, fail);
 }

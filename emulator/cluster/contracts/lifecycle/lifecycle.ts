@@ -10,7 +10,7 @@ import {
 } from "../../../../src/api/contracts/lifecycle.ts";
 import type { FailureCode } from "../../../../src/api/failures.ts";
 import { isOneOf } from "../../../../src/base/object.ts";
-import type { Contract, Review, Signatory } from "../rows.ts";
+import type { Approval, Contract, Review, Signatory } from "../rows.ts";
 
 /** The contract after the move and the applied row of the table, or the failure of the move. */
 export type TransitionResult =
@@ -22,8 +22,9 @@ const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
 const openReview = (contract: Contract, by: "internal" | "counterparty"): boolean =>
   contract.reviews.some((review) => review.by === by && review.completed_at === null);
 
-const countPendingApprovals = (contract: Contract): number =>
-  contract.approvals.filter((approval) => approval.status === "PENDING" || approval.status === "NOT_STARTED").length;
+export const isOpenApproval = ({ status }: Approval): boolean => status === "PENDING" || status === "NOT_STARTED";
+
+const countPendingApprovals = ({ approvals }: Contract): number => approvals.filter(isOpenApproval).length;
 
 const holds: Readonly<Record<Condition, (contract: Contract) => boolean>> = {
   "template-asks-for-review": (contract) => contract.counterparty_review,
@@ -95,18 +96,22 @@ function setStatus(contract: Contract, { trigger, to }: Move, at: number): Contr
 
 function updateReviews(contract: Contract, trigger: Trigger, to: Move["to"], at: number): Contract {
   if (trigger === "send" && to === "REDLINING") {
-    const review = { id: contract.reviews.length + 1, by: "counterparty" as const, description: "" };
-    const noReviewer = { reviewer_user_id: null, reviewer_role_id: null };
-    return {
-      ...contract,
-      sent_to_counterparty_at: at,
-      reviews: [...contract.reviews, { ...review, ...noReviewer, requested_at: at, completed_at: null }],
-    };
+    const reviewer = { reviewer_user_id: null, reviewer_role_id: null, description: "" };
+    return { ...addReview(contract, { by: "counterparty", ...reviewer }, at), sent_to_counterparty_at: at };
   }
   if (trigger === "send") return { ...contract, sent_to_counterparty_at: at };
   if (trigger === "complete-review") return { ...contract, reviews: completeOldest(contract, at) };
   return contract;
 }
+
+export const addReview = (
+  contract: Contract,
+  requested: Pick<Review, "by" | "reviewer_user_id" | "reviewer_role_id" | "description">,
+  at: number,
+): Contract => {
+  const review = { id: contract.reviews.length + 1, ...requested, requested_at: at, completed_at: null };
+  return { ...contract, reviews: [...contract.reviews, review] };
+};
 
 /** The review to complete next. Internal reviews come first, because a counterparty's review completes after them. */
 export function findNextReview({ reviews }: Pick<Contract, "reviews">): Review | undefined {
@@ -160,7 +165,6 @@ export function findNextSignatories(signatories: readonly Signatory[]): Signator
   return signatories.filter((each) => each.action === null && hasTurn(each, first));
 }
 
-/** Sends the contract to the people whose turn it is now. */
 export function inviteNextSignatories(signatories: readonly Signatory[], at: number): Signatory[] {
   const first = findFirstOrder(signatories);
   return signatories.map((signatory) =>
@@ -170,7 +174,6 @@ export function inviteNextSignatories(signatories: readonly Signatory[], at: num
   );
 }
 
-/** The lowest order among those who have not signed yet. */
 const findFirstOrder = (signatories: readonly Signatory[]): number =>
   signatories.reduce(
     (least, { action, sign_order }) => (action === null && sign_order !== null ? Math.min(least, sign_order) : least),

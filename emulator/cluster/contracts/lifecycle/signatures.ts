@@ -1,17 +1,22 @@
 import { type RejectionCode, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
-import { roles, users, type Workspace } from "../../../domain/workspaces.ts";
 import { reply } from "../../../http/reply.ts";
-import type { Transaction, View } from "../../../store/port.ts";
-import type { ClusterHandlers } from "../../context.ts";
-import { formatRowNotFound } from "../../workspace/users.ts";
-import { emitContractEvent } from "../access.ts";
-import { toPerformer } from "../records.ts";
-import { type Contract, contracts, requireContract, requireContractNumber, type Signatory } from "../rows.ts";
-import { listSigningMails } from "./email-events.ts";
-import { findNextSignatories, findPrecedingSignatory, inviteNextSignatories } from "./lifecycle.ts";
-import { sendContractEmails } from "./timers.ts";
+import type { Transaction } from "../../../store/port.ts";
+import type { Performer } from "../../../webhooks/emit.ts";
+import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../../context.ts";
+import { findAssigneeProblem } from "../../workspace/workspace-rows.ts";
+import { emitContractEvent, toPerformer } from "../records.ts";
+import {
+  type Contract,
+  contracts,
+  type Review,
+  requireContract,
+  requireContractNumber,
+  type Signatory,
+} from "../rows.ts";
+import { addReview, findNextSignatories, findPrecedingSignatory, inviteNextSignatories } from "./lifecycle.ts";
+import { listSigningMails, sendContractEmails } from "./timers.ts";
 import { type LifecycleContext, transition } from "./transition.ts";
 
 /** The signatory and their note. Without an address, the next signatory. */
@@ -84,51 +89,61 @@ const replaceSignatory = (signatories: readonly Signatory[], changed: Signatory)
 
 const toPerson = ({ name, email }: Signatory) => ({ name, email });
 
+export function requestReview(
+  tx: Transaction,
+  context: LifecycleContext,
+  contract: Contract,
+  { by, reviewer }: { readonly by: Performer; readonly reviewer: Reviewer },
+  fail: Fail<RejectionCode<"request-review">>,
+): Promise<Contract> {
+  const patch = (moved: Contract) => addReview(moved, { by: "internal", ...reviewer }, context.clock.now());
+  return transition(tx, context, contract, "request-review", { by, patch }, fail);
+}
+
+type Reviewer = Pick<Review, "reviewer_user_id" | "reviewer_role_id" | "description">;
+
+type ExecutionTrigger = "mark-for-execution" | "unmark-for-execution" | "void";
+
+function createExecutionHandler<T extends ExecutionTrigger, Status extends 200 | 204>(trigger: T, status: Status) {
+  return (
+    { params }: { readonly params: { readonly composite_id: string } },
+    context: ClusterContext & {
+      readonly caller: AuthenticatedMember;
+      readonly fail: Fail<"not-found" | RejectionCode<T>>;
+    },
+  ) =>
+    context.store.transaction(`execution.${trigger}`, async (tx) => {
+      const { caller, fail } = context;
+      const row = await requireContract(tx, caller, params.composite_id, fail);
+      await transition(tx, context, row, trigger, { by: toPerformer(caller) }, fail);
+      return reply(status, undefined);
+    });
+}
+
 /** Transitions of the public API, except sending (DECISIONS.md, F12). */
 export const executionHandlers = {
-  "execution.mark": ({ params }, { store, clock, settings, caller, fail }) =>
-    store.transaction("execution.mark", async (tx) => {
-      const row = await requireContract(tx, caller, params.composite_id, fail);
-      await transition(tx, { clock, settings }, row, "mark-for-execution", { by: toPerformer(caller) }, fail);
-      return reply(200, undefined);
-    }),
+  "execution.mark": createExecutionHandler("mark-for-execution", 200),
+  "execution.unmark": createExecutionHandler("unmark-for-execution", 200),
+  "execution.void": createExecutionHandler("void", 204),
 
-  "execution.unmark": ({ params }, { store, clock, settings, caller, fail }) =>
-    store.transaction("execution.unmark", async (tx) => {
-      const row = await requireContract(tx, caller, params.composite_id, fail);
-      await transition(tx, { clock, settings }, row, "unmark-for-execution", { by: toPerformer(caller) }, fail);
-      return reply(200, undefined);
-    }),
-
-  "execution.void": ({ params }, { store, clock, settings, caller, fail }) =>
-    store.transaction("execution.void", async (tx) => {
-      const row = await requireContract(tx, caller, params.composite_id, fail);
-      await transition(tx, { clock, settings }, row, "void", { by: toPerformer(caller) }, fail);
-      return reply(204, undefined);
-    }),
-
-  "execution.request-review": ({ params, body }, { store, clock, settings, caller, fail }) =>
-    store.transaction("execution.request-review", async (tx) => {
+  "execution.request-review": ({ params, body }, context) =>
+    context.store.transaction("execution.request-review", async (tx) => {
+      const { caller, fail } = context;
       const row = await requireContractNumber(tx, caller, params.contract_id, fail);
-      const problems = await findAssigneeProblems(tx, caller.workspace, body);
-      if (problems) return fail("invalid-fields", problems);
-      const review = {
-        id: row.reviews.length + 1,
-        by: "internal" as const,
-        reviewer_user_id: body.assignee_user_id ?? null,
-        reviewer_role_id: body.assignee_role_id ?? null,
-        description: body.description,
-        requested_at: clock.now(),
-        completed_at: null,
-      };
-      await transition(
+      const { assignee_user_id, assignee_role_id, description } = body;
+      const problem = await findAssigneeProblem(
         tx,
-        { clock, settings },
-        row,
-        "request-review",
-        { by: toPerformer(caller), patch: (moved) => ({ ...moved, reviews: [...moved.reviews, review] }) },
-        fail,
+        caller.workspace,
+        { assignee_user_id, assignee_role_id },
+        "Only one of assignee_user_id and assignee_role_id may be given",
       );
+      if (problem) return fail("invalid-fields", problem);
+      const reviewer = {
+        reviewer_user_id: assignee_user_id ?? null,
+        reviewer_role_id: assignee_role_id ?? null,
+        description,
+      };
+      await requestReview(tx, context, row, { by: toPerformer(caller), reviewer }, fail);
       return reply(200, undefined);
     }),
 
@@ -153,27 +168,3 @@ export const executionHandlers = {
       return reply(200, undefined);
     }),
 } satisfies ClusterHandlers;
-
-interface Assignee {
-  readonly assignee_user_id?: number | undefined;
-  readonly assignee_role_id?: number | undefined;
-}
-
-/** Exactly one of the two, and it must belong to the workspace. */
-async function findAssigneeProblems(
-  view: View,
-  workspace: Workspace,
-  { assignee_user_id, assignee_role_id }: Assignee,
-) {
-  if (assignee_user_id === undefined && assignee_role_id === undefined) return { assignee_user_id: ["Field required"] };
-  if (assignee_user_id !== undefined && assignee_role_id !== undefined) {
-    return { assignee_role_id: ["Only one of assignee_user_id and assignee_role_id may be given"] };
-  }
-  if (assignee_user_id !== undefined) {
-    const user = await view.get(users, assignee_user_id);
-    const fits = user?.workspace_id === workspace.id && user.is_active;
-    return fits ? undefined : { assignee_user_id: [formatRowNotFound(assignee_user_id)] };
-  }
-  const role = assignee_role_id === undefined ? undefined : await view.get(roles, assignee_role_id);
-  return role?.workspace_id === workspace.id ? undefined : { assignee_role_id: [formatRowNotFound(assignee_role_id)] };
-}

@@ -1,14 +1,14 @@
 import type { Move } from "../../../../src/api/contracts/lifecycle.ts";
 import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
 import { endContractEntries, enqueue, toContractKey } from "../../../clock/schedule.ts";
-import { emails, sendEmail } from "../../../domain/emails.ts";
+import { type Email, emails, sendEmail } from "../../../domain/emails.ts";
 import type { Transaction } from "../../../store/port.ts";
 import { hasDeliveryOutcome } from "../../emails.ts";
 import { inviteCounterparties } from "../../invitations/invite.ts";
 import { scheduleReport } from "../../reports/report.ts";
-import { createPersonPathBuilder } from "../links.ts";
+import { createPersonPathBuilder, findPartyOfContact } from "../links.ts";
+import { formatFullName } from "../records.ts";
 import type { Contract, Signatory } from "../rows.ts";
-import { type Addressees, listRedliningMails, listSigningMails, type Mail } from "./email-events.ts";
 
 /** The delay between sending an e-mail and the provider's delivery report (DECISIONS.md, C11). */
 const emailDeliveryMs = 60_000;
@@ -101,3 +101,47 @@ const sortSignatories = ({ signatories }: Contract) =>
   signatories
     .filter((signatory) => signatory.action === null)
     .toSorted((a, b) => (a.sign_order ?? 0) - (b.sign_order ?? 0));
+
+export interface Addressees {
+  readonly to?: readonly string[] | undefined;
+  readonly cc?: readonly string[] | undefined;
+}
+
+export const listCounterpartyAddresses = (contract: Contract, addressees?: Addressees): readonly string[] =>
+  addressees?.to?.length ? addressees.to : contract.counterparties.flatMap((party) => party.poc?.email ?? []);
+
+/** An e-mail of a contract that is about to be sent, and not stored yet. */
+type Mail = Pick<Email, "purpose" | "recipient" | "mode"> & {
+  /** Name of the invited counterparty contact. */
+  readonly invites?: string;
+};
+
+/** The e-mails to signatories whose turn it is, without copies (DECISIONS.md, C11). */
+export const listSigningMails = (invited: readonly Signatory[]): readonly Mail[] =>
+  invited.map(({ email, name, is_counterparty }) => ({
+    purpose: "signing",
+    recipient: email,
+    mode: "to",
+    ...(is_counterparty && { invites: name }),
+  }));
+
+/** The name of a counterparty's contact. Of anyone else only the address is known. */
+function getContactName(contract: Contract, email: string): string {
+  const poc = findPartyOfContact(contract, email)?.poc;
+  return poc ? formatFullName(poc) : email;
+}
+
+/** The e-mails that share a contract with the counterparties. */
+function listRedliningMails(contract: Contract, addressees?: Addressees): readonly Mail[] {
+  const toMail = (recipient: string, mode: Email["mode"]): Mail => ({
+    purpose: "redlining",
+    recipient,
+    mode,
+    // Anyone can receive a copy.
+    ...(mode === "to" && { invites: getContactName(contract, recipient) }),
+  });
+  return [
+    ...listCounterpartyAddresses(contract, addressees).map((each) => toMail(each, "to")),
+    ...(addressees?.cc ?? []).map((each) => toMail(each, "cc")),
+  ];
+}

@@ -1,3 +1,4 @@
+import type { Activity } from "../../../../src/api/activities.ts";
 import type { RejectionCode, Trigger } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail, FailureCode } from "../../../../src/api/failures.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
@@ -7,12 +8,10 @@ import { emit, type Performer, SYSTEM } from "../../../webhooks/emit.ts";
 import { endInvitations } from "../../invitations/invite.ts";
 import { haveMetricsChanged } from "../details.ts";
 import { readContractFacts } from "../records.ts";
-import { type Contract, contracts } from "../rows.ts";
-import { type Addressees, createActivityDataPerPerson } from "./email-events.ts";
+import { type Contract, contracts, type Signatory } from "../rows.ts";
 import { findInvitedSignatories, move } from "./lifecycle.ts";
-import { startTimers, stopTimers } from "./timers.ts";
+import { type Addressees, listCounterpartyAddresses, startTimers, stopTimers } from "./timers.ts";
 
-/** The parts of the context that a transition needs. */
 export interface LifecycleContext {
   readonly clock: Clock;
   readonly settings: Settings;
@@ -108,3 +107,29 @@ async function applyTransition(
 
 const isOver = ({ status, deleted_at }: Contract): boolean =>
   status === "EXECUTED" || status === "VOIDED" || deleted_at !== null;
+
+/**
+ * The other keys of `activity_data`, one object for each emission of the activity (DECISIONS.md, F21). Most activities
+ * are emitted once without data, a notification once for each invited signatory.
+ */
+export function createActivityDataPerPerson(
+  activity: Activity,
+  contract: Contract,
+  { invited, addressees }: { readonly invited: readonly Signatory[]; readonly addressees?: Addressees | undefined },
+): readonly Readonly<Record<string, unknown>>[] {
+  switch (activity) {
+    case "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT":
+      return invited.map(({ name, email }) => ({ signatory: { name, email } }));
+    case "CONTRACT_SENT_TO_COUNTERPARTY":
+      return [
+        {
+          counterparty_email_recipients: {
+            to_recipients: listCounterpartyAddresses(contract, addressees),
+            cc_recipients: addressees?.cc ?? [],
+          },
+        },
+      ];
+    default:
+      return [{}];
+  }
+}

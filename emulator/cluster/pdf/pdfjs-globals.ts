@@ -1,8 +1,10 @@
 import { pdfLimits } from "./limits.ts";
 
+// Prepares the globals of the process that reads PDFs. It must be imported before pdfjs-dist.
+
 /**
  * Counts the bytes that this process allocates, and rejects more than the limit. V8's own limit does not cover the
- * memory of typed arrays, into which compressed streams are decoded. Must be imported before pdfjs-dist.
+ * memory of typed arrays, into which compressed streams are decoded.
  */
 let remainingBytes = Number.POSITIVE_INFINITY;
 
@@ -10,7 +12,6 @@ export class ByteBudgetExceededError extends Error {
   override readonly name = "ByteBudgetExceededError";
 }
 
-/** Resets the budget for the next file. */
 export const beginBudget = (): void => {
   remainingBytes = pdfLimits.memoryMb * 1024 * 1024;
 };
@@ -23,7 +24,8 @@ function take(bytes: number): void {
   if (remainingBytes < 0) throw new ByteBudgetExceededError("too many bytes");
 }
 
-const globals = globalThis as unknown as Record<string, new (...given: unknown[]) => object>;
+type Constructor = new (...given: unknown[]) => object;
+const globals = globalThis as unknown as Record<string, Constructor>;
 const bufferTypes = [ArrayBuffer, SharedArrayBuffer];
 const arrayTypes = [
   ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array],
@@ -54,3 +56,14 @@ function getLength(given: unknown): number {
 // Decompressors that bypass the budget. The parser does not need them: it has its own in JavaScript, and images are not
 // read.
 for (const name of ["DecompressionStream", "WebAssembly"]) Reflect.deleteProperty(globals, name);
+
+// While the parser loads, it looks for a browser's drawing classes and warns without them. Nothing is drawn here.
+for (const name of ["DOMMatrix", "ImageData", "Path2D"]) globals[name] ??= class {};
+
+const { log } = console;
+console.log = () => {};
+
+/** Restores console.log, which hides the parser's warning about the missing canvas package while it loads. */
+export const restoreConsole = (): void => {
+  console.log = log;
+};

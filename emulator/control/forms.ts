@@ -1,5 +1,7 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { computeHmac, isEqualInConstantTime } from "../../src/base/hmac.ts";
+import type { HtmlPage } from "../http/page.ts";
+import { reply } from "../http/reply.ts";
 import type { ControlContext } from "./context.ts";
 
 type CsrfContext = Pick<ControlContext, "instance">;
@@ -14,3 +16,5 @@ export const createCsrfToken = ({ instance }: CsrfContext, about: string): strin
 export function requireCsrfToken(context: CsrfContext, about: string, given: string, fail: Fail<"stale-form">): void {
   if (!isEqualInConstantTime(given, createCsrfToken(context, about))) fail("stale-form");
 }
+
+export const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);

@@ -1,0 +1,129 @@
+import type { submitProviderPage } from "../../src/api/emulator/installations.ts";
+import type { InputOf } from "../../src/api/operation.ts";
+import { toIsoMillis } from "../../src/base/clock.ts";
+import { beginInstallation, type Installation, installations } from "../cluster/installations.ts";
+import {
+  buildAuthorizationUrl,
+  buildProviderRedirect,
+  issueProviderCode,
+  type ProviderVisit,
+} from "../domain/provider.ts";
+import { workspaces } from "../domain/workspaces.ts";
+import {
+  allowExternalFormAction,
+  createPage,
+  type HtmlPage,
+  html,
+  renderErrorBanner,
+  renderHiddenFields,
+} from "../http/page.ts";
+import { reply } from "../http/reply.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
+
+import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
+
+type ProviderContext = Pick<ControlContext, "store" | "clock" | "wall" | "ids" | "settings" | "instance">;
+type ProviderForm = InputOf<typeof submitProviderPage>["body"];
+
+/** The object that a form of this page is bound to. */
+const nameVisit = ({ flow, provider, state, destination = "" }: ProviderVisit): string =>
+  `provider ${flow} ${provider} ${destination} ${state}`;
+
+export const providerHandlers = {
+  "provider.page": ({ query }, context) => sendPage(renderQuestion(context, query)),
+
+  "provider.submit": async ({ body }, context) => {
+    const { store, ids, settings, fail } = context;
+    requireCsrfToken(context, nameVisit(body), body.form_token, fail);
+    const { provider, name } = body;
+    const redirectBack = (answer: Readonly<Record<string, string>>) =>
+      reply(303, buildProviderRedirect(settings.publicUrl, body, answer));
+    if (body.flow === "install" && body.decision === "deny") return redirectBack({ error: "access_denied" });
+    const account = (isForTeam(body) ? body.team_id : body.email).trim();
+    const problem = isForTeam(body)
+      ? !/^\S+$/.test(account) && noTeam
+      : !/^[^\s@]+@[^\s@]+$/.test(account) && noAddress;
+    if (problem) return sendPage(renderQuestion(context, body, body, problem));
+    const code = await store.transaction("provider.submit", (tx) =>
+      issueProviderCode(tx, ids, { provider, account, name }),
+    );
+    return redirectBack({ code });
+  },
+} satisfies ControlHandlers<ProviderContext>;
+
+const noTeam = "The team ID must not be empty or contain spaces.";
+const noAddress = "The e-mail address is not valid.";
+
+const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "install" && provider === "chat_a";
+
+/**
+ * The form is submitted to the callback of the flow, which may be at a real back end and redirect to its own front end.
+ */
+function renderQuestion(
+  context: ProviderContext,
+  { flow, provider, state, destination }: ProviderVisit,
+  { email, team_id, name }: Partial<ProviderForm> = {},
+  problem?: string,
+): HtmlPage {
+  const visit = { flow, provider, state, ...(destination !== undefined && { destination }) };
+  const hidden = renderHiddenFields({ ...visit, form_token: createCsrfToken(context, nameVisit(visit)) });
+  const account = isForTeam(visit)
+    ? html`<label>Team ID: <input name="team_id" value="${team_id}" autocomplete="off" required></label>`
+    : html`<label>E-mail address: <input name="email" type="email" value="${email}" required></label>`;
+  const buttons =
+    flow === "install"
+      ? html`<button name="decision" value="allow">Allow</button>
+<button name="decision" value="deny" class="other" formnovalidate>Deny</button>`
+      : html`<button>Sign in</button>`;
+  return createPage(
+    flow === "install" ? `Connect ${provider}` : `Sign in with ${provider}`,
+    html`${renderErrorBanner(problem)}
+<p>${flow === "install" ? installText : signingIn}</p>
+<form method="post">${hidden}
+<p>${account}</p>
+<p><label>Name: <input name="name" value="${name}"></label></p>
+<p>${buttons}</p></form>`,
+    allowExternalFormAction,
+  );
+}
+
+const signingIn = "The emulator acts as this provider. Enter any account.";
+const installText = "A workspace of svc requests a connection. The emulator acts as this service. Choose any account.";
+
+export const installationHandlers = {
+  "installations.list": ({ query }, { store }) =>
+    store.read(async (view) => ({
+      items: (await view.list(installations, { ...query, reverse: true })).map(toProviderRecord),
+      total: await view.count(installations),
+    })),
+
+  "installations.begin": async ({ params: { app }, body }, context) => {
+    const { store, clusters, ids, settings, fail } = context;
+    const { workspace_id, approve_as } = body;
+    return store.transaction("installations.begin", async (tx) => {
+      const [first] = await tx.list(workspaces, { limit: 1 });
+      const workspace = workspace_id === undefined ? first : await tx.get(workspaces, workspace_id);
+      if (!workspace) return fail("no-such-workspace", { id: workspace_id ?? 1 });
+      const installation = await beginInstallation(tx, context, app, workspace);
+      const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
+      const destination = destinations.includes("default") ? "default" : destinations[0];
+      const { state } = installation;
+      const visit = { flow: "install", provider: app, state, ...(app === "chat_a" && { destination }) } as const;
+      const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
+      const code = account ? await issueProviderCode(tx, ids, account) : null;
+      return reply(201, {
+        ...toProviderRecord(installation),
+        state,
+        authorization_url: buildAuthorizationUrl(settings.publicUrl, visit),
+        code,
+        redirect_url: code === null ? null : buildProviderRedirect(settings.publicUrl, visit, { code }),
+      });
+    });
+  },
+} satisfies ControlHandlers;
+
+const toProviderRecord = ({ state: _, begun_at, ended_at, ...row }: Installation) => ({
+  ...row,
+  begun_at: toIsoMillis(begun_at),
+  ended_at: ended_at === null ? null : toIsoMillis(ended_at),
+});
