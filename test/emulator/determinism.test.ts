@@ -10,7 +10,7 @@ import { request } from "../support/contracts.ts";
 import { emulator, sender, type TestEmulator } from "../support/emulator.ts";
 import { type Receiver, receiver } from "../support/receiver.ts";
 
-/** Status, headers (the wall's date aside) and the very text of one answer. */
+/** Status, headers except for the date, and exact body of a response. */
 type Seen = readonly [status: number, headers: readonly (readonly [string, string])[], text: string];
 
 const options = { deterministic: true, token: "control", clock: { mode: "manual" } } as const;
@@ -49,7 +49,7 @@ describe("--deterministic", () => {
 
     const fresh = await start({ file: undefined, ephemeral: true });
     assert.equal((await fresh.ask("PUT", "state", { body: state })).status, 200);
-    // What is drawn from here on may be what the restarted one drew, but not what stands in the state.
+    // The IDs after this point can equal those of the restarted emulator, but not the IDs in the state.
     assert.notEqual(await newFileId(fresh), ids[0]);
     const other = await emulator(t, {
       ...options,
@@ -77,7 +77,7 @@ async function run(t: TestContext, target: Receiver, given: EmulatorOptions) {
   return out;
 }
 
-/** A walk through everything that draws ids, keys or times, with what was answered and what was delivered. */
+/** Runs every operation that generates IDs, keys or times, and returns its responses and deliveries. */
 async function journey(running: TestEmulator, target: Receiver) {
   const begin = target.received.length;
   const seen: Seen[] = [];
@@ -116,7 +116,7 @@ async function journey(running: TestEmulator, target: Receiver) {
   await api("POST", `/api/v2.1/public/contracts/${id}/download`);
   await router("POST", "/router/v1/oauth2.0/device/code/", { client_id: "demo-cli", scope: "openid" });
   await router("GET", "/.well-known/openid-configuration");
-  // One after the other: keys are made when they are first asked for.
+  // The requests are sequential, because keys are created on the first request for them.
   for (const cluster of running.clusters) await watched(cluster.url)("GET", "/.well-known/jwks.json");
   await router("GET", "/.well-known/jwks.json");
   await ask("GET", "workspaces");
@@ -130,7 +130,7 @@ async function journey(running: TestEmulator, target: Receiver) {
   return [...seen, ...delivered].map((part) => JSON.stringify(part));
 }
 
-/** Compares texts of many thousand characters: of the first that differ, only the place where they do. */
+/** Compares long strings and reports only the position of their first difference. */
 function assertSame(expected: readonly string[], actual: readonly string[]): void {
   for (const [number, text] of expected.entries()) {
     const other = actual[number] ?? "";
@@ -151,7 +151,7 @@ async function newFileId({ api }: TestEmulator): Promise<string> {
   return (body as { files: { file_id: string }[] }).files[0]!.file_id;
 }
 
-/** The first of so many neighbouring ports that are free just now. */
+/** Returns the first of several consecutive free ports. */
 async function freePorts(count: number): Promise<number> {
   for (;;) {
     const begin = await listening(0, (port) => port);

@@ -6,7 +6,7 @@ import * as hostile from "../support/pdf/hostile-pdfs.ts";
 
 const deep = (times: number, open: string, close: string) => open.repeat(times) + close.repeat(times);
 
-/** Fails the test over anything that a library threw where nobody could catch it. */
+/** Fails the test if a library throws an error that no caller can catch. */
 function nothingEscapes(t: TestContext): readonly unknown[] {
   const escaped: unknown[] = [];
   const note = (error: unknown) => escaped.push(error);

@@ -9,13 +9,13 @@ import { emulator, sender } from "../support/emulator.ts";
 import { inheritedNames } from "../support/inherited-names.ts";
 import { temporaryFolder } from "../support/store.ts";
 
-/** One ends the emulator, and the answer of the other has no end. */
+/** The first operation ends the emulator, and the response of the second one has no end. */
 const leftOut = ["emulator.stop", "events.watch"];
 const operations = (registry as readonly Operation[]).filter(
   ({ id, request }) => !leftOut.includes(id) && request.body?.kind !== "stream",
 );
 
-/** The value with a word in the place of every text, and as the name of one more member of every object. */
+/** Replaces every string of the value with a word, and adds a member of that name to every object. */
 function worded(value: unknown, word: string): unknown {
   if (typeof value === "string") return word;
   if (Array.isArray(value)) return value.map((each) => worded(each, word));
@@ -23,7 +23,7 @@ function worded(value: unknown, word: string): unknown {
   return Object.fromEntries([...Object.entries(value).map(([name, each]) => [name, worded(each, word)]), [word, word]]);
 }
 
-/** What a request for an operation carries when one word stands in every place. */
+/** Builds a request for an operation that contains one word in every position. */
 function requestWith(operation: Operation, word: string) {
   const { path, request, examples, method } = operation;
   const names = Object.keys(request.query?.shape ?? {});
@@ -83,7 +83,7 @@ describe("name of an inherited object property", () => {
   it("is stored with its value as a free-form key, also after a restart", async (t) => {
     const file = join(await temporaryFolder(t), "emulator.json");
     const first = await emulator(t, { file });
-    // Long documents are checked in a way of their own.
+    // Long documents have a separate check.
     const long = "1".repeat(2_000);
     const odd = JSON.parse(`{"a":"${long}","__proto__":"2","constructor":"3"}`) as object;
     const { id } = await draft(first.api, { external_metadata: { id: "deal-42", record_data: odd } });

@@ -4,11 +4,11 @@ import { describe, it } from "node:test";
 import { testFolder } from "../support/cli/cli-emulator.ts";
 import { type EmulatorProcess, emulatorProcess } from "../support/emulator-process.ts";
 
-/** `npm run kills` takes many. */
+/** `npm run kills` sets a large number. */
 const kills = Number(process.env.KILLS ?? 10);
 const atOnce = 16;
 
-/** Adds subscriptions, sixteen at once, and kills the emulator some time after the n-th was acknowledged. */
+/** Creates webhooks with sixteen concurrent writers, and kills the emulator after the n-th acknowledgement. */
 async function writeUntilKilled({ api, kill }: EmulatorProcess, count: number): Promise<Map<number, string>> {
   const acknowledged = new Map<number, string>();
   let killed: Promise<void> | undefined;
@@ -28,7 +28,7 @@ async function writeUntilKilled({ api, kill }: EmulatorProcess, count: number): 
   return acknowledged;
 }
 
-/** What an emulator shows of its subscriptions: titles by id. */
+/** Returns the titles of the emulator's webhooks by ID. */
 async function shown({ ask }: EmulatorProcess): Promise<Map<number, string>> {
   const { body } = await ask("GET", "webhooks");
   return new Map((body as { id: number; title: string }[]).map(({ id, title }) => [id, title]));

@@ -4,10 +4,10 @@ import { emulator, sender } from "../support/emulator.ts";
 import { timesAsLong } from "../support/growth.ts";
 
 const length = 150_000;
-/** What takes the square of this length takes some thousand times as long as what takes the length. */
+/** Maximum ratio of the two durations. Quadratic time would be some thousand times as long as linear time. */
 const generous = 60;
 
-/** As long, and without what the text is known to be slow with. */
+/** Returns a string of the same length without the characters that can be slow. */
 const harmless = (text: string): string => "a".repeat(text.length);
 
 describe("processing time of a long string", () => {

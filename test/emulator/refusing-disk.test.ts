@@ -8,7 +8,7 @@ import { emulator } from "../support/emulator.ts";
 import { temporaryFolder } from "../support/store.ts";
 import { operationCall } from "./operation-call.ts";
 
-/** What all files of this process are written to. Returns the function that fills it. */
+/** Simulates the disk of all files of this process. Returns the function that fills it. */
 function fillableDisk(t: TestContext): () => void {
   let isFull = false;
   const room = async () => {
@@ -31,7 +31,7 @@ function fillableDisk(t: TestContext): () => void {
   };
 }
 
-/** Has the system refuse every new file and folder, as where a folder may not be written to. What is open stays so. */
+/** Simulates a folder without write permission: every new file and folder fails, but open files remain usable. */
 function walledFolder(t: TestContext): () => void {
   let isWalled = false;
   const { create, makeFolder } = systemDisk;
@@ -82,7 +82,7 @@ describe("emulator with a read-only state folder", () => {
   });
 });
 
-/** What needs a file of its own says which it is. */
+/** Reports whether the message names the file that an operation needs. */
 const isOfOneFile = (body: unknown): boolean =>
   /"(The snapshot|The upload|[^"]+\.json) cannot be (written|replaced): no space left on device\."/.test(
     JSON.stringify(body),
@@ -115,7 +115,7 @@ describe("emulator with a full disk", () => {
         const { status, body } = await call(id, example.params as Readonly<Record<string, string>>, example.body);
         assert.ok(status < 500 || status === 503, `${id}: ${status}`);
         if (status !== 503) continue;
-        // What is handed on is refused by the cluster, in its words.
+        // Forwarded requests are rejected by the cluster with its own message.
         const isHandedOn = JSON.stringify(body) === JSON.stringify(refusals.contracts);
         if (!isHandedOn && !isOfOneFile(body)) assert.deepEqual(body, refusal, id);
         refused += 1;

@@ -17,14 +17,14 @@ interface Workspace {
 const workspacesOf = async ({ ask }: Pick<TestEmulator, "ask">) =>
   (await ask("GET", "workspaces")).body as readonly Workspace[];
 
-/** Calls with a new token. */
+/** Returns functions that send requests with a new token. */
 async function bearer(world: TestEmulator, body: { readonly role: string; readonly workspace?: string }) {
   const made = await world.ask("POST", `tokens/${body.role}-${body.workspace ? "bound" : "free"}`, { body });
   assert.equal(made.status, 201, JSON.stringify(made.body));
   return sender(world.controlUrl, { authorization: `Bearer ${(made.body as { token: string }).token}` });
 }
 
-/** An emulator in whose first two workspaces a contract was sent, and a webhook was told of it. */
+/** Starts an emulator with a sent contract and its webhook in each of the first two workspaces. */
 async function shared(t: TestContext) {
   const world = await emulator(t);
   const hooks = await receiver(t);

@@ -14,7 +14,7 @@ import { unknownToken } from "../../support/refused.ts";
 
 type Role = "read" | "operate" | "admin";
 
-/** The token of a new name, and calls that bear it. */
+/** Creates a token with the name, and returns functions that send requests with it. */
 async function made(world: TestEmulator, name: string, role: Role) {
   const { status, body } = await world.ask("POST", `tokens/${name}`, { body: { role } });
   const { token, ...rest } = body as { token: string };
@@ -47,7 +47,7 @@ const callersOf = async ({ ask }: TestEmulator, method: string, path: string) =>
 const names = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "tokens")).body as { name: string; role: Role }[]).map(({ name, role }) => `${name} ${role}`);
 
-/** A stream of what goes on, once it has begun; `ended` resolves once it has ended. */
+/** Opens an event stream and waits for its beginning. `ended` resolves after its end. */
 async function streamOf(world: TestEmulator, headers: Readonly<Record<string, string>>, path = "events") {
   const { status, body } = await fetch(`${world.controlUrl}/${path}`, { headers });
   assert.equal(status, 200, path);
@@ -237,7 +237,7 @@ describe("named control plane token", () => {
   });
 });
 
-/** A state that was kept while a token was there that is revoked now, and one is there that was not. */
+/** Returns a state that was stored before one token was revoked and another one was created. */
 async function revokedSince(t: TestContext) {
   const file = join(await testFolder(t), "emulator.json");
   const world = await emulator(t, { file });

@@ -9,7 +9,7 @@ const long = "timeout_ms=20000";
 
 const fire = ({ ask }: TestEmulator, activity: string) => ask("POST", "activities", { body: { activity } });
 
-/** Asks to wait, and sees that there is no answer yet when later requests have been answered. */
+/** Sends a wait request, and checks that it is still pending after the responses to later requests. */
 async function pending({ ask }: TestEmulator, query: string): Promise<{ readonly answer: Promise<Answer> }> {
   let isAnswered = false;
   const answer = ask("GET", `wait?${query}&timeout_ms=20000`).finally(() => {

@@ -6,7 +6,7 @@ import { webhookPayloads } from "../../../src/api/contracts/webhook-payloads.ts"
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 import { subscribe } from "../../support/told.ts";
 
-/** The same payload with nothing in it that its declaration does not know. */
+/** Returns the payload without undeclared fields. */
 function declared(payload: { readonly activity: string }): unknown {
   const schema = webhookPayloads.get(payload.activity as (typeof activities)[number])!;
   const { activity_data, ...rest } = schema.shape as Record<string, z.ZodObject>;

@@ -20,7 +20,7 @@ interface Workspace {
   readonly hmac_key: string;
 }
 
-/** A team with a workspace of its own, and calls with its key. */
+/** Creates a workspace, and returns functions that send requests with its API key. */
 async function team(world: TestEmulator, body: object) {
   const { status, body: made } = await world.ask("POST", "workspaces", { body });
   assert.equal(status, 201);
@@ -111,7 +111,7 @@ interface Exported {
 
 const exported = async ({ ask }: TestEmulator) => (await ask("GET", "state")).body as Exported;
 
-/** What a team leaves behind that has done a bit of everything. */
+/** Creates data of every kind in a workspace. */
 async function atWork(world: TestEmulator, inbox: string) {
   const one = await team(world, { name: "Team A" });
   const { api, templates } = one;
@@ -124,7 +124,7 @@ async function atWork(world: TestEmulator, inbox: string) {
   const number = id.replace(/\D/g, "");
   assert.equal((await api("POST", `/contracts/${number}/comments/`, { body: { comment: "ours" } })).status, 201);
   assert.equal((await api("POST", `/contracts/${id}/send_to_counterparties`)).status, 200);
-  // What the cluster reports to the router is there; the e-mails are not delivered yet.
+  // The cluster sends its reports to the router. The e-mails are not delivered yet.
   await world.ask("POST", "clock/advance", { body: { by: "PT1S" } });
   return one;
 }
@@ -143,7 +143,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     await world.ask("POST", "clock/advance", { body: { until_idle: true } });
     const after = await exported(world);
     const own = (state: Exported) => {
-      // Who signs somewhere stays known to the router: no cluster reports that somebody does no more.
+      // The router retains signatories, because no cluster reports their removal.
       const { causes, clock, signatories, ...rows } = state.rows;
       return { rows, mappings: state.mappings };
     };
@@ -232,7 +232,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
           one.kind === "rows" && field in (z.toJSONSchema(one.schema, { unrepresentable: "any" }).properties ?? {}),
       );
     const known = Object.fromEntries(fields.map((field) => [field, new Set(naming(field).map(({ name }) => name))]));
-    // Whatever names its workspace is found by that.
+    // Rows that name their workspace are found by its ID.
     for (const name of known.workspace_id!) known.contract_id!.delete(name);
     for (const name of [...known.workspace_id!, ...known.contract_id!]) known.user_id!.delete(name);
     const { workspace_id, ...rest } = rowsOfWorkspace;

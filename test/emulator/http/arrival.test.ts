@@ -9,7 +9,7 @@ import { read, serving, stateless } from "./serving.ts";
 
 const { bodyMs, paceMs, paceBytes } = defaultBodyReadTimeouts;
 
-/** A listener whose wall clock stands still. `uploaded` returns how many bytes of its upload have arrived. */
+/** Starts a listener with a stopped wall clock. `uploaded` returns how many bytes of its upload have arrived. */
 async function stage(t: TestContext) {
   const wall = new StandingWall();
   let uploaded = 0;
@@ -42,13 +42,13 @@ async function stage(t: TestContext) {
   return { ...server, wall, uploaded: () => uploaded };
 }
 
-/** A connection that a test writes to in steps. */
+/** Opens a connection that a test writes to in steps. */
 async function connected(origin: string, method: string, target: string, length: number) {
   const { port, host } = new URL(origin);
   const socket = net.connect(Number(port), "127.0.0.1");
   const got: Buffer[] = [];
   socket.on("data", (chunk) => got.push(chunk));
-  // Its end may be reported as a reset, because not everything that was sent was read.
+  // The end of the connection can be reported as a reset if some sent bytes were not read.
   socket.on("error", () => {});
   const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
   socket.write(

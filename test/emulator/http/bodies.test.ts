@@ -127,7 +127,7 @@ describe("JSON value of a wrong type", () => {
   const schema = z.object({ n: z.int().optional(), f: z.number().optional(), b: z.boolean().optional() });
   const rows = z.object({ rows: z.array(z.object({ id: z.int() })) });
 
-  // As pydantic 2.14 converts them, tested with FastAPI 0.165.
+  // The conversions are those of pydantic 2.14, tested with FastAPI 0.165.
   for (const [sent, read] of [
     [{ n: "201" }, { n: 201 }],
     [{ n: " 2_0 " }, { n: 20 }],

@@ -9,10 +9,10 @@ import { idle } from "../../support/walls/standing-wall.ts";
 import { bytes, made, router } from "./made-up.ts";
 import { deferred, serving, stateless } from "./serving.ts";
 
-/** More than the system buffers for a client that does not read. */
+/** Larger than the system's buffer for a client that does not read. */
 const large = Buffer.alloc(32 * 1024 * 1024, "x");
 
-/** A listener with a large response; `made` counts the responses. Node measures with the real clock. */
+/** Starts a listener with a large response. `made` counts the responses. Node measures with the real clock. */
 async function stage(t: TestContext, unreadAnswerTimeoutMs?: number) {
   let count = 0;
   const whole = () => {
@@ -40,7 +40,7 @@ async function stage(t: TestContext, unreadAnswerTimeoutMs?: number) {
   return { ...server, made: () => count };
 }
 
-/** A connection that sends this many requests at once and reads nothing until `read`. */
+/** Opens a connection that sends all requests at once and reads nothing until `read`. */
 function connected(origin: string, target: string, requests = 1) {
   const { port, host } = new URL(origin);
   const socket = net.connect(Number(port), "127.0.0.1");
@@ -58,7 +58,7 @@ async function until(come: () => boolean): Promise<void> {
   while (!come()) await idle();
 }
 
-/** Whether a message of Node's server concerns this connection. */
+/** Reports whether a message of Node's server is about this connection. */
 const isOf = (origin: string, message: unknown): boolean => {
   const address = (message as { readonly server: Server }).server.address();
   return typeof address === "object" && address?.port === Number(new URL(origin).port);
@@ -153,7 +153,7 @@ describe("slow response", () => {
   });
 });
 
-/** The maximum number of requests to a port that Node has read and not responded to. */
+/** Counts the maximum number of requests to a port that Node has read without a response. */
 function countUnanswered(t: TestContext, origin: string) {
   let now = 0;
   let most = 0;
@@ -196,7 +196,7 @@ describe("HTTP pipelining", () => {
       await until(() => caller.received() > requests * size);
       caller.socket.destroy();
       const length = `GET /x HTTP/1.1\r\nhost: ${new URL(origin).host}\r\n\r\n`.length;
-      // The start of the first one in a read may have arrived with the previous read.
+      // The first request of a read may have started in the previous read.
       assert.ok(most() > 1 && most() <= 2 + readBytes / length, String(most()));
     });
   }

@@ -31,7 +31,7 @@ const vectors = new URL("../../../fixtures/vectors/", import.meta.url);
 const readVectors = (name: string) => JSON.parse(readFileSync(new URL(name, vectors), "utf8"));
 const http: { readonly validation: readonly Case[]; readonly routing: readonly Case[] } =
   readVectors("routing-http.json");
-/** Of a later release with a different response (DECISIONS.md, R1). */
+/** Cases of a later release with different responses (DECISIONS.md, R1). */
 const later: readonly Case[] = readVectors("fastapi-0.165.json").validation;
 const validation = [...new Map([...http.validation, ...later].map((recorded) => [recorded.name, recorded])).values()];
 const syntax: { readonly cases: readonly { python_repr: string; pos: number; error: string }[] } =
@@ -129,7 +129,7 @@ describe("JSON parse error of the router", () => {
   for (const { python_repr, pos, error } of syntax.cases) {
     it(`matches CPython's message and position for ${python_repr}`, async (t) => {
       const text = python_repr.slice(1, -1).replaceAll("\\\\", "\\");
-      // An empty body never reaches the parser; a single blank does.
+      // An empty body never reaches the parser, but a single blank does.
       const body = text === "" ? " " : text;
       const { send } = await router(t);
       const answer = await send("POST", "/router/v1/cluster_emails/bulk", {

@@ -91,7 +91,7 @@ describe("cross-site page", () => {
     assert.equal((await send("GET", "/_emulator/page", { headers: link })).body, "<p>page</p>");
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
     const answer = await send("GET", "/made", { headers: { origin: "https://app.example" } });
-    // Nothing allows the other site's page to read it.
+    // The response has no header that lets the other site's page read it.
     assert.deepEqual(answer, { status: 200, headers: { "content-type": "application/json" }, body: '"in"' });
   });
 });

@@ -10,7 +10,7 @@ import { read, serving, stateless, talk } from "./serving.ts";
 const schema = z.object({ a: z.array(z.string()), b: z.record(z.string(), z.int()).optional() });
 const paths = ["/made", "/form", "/either", "/_emulator/made", "/other", "/contracts"];
 
-/** One listener with an operation for each way of reading a body. */
+/** Starts one listener with an operation for each way to read a body. */
 const everything = (t: TestContext) =>
   serving(t, [
     createPart({
@@ -124,7 +124,7 @@ describe("exact JSON parser", () => {
   it("accepts every document that JSON.parse accepts, with the same values", () => {
     fc.assert(
       fc.property(almostJson, (text) => {
-        // Python accepts number words that JSON does not have.
+        // Python accepts number words that JSON does not include.
         fc.pre(!/NaN|Infinity/.test(text));
         assert.deepEqual(
           outcome(() => toPlainValue(parsePythonJson(text))),

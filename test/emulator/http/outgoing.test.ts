@@ -21,7 +21,7 @@ const limits = {
   responseTimeoutMs: defaultSettings.webhookResponseTimeoutMs,
 };
 
-/** The webhook sender with its default limits, closed when the test ends. */
+/** Returns the webhook sender with its default limits. The sender is closed when the test ends. */
 function poster(t: TestContext, options: Partial<WebhookSenderOptions> = {}): (url: string) => Promise<PostResult> {
   const outgoing = createWebhookSender({ allow: [], strict: false, wall: systemWallClock, ...limits, ...options });
   t.after(() => outgoing.close());
@@ -46,7 +46,7 @@ describe("webhook sender", () => {
 });
 
 describe("TLS error message of an attempt", () => {
-  /** A TLS server with a self-signed certificate. */
+  /** Starts a TLS server with a self-signed certificate. */
   async function tlsServer(t: TestContext): Promise<string> {
     const read = (name: string) =>
       readFileSync(new URL(`../../../fixtures/tls/self-signed.${name}.pem`, import.meta.url));
@@ -88,7 +88,7 @@ describe("TLS error message of an attempt", () => {
   });
 
   it("is one line if the receiver rejects the connection", async (t) => {
-    // A TLS handshake that ends with an alert: the two sides have no common version.
+    // TLS handshake that ends with an alert, because the two sides have no common version.
     const alert = Buffer.from([0x15, 3, 3, 0, 2, 2, 70]);
     const refuses = createServer((socket) => void socket.once("data", () => socket.end(alert))).listen(0, "127.0.0.1");
     await once(refuses, "listening");
@@ -150,7 +150,7 @@ describe("host name of a receiver", () => {
   it("is resolved once, and the connection uses the checked address", async (t) => {
     const sink = await receiver(t);
     const asked: string[] = [];
-    // The address of the name at the check, which a second look-up would not return.
+    // The first address is the one at the check. A second lookup would return the other one.
     const rebinding = [["127.0.0.1"], ["169.254.169.254"]];
     const lookup = names((name) => {
       asked.push(name);
@@ -186,7 +186,7 @@ describe("host name of a receiver", () => {
   });
 });
 
-/** A resolver of invented names. */
+/** Returns a lookup function for invented names. */
 const names = (addressesOf: (name: string) => readonly string[]): typeof lookup =>
   ((name: string, _: object, callback: (error: null, addresses: { address: string; family: number }[]) => void) =>
     callback(

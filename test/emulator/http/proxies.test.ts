@@ -8,7 +8,7 @@ const told = {
   "x-forwarded-proto": "https",
 };
 
-/** The emulator's view of a request: the address in its links, and the host that the cluster receives. */
+/** Returns the response status, the URL in the emulator's link, and the client address that the cluster receives. */
 async function understood({ ask, router }: TestEmulator, headers: Readonly<Record<string, string>>) {
   const { status, body } = await ask("POST", "sessions/codes", { headers });
   const { url } = body as { url?: string };

@@ -5,7 +5,7 @@ import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-l
 import { draft } from "../../support/contracts.ts";
 import { emulator, plain, sender } from "../../support/emulator.ts";
 
-/** A log entry of a request that has just received its response. */
+/** Returns the log entry of a request that has just received its response. */
 const answered = (log: RequestLog, target: string, rawHeaders: readonly string[] = []): LoggedRequest => ({
   id: log.nextNumber(),
   listener: "router",

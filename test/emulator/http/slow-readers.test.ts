@@ -4,11 +4,11 @@ import { describe, it, type TestContext } from "node:test";
 import { Backlog, Resync } from "../../../emulator/http/event-stream.ts";
 import { emulator, type TestEmulator } from "../../support/emulator.ts";
 
-/** More than the system and the emulator together buffer for a client that does not read. */
+/** More events than the system and the emulator buffer for a client that does not read. */
 const tooMany = 2_000;
 const long = "&abcdefghijklmnopqrst".repeat(400);
 
-/** A client of an event stream that has read its head and pauses until told to continue. */
+/** Opens an event stream, reads its head and pauses until `readUntil`. */
 async function slowReader(t: TestContext, { routerUrl, token }: TestEmulator, path: string) {
   const { port, host } = new URL(routerUrl);
   const socket = net.connect(Number(port), "127.0.0.1");
@@ -34,7 +34,7 @@ async function slowReader(t: TestContext, { routerUrl, token }: TestEmulator, pa
   };
 }
 
-/** Sends this many requests at once over one connection, and waits for the last response. */
+/** Sends all requests at once over one connection, and waits for the last response. */
 function flood({ routerUrl }: TestEmulator, count: number): Promise<void> {
   const { port, host } = new URL(routerUrl);
   const socket = net.connect(Number(port), "127.0.0.1");

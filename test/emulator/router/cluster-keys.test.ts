@@ -10,7 +10,7 @@ import { keys, routed } from "../../support/routed.ts";
 
 const operations = registry as readonly Operation[];
 
-/** The first example of an operation, about that cluster in the place of eu-1. */
+/** Returns the first example of an operation, with the cluster instead of eu-1. */
 function exampleOf({ method, path, examples }: Operation, cluster: string) {
   const [{ params = {}, body } = {}] = JSON.parse(JSON.stringify(examples).replaceAll('"eu-1"', `"${cluster}"`));
   return { method: [method].flat()[0]!, target: fillTemplate(path, params), ...(body !== undefined && { body }) };

@@ -12,16 +12,16 @@ const operations = registry as readonly Operation[];
 const troubles = ["cluster-unreachable", "no-cluster-reachable", "cluster-timeout", "forwarding-loop"] as const;
 type Trouble = (typeof troubles)[number];
 
-/** The answer to a trouble at eu-1. */
+/** Returns the response to a failure at eu-1. */
 function refusal(code: Trouble) {
   const { status, body } = failures[code] as Failure<{ readonly cluster: string }>;
   return { status, body: body({ cluster: "eu-1" }) };
 }
 
-/** Where nobody listens. */
+/** URL without a listener. */
 const closed = "http://127.0.0.1:9";
 
-/** A router in whose clusters things are so. */
+/** Functions that start a router whose clusters have the failure. */
 const worlds: Readonly<Record<Trouble, (t: TestContext) => Promise<Routed>>> = {
   "cluster-unreachable": (t) => dead(t),
   "no-cluster-reachable": (t) => dead(t),
@@ -38,7 +38,7 @@ const dead = (t: TestContext) => {
   return routed(t, { seed: { clusters, apps } });
 };
 
-/** How the router marks what it forwards: the header that a cluster gets. */
+/** Returns the header that marks a forwarded request. */
 async function markOf(world: Routed): Promise<Record<string, string>> {
   await world.router("GET", "/marked?cluster_id=eu-1");
   return { via: world.eu.received.at(-1)!.headers.via! };

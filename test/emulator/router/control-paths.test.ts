@@ -4,7 +4,7 @@ import { emulator } from "../../support/emulator.ts";
 import { routed } from "../../support/routed.ts";
 import { read, talk } from "../http/serving.ts";
 
-/** One request with a token, over a connection of its own, with its target as it is. */
+/** Sends one request with a token and an unchanged target over a separate connection. */
 async function sendTo(url: string, target: string, token: string) {
   const { host } = new URL(url);
   const head = `POST ${target} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\nconnection: close\r\n\r\n`;

@@ -13,7 +13,7 @@ interface Logged {
 
 const virtualNow = Date.parse("2031-01-02T03:04:05Z");
 
-/** What the request log found in the newest request to the router. */
+/** Returns the findings of the newest request to the router. */
 const newest = async (world: Routed) =>
   ((await world.ask("GET", "requests?service=router")).body as Logged).items.at(-1)?.findings;
 

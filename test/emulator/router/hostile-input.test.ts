@@ -13,7 +13,7 @@ import { type Routed, routed } from "../../support/routed.ts";
 const operations = (registry as readonly Operation[]).filter(({ service }) => service.name === "router");
 const catchAll = operations.find(({ id }) => id === "catch-all")!;
 
-/** Statuses that an operation may answer with: what it declares, and 200 of the cluster behind it. */
+/** Returns the permitted statuses of an operation: the declared ones, and 200 of the cluster behind it. */
 function declared({ responses, failures: own, service }: Operation): Set<number> {
   const catalogue = failures as Readonly<Record<string, Failure<unknown>>>;
   const refusals = [...own, ...service.failures].map((code) => catalogue[code]!.status);
@@ -32,11 +32,11 @@ interface Seen {
   readonly names: readonly string[];
 }
 
-/** Sends a target as it is: fetch would tidy it up first. */
+/** Sends an unchanged target, which fetch would normalize. */
 const send = (base: string, method: string, { path, headers, body }: Hostile): Promise<Seen> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(base);
-    // Node leaves the length out for a DELETE, and the body would be taken for the next request.
+    // Node omits the length of a DELETE request, so the body would be parsed as the next request.
     const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
     const asked = request({ hostname, port, method, path, headers: { ...headers, ...length } }, (response) => {
       response.resume().on("end", () =>
@@ -53,7 +53,7 @@ const send = (base: string, method: string, { path, headers, body }: Hostile): P
 interface Stage {
   readonly world: Routed;
   readonly bugs: readonly string[];
-  /** Sends, and asserts that the answer is a declared one, and that a refusal changed no row. */
+  /** Sends the request, and asserts that its response is declared and that a rejection changed no row. */
   attack(operation: Operation, hostile: Hostile): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ async function stage(t: TestContext): Promise<Stage> {
     apps: { billing: { username: "u", password: "p" } },
   });
   const authorization = `Bearer ${world.token}`;
-  // As text: it is compared thousands of times.
+  // The state is a string, because it is compared thousands of times.
   const state = async () => {
     const { statusCode, body } = await ask(`${world.controlUrl}/state`, { headers: { authorization } });
     assert.equal(statusCode, 200);
@@ -77,7 +77,7 @@ async function stage(t: TestContext): Promise<Stage> {
     async attack(operation, hostile) {
       const method = [operation.method].flat().at(-1) === "DELETE" ? "DELETE" : String([operation.method].flat()[0]);
       const { status, matched, names } = await send(world.routerUrl, method, { path: target(operation), ...hostile });
-      // A path that is no longer the operation's is anybody's.
+      // A path that no longer matches the operation reaches the catch-all.
       const allowed = declared(matched === "catch-all" ? catchAll : operation);
       const { body = "", ...rest } = hostile;
       const what = `${operation.id} ${JSON.stringify(rest).slice(0, 200)} ${Buffer.from(body).subarray(0, 80)}`;
@@ -205,7 +205,7 @@ describe("hostile router input", () => {
 
   it("causes no bug as a body of 10 MB of zeros", async (t) => {
     const { bugs, attack } = await stage(t);
-    // hostile.test.ts sends as much to those that read a document, and to those that hand it on.
+    // hostile.test.ts sends bodies of this size to the operations that parse or forward them.
     const others = operations.filter(({ request: { body } }) => body?.kind !== "json" && body?.kind !== "raw");
     for (const operation of others) await attack(operation, { body: new Uint8Array(10_000_000) });
     assert.deepEqual(bugs, []);

@@ -18,7 +18,7 @@ const garbage: Record<string, Uint8Array | string> = {
   "a list of lists": "[[[[]]]]",
   "100,000 levels": "[".repeat(100_000),
   "100,000 closed levels": `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
-  // More than the request log keeps.
+  // Larger than the request log's limit.
   "5 MB of spaces": " ".repeat(5_000_000),
   "5 MB of zero bytes": new Uint8Array(5_000_000),
   "bytes that are not UTF-8": Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
@@ -41,7 +41,7 @@ describe("hostile body", () => {
           authorization: formatBasicHeader({ user: "u", password: "p" }),
         };
         const { status } = await world.router(String(method), target, { body, headers });
-        // Offboarding declares no required field, and the members of billing are free; both ignore what they do not know.
+        // Offboarding declares no required field, and billing accepts any fields. Both ignore unknown fields.
         const harmless = id === "clusters.delete-workspace-data" && status === 200;
         assert.ok(harmless || (status >= 400 && status < 500), `${id} answered ${status}`);
       }
@@ -55,7 +55,7 @@ describe("hostile body", () => {
         const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "default"])));
         const verb = [method].flat().find((one) => one !== "GET") ?? "GET";
         const { status } = await world.router(verb, target, { body, headers: { "content-type": "application/json" } });
-        // An activity of chat_b without a token goes nowhere, whatever it holds.
+        // An activity of chat_b without a token is never forwarded, whatever its body.
         assert.equal(status, id === "chat-b.messaging" ? 401 : 200, id);
       }
       const sent = Buffer.from(body);
@@ -64,11 +64,11 @@ describe("hostile body", () => {
   }
 });
 
-/** Bytes on a socket, and the status lines that came back. */
+/** Sends bytes over a socket and returns the status lines of the responses. */
 async function onTheWire(url: string, bytes: string): Promise<string[]> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  // Not ended: Node takes a half-closed socket for a caller that went away.
+  // The socket stays open, because Node treats a half-closed socket as a disconnected client.
   socket.write(bytes, "latin1");
   let text = "";
   for await (const chunk of socket) text += chunk;

@@ -18,7 +18,7 @@ import { createRandomIds } from "../../../src/base/ids.ts";
 import { plain, sender } from "../../support/emulator.ts";
 import { bulk, bulkBody } from "../../support/routed.ts";
 
-/** A router whose disk refuses every write and whose reads go on. */
+/** Starts a router whose disk rejects every write and permits reads. */
 async function withoutDisk(t: { after(end: () => Promise<void>): void }) {
   const store = openMemoryStore({ collections: Object.values(mappingTables), wall: systemWallClock });
   await store.transaction("test", (tx) => tx.map(mappingTables.cluster_emails, "eu-1", ["a"]));

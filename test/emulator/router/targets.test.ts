@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { routed } from "../../support/routed.ts";
 import { read, talk } from "../http/serving.ts";
 
-/** One request over a connection of its own, with its first line as it is; what came back, and who was asked. */
+/** Returns the head of a request with this first line, unchanged. */
 const first = (line: string, host: string): string => `${line} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
 
 const noTarget = { detail: "The request target must be a path or an http URL." };

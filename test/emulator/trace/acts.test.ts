@@ -19,13 +19,13 @@ interface Node {
 const nodesOf = async ({ ask }: TestEmulator, ref: string) =>
   ((await ask("GET", `traces/${ref}`)).body as { nodes: readonly Node[] }).nodes;
 
-/** Each cause of what a state holds, in a few words. */
+/** Returns a summary of each cause in the state. */
 async function causesOf({ ask }: TestEmulator): Promise<readonly string[]> {
   const { rows } = (await ask("GET", "state")).body as { rows: { causes: readonly { what: string }[] } };
   return rows.causes.map(({ what }) => what);
 }
 
-/** Sends the form of a page of the emulator, with what a person types. */
+/** Submits the form of an emulator page with the user's input. */
 async function submit({ routerUrl }: TestEmulator, page: string, to: string, typed: Record<string, string>) {
   const shown = await (await fetch(page)).text();
   const body = String(new URLSearchParams({ ...hiddenIn(shown), ...typed }));

@@ -34,7 +34,7 @@ describe("trace export", () => {
     const answers = new Map(items.map(({ id, status, duration_ms }) => [`request:${id}`, { status, duration_ms }]));
     await on.close();
     const spans = sink.spans();
-    // A node is what is kept of a request; how it was answered, its span alone tells.
+    // A stored node omits the response, which only its span contains.
     const told = nodes.map((node) => toSpan({ ...node, ...answers.get(node.id) }));
     assert.deepEqual(sorted(spans), sorted(spansOf(buildOtlpDocument(told, {}, { name: "svc", version: "" }))));
     assert.deepEqual([...new Set(nodes.map(({ kind }) => kind))].sort(), [
@@ -185,13 +185,13 @@ describe("trace export", () => {
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** What the heap holds, and nothing that is garbage. */
+/** Returns the size of the heap after garbage collection. */
 function heldBytes(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
 
-/** Takes what it is sent, and never answers. */
+/** Starts a collector that accepts requests and never responds. */
 async function silent(t: TestContext): Promise<string> {
   const sink = await receiver(t);
   sink.answer(() => {});

@@ -26,7 +26,7 @@ async function rowsOf({ ask }: Pick<TestEmulator, "ask">): Promise<Rows> {
   return (body as { rows: Rows }).rows;
 }
 
-/** The kept causes in few words: what, after which one, and by which move of time. */
+/** Summarizes the stored causes: the operation, the previous cause and the clock advance. */
 const told = ({ causes }: Pick<Rows, "causes">) =>
   causes.map(({ id, what, before, moved_by }) => [id, what, before, moved_by].filter(Boolean).join(" | "));
 
@@ -38,7 +38,7 @@ const opening = [
   "request:3 | contracts.send POST /api/v2.1/public/contracts/T-1/send_to_counterparties",
 ];
 
-/** A contract that is out for signature; nobody listens to the webhook that is told of it. */
+/** Sends a contract for signature, with a webhook whose receiver does not exist. */
 async function outForSignature(t: TestContext, options = {}): Promise<TestEmulator> {
   const on = await emulator(t, { ...manual, ...options });
   await on.api("POST", "/api/v2.1/public/webhooks/", { body: dead });

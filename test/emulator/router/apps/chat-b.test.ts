@@ -11,13 +11,13 @@ const refused = { status: 401, body: { detail: "Invalid bot-framework token" } }
 interface Stage {
   readonly world: Routed;
   readonly issuer: Issuer;
-  /** Sends an activity with that authorization; the answer's status and body. */
+  /** Sends an activity with the authorization. Returns the response's status and body. */
   send(authorization: string | undefined, body?: unknown): Promise<ReturnType<typeof plain>>;
-  /** The same with a token of the issuer. */
+  /** Sends an activity with a token of the issuer. */
   sendSigned(changes?: TokenChanges, body?: unknown): Promise<ReturnType<typeof plain>>;
 }
 
-/** A router that trusts the issuer of the test, with tenant-1 at us-1. */
+/** Starts a router that trusts the issuer of the test and maps tenant-1 to us-1. */
 async function stage(t: TestContext): Promise<Stage> {
   const other = await issuer(t);
   const world = await routed(t, { apps: { chat_b: { ...botApp, openid_metadata_url: other.metadataUrl } } });
@@ -32,7 +32,7 @@ async function stage(t: TestContext): Promise<Stage> {
   };
 }
 
-/** A claim so many seconds from the moment at which the token is made, by wall time: tokens are checked by it. */
+/** Sets a claim to a time in seconds relative to the wall clock, because tokens are checked against the wall clock. */
 const fromNow = (claim: "exp" | "nbf", seconds: number) => ({
   get [claim]() {
     return Math.floor(Date.now() / 1_000) + seconds;

@@ -17,10 +17,10 @@ const now = Date.parse("2031-01-02T03:04:05Z");
 interface Signing {
   readonly version?: CrmAVersion;
   readonly at?: number;
-  /** The URL that is signed, where it is not the one that is asked. */
+  /** Signed URL, if it differs from the requested URL. */
   readonly url?: string;
   readonly secret?: string;
-  /** Leaves the header of the version out. */
+  /** Omits the version header. */
   readonly unnamed?: boolean;
 }
 

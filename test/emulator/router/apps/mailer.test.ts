@@ -25,7 +25,7 @@ interface Kept {
   readonly body_base64: string;
 }
 
-/** What the state of an emulator holds of the blackhole, oldest first. */
+/** Returns the blackhole's mails in the emulator's state, oldest first. */
 async function keptBy({ ask }: Pick<TestEmulator, "ask">): Promise<readonly Kept[]> {
   const { rows } = (await ask("GET", "state")).body as { rows: { blackhole_mails?: Kept[] } };
   return rows.blackhole_mails ?? [];
@@ -46,7 +46,7 @@ describe("unauthenticated mail", () => {
 
   it("is limited in size, but always includes the newest mail", async (t) => {
     const world = await emulator(t);
-    // A third of it, as base64.
+    // About a third of the byte limit after base64 encoding.
     const third = Buffer.alloc(Math.floor(blackholeLimits.bytes / 4) - 100);
     const sizes = [third, third, third, third, "small", Buffer.alloc(blackholeLimits.bytes), "last"];
     const seen: number[][] = [];

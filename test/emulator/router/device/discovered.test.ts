@@ -11,7 +11,7 @@ const newest = async ({ ask }: TestEmulator) =>
   ((await ask("GET", "requests?operation=oidc.token")).body as { items: { findings: object[] }[] }).items.at(-1)
     ?.findings;
 
-/** A device that polls where discovery says (RFC 8628, 3.4). */
+/** Creates a device that polls the endpoint from discovery (RFC 8628, 3.4). */
 async function discovered(world: TestEmulator, client_id = "demo-cli") {
   const { device_code, ...begun } = await device(world, client_id);
   const fields: Changes = { grant_type: deviceGrantType, device_code, client_id };

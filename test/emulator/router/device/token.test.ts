@@ -14,7 +14,7 @@ const seconds = (count: number) => count * 1_000;
 const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope: "openid", of_their_own: [1] };
 const down = { status: 503, body: { error: "temporarily_unavailable" } };
 
-/** A router whose one cluster is a receiver of the test. */
+/** Starts a router whose only cluster is a receiver of the test. */
 async function behindReceiver(t: Pick<TestContext, "after">, options: { file?: string; cluster?: Receiver } = {}) {
   const cluster = options.cluster ?? (await receiver(t));
   const world = await emulator(t, {
@@ -139,7 +139,7 @@ describe("device token endpoint", () => {
         body: why,
       });
     }
-    // What nobody knows is ignored, however often it comes (RFC 6749, 3.1).
+    // Unknown parameters are ignored, even if they are repeated (RFC 6749, 3.1).
     const unknown = "client_id=demo-cli&campaign=a&campaign=b";
     const begun = await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: unknown, headers: form });
     assert.equal(begun.status, 200);
@@ -307,7 +307,7 @@ describe("device token response", () => {
     await asked;
     const stateThen = (await world.ask("GET", "state")).body;
     await lost;
-    // What a process leaves that is killed while it waits for the cluster.
+    // This is the state of a process that was killed during its request to the cluster.
     await world.ask("PUT", "state", { body: stateThen });
     await world.close();
 

@@ -9,7 +9,7 @@ import { bulk, bulkBody, type ClusterId, type Routed, routed } from "../../../su
 const tables = Object.keys(bulk) as (keyof typeof bulk)[];
 const ids = ["a", "b", "c", "__proto__", "é/?#%"];
 
-/** By which path each table can be seen to know an identifier. */
+/** Requests that look up an identifier, by table. */
 const asks = {
   emails: (id) => `/x?email_hash=${id}`,
   clients: (id) => `/x?client_id=${id}`,
@@ -49,7 +49,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Owners by table and identifier. */
 type Model = Map<string, ClusterId>;
 
-/** The model's own answer: how many identifiers were taken from another cluster. */
+/** Applies a step, and returns how many identifiers moved from another cluster. */
 function apply(model: Model, one: Step): number | undefined {
   if (one.does === "restart") return undefined;
   const drop = (table: string) => {
@@ -81,7 +81,7 @@ async function send(world: Routed, one: Exclude<Step, { does: "restart" }>): Pro
   return moved === null ? undefined : Number(moved);
 }
 
-/** Asks for every identifier of every table, and compares who was reached. */
+/** Requests the path of every identifier of every table, and compares the reached clusters. */
 async function compare(world: Routed, model: Model): Promise<void> {
   world.reached();
   for (const table of tables) {

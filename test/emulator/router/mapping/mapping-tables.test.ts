@@ -5,7 +5,7 @@ import { bulk, bulkBody, keys, routed } from "../../../support/routed.ts";
 
 const tables = Object.keys(bulk) as (keyof typeof bulk)[];
 
-/** A request by which each table can be seen to work: it reaches the owner of `id`. */
+/** Requests that reach the owner of `id`, by table. */
 const witness = {
   emails: (id: string) => ["GET", `/anything?email_hash=${id}`],
   clients: (id: string) => ["GET", `/anything?client_id=${id}`],
@@ -61,7 +61,7 @@ describe("mapping table", () => {
           status: 403,
           body: { detail: "This cluster key is not of cluster eu-1" },
         });
-        // An unknown cluster comes before the key of another one (DECISIONS.md, R6).
+        // The check for an unknown cluster precedes the check for the key of another one (DECISIONS.md, R6).
         assert.deepEqual(await attempt(bulkBody(table, "ap-9", ["a"]), key(keys["us-1"])), {
           status: 404,
           body: { detail: "Unknown cluster: ap-9" },

@@ -19,7 +19,7 @@ const openPaths: readonly (readonly [method: string, path: string, status: numbe
   ["GET", "/api/v1/oauth/userinfo/", 401],
 ];
 
-/** What a browser reads in a response before it lets the page of another origin read it. */
+/** Returns the response headers that decide whether a browser lets a page of another origin read the response. */
 const corsIn = ({ headers }: Answer) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith("access-control-") || name === "vary"));
 

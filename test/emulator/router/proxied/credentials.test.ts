@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Routed, routed } from "../../../support/routed.ts";
 
-/** A world in which the client `app` is mapped to eu-1. */
+/** Starts a router that maps the client `app` to eu-1. */
 async function withClient(t: Parameters<typeof routed>[0]): Promise<Routed> {
   const world = await routed(t);
   await world.map("clients", "eu-1", ["app"]);
@@ -17,7 +17,7 @@ describe("forwarding of credentials", () => {
     authorization: "Bearer key-of-eu-1",
     cookie: "a=1",
   };
-  /** Those that arrived, by cluster, for each request. */
+  /** Returns the credentials of each received request, by cluster. */
   const arrived = ({ eu, us }: Routed) =>
     [eu, us].map(({ received }) =>
       received.map(({ headers }) => Object.keys(all).filter((name) => headers[name] !== undefined)),

@@ -7,7 +7,7 @@ import { emulator, plain } from "../../../support/emulator.ts";
 import { receiver } from "../../../support/receiver.ts";
 import { type Routed, routed } from "../../../support/routed.ts";
 
-/** A request that no client library tidies up first. */
+/** Sends a request without the normalization of a client library. */
 async function rawRequest(base: string, target: string, method: string, headers: string[], body?: Uint8Array) {
   const { hostname, port } = new URL(base);
   const sent = httpRequest({ hostname, port, path: target, method, headers, setHost: false });
@@ -18,7 +18,7 @@ async function rawRequest(base: string, target: string, method: string, headers:
   return { status: answer.statusCode, rawHeaders: answer.rawHeaders as string[], body: Buffer.concat(chunks) };
 }
 
-/** A world in which everything goes to eu-1. */
+/** Starts a router that maps the client `app` to eu-1. */
 async function toEu(t: Parameters<typeof routed>[0], options: Parameters<typeof routed>[1] = {}): Promise<Routed> {
   const world = await routed(t, options);
   await world.map("clients", "eu-1", ["app"]);

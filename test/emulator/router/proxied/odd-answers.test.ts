@@ -10,7 +10,7 @@ const head = (...lines: readonly string[]) => lines.map((line) => line + crlf).j
 
 type Got = readonly [status: number, headers: object, body: string];
 
-/** What a cluster answers, in pieces, and what the caller gets: status, some headers and body. */
+/** The cluster's response in chunks, and the client's response with its status, some headers and its body. */
 const answers: Readonly<Record<string, readonly [pieces: readonly string[], ...got: Got]>> = {
   "a 304 with the length of the omitted body": [
     [head("HTTP/1.1 304 Not Modified", "ETag: a", "Content-Length: 1234")],
@@ -71,7 +71,7 @@ describe("forwarding of unusual cluster responses", () => {
       const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }] };
       const world = await emulator(t, { seed });
       const { host } = new URL(world.routerUrl);
-      // Twice: the connection to the cluster is fit for another request, or another one is opened.
+      // The second request checks that the connection to the cluster is reusable or replaced.
       for (const path of ["/a", "/b"]) {
         const got = await talk(world.routerUrl, [`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`]);
         const answer = read(got);

@@ -8,7 +8,7 @@ const jwt = (claims: object): string =>
   ["e30", Buffer.from(JSON.stringify(claims)).toString("base64url"), "c2ln"].join(".");
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
-/** us-1 owns one identifier of every kind. */
+/** Starts a router with one identifier of every kind mapped to us-1. */
 async function owned(t: Parameters<typeof routed>[0]): Promise<Routed> {
   const world = await routed(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
   await world.map("clients", "us-1", ["app"]);

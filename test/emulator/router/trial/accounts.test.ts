@@ -17,7 +17,7 @@ const form = {
 };
 const exists = { status: 400, body: { detail: "An account with this e-mail exists" } };
 const zoe = "zoe@newco.example";
-/** The same address for everybody who reads it. */
+/** Spellings of one e-mail address. */
 const spellings = [zoe, "  Zoe@NEWCO.example ", "ZOE@newco.example\t"];
 
 type World = Pick<TestEmulator, "router" | "ask">;
@@ -30,7 +30,7 @@ async function pending(world: World, email: string): Promise<string> {
   return (body as { token: string }).token;
 }
 
-/** Somebody goes to the provider and is that person there; gives the way back. */
+/** Signs in at the provider with the e-mail address, and returns the callback URL. */
 async function wayBack({ router, ask }: World, email: string): Promise<string> {
   const { body } = await router("GET", `${signup}/oauth`);
   const { state } = body as { state: string };

@@ -17,7 +17,7 @@ interface Shown {
   readonly [key: string]: unknown;
 }
 
-/** A workspace made by a trial, as the control plane shows it. */
+/** Creates a workspace by a trial, and returns it in the control plane's format. */
 async function trial({ router, ask }: TestEmulator, more: object = {}): Promise<Shown> {
   const pending = await router("POST", "/router/v1/trial/signup", { body: person });
   const { token } = pending.body as { token: string };

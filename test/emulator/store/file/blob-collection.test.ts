@@ -13,7 +13,7 @@ import { movedWall } from "../../../support/walls/moved-wall.ts";
 const day = 24 * 3_600_000;
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** A state with two uploads, and checks of it on given days. */
+/** Creates a state with two uploads, and returns a function that checks it on a given day. */
 async function stage(t: TestContext) {
   const home = await temporaryFolder(t);
   const [path, folder] = [join(home, "emulator.json"), join(home, "files")];
@@ -27,7 +27,7 @@ async function stage(t: TestContext) {
   };
   await upload("named");
   await upload("unnamed");
-  /** The uploads that a check on that day removes, by their texts. */
+  /** Returns the texts of the uploads that a check on that day removes. */
   const look = async (onDay: number, named: readonly string[] = ["named"]) => {
     const wall = { ...movedWall(), now: () => first + onDay * day };
     return collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set(named.map(hashOf)) });
@@ -68,7 +68,7 @@ describe("unreferenced upload", () => {
     };
     for (let i = 0; i < 3; i += 1) await collectBlobs({ path, folder, wall: movedWall(), findNamedBlobs });
     assert.equal(asked, 1);
-    // With a wrong clock: a check in the future does not delay those of today.
+    // The day simulates a wrong clock. A check in the future does not delay the checks of today.
     await look(900);
     await collectBlobs({ path, folder, wall: movedWall(), findNamedBlobs });
     assert.equal(asked, 2);

@@ -32,7 +32,7 @@ const lives: Record<string, readonly Action[]> = {
   ],
 };
 
-/** The same with a history, of which a part is dropped meanwhile. */
+/** Operations with a history, part of which is dropped meanwhile. */
 const withHistory: Record<string, readonly [actions: readonly Action[], historyBytes: number]> = {
   rewinds: [[[put(1)], [put(2), put(3)], "rewind", [put(4)], "rewind", "rewind", [put(5)]], 1_000_000],
   "rewinds after a reopen and a restore": [

@@ -28,7 +28,9 @@ async function idsIn(folder: string, report?: (text: string) => void): Promise<n
   return rows.map((row) => row.id);
 }
 
-/** The files after a crash: a checkpoint with 1, and a journal with 2, then 3, then 4 to 6 in one group, then 7. */
+/**
+ * Returns the files after a crash: a checkpoint with row 1, and a journal with rows 2, 3, 4 to 6 in one group, and 7.
+ */
 async function crashed(t: TestContext): Promise<{ folder: string; journal: string }> {
   const folder = await temporaryFolder(t);
   const first = await open(folder);
@@ -195,7 +197,7 @@ describe("write interrupted by a machine crash", () => {
   }
 });
 
-/** A line that continues another one. */
+/** Returns a line that continues another one. */
 function following(line: string, json: string): string {
   const { number, checksum } = parseLine(Buffer.from(line, "latin1"))!;
   const head = { number: number + 1, group: number + 1, before: checksum };
@@ -207,5 +209,5 @@ const zeroedFrom = (lines: string[], at: number): string[] => [
   zeros(lines.slice(at).join("\n")),
 ];
 
-/** Replaces the first line and its newline with zeros; the rest stays. */
+/** Replaces the first line and its newline with zeros. */
 const holeIn = ([lost, next, ...rest]: string[]): string[] => [`${zeros(`${lost}\n`)}${next}`, ...rest];

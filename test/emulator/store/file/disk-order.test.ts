@@ -19,7 +19,7 @@ const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; r
 
 const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, person(id)));
 
-/** The operations on the disk, with file names. The random part of a temporary name is removed. */
+/** Records the operations on the disk with file names. The random part of a temporary name is removed. */
 function noted(folder: string) {
   const calls: string[] = [];
   const disk = gatedDisk((call, path) => {
@@ -29,7 +29,7 @@ function noted(folder: string) {
   return { calls, disk };
 }
 
-/** Several consecutive writes to a file count as one. */
+/** Merges consecutive writes to the same file. */
 const withoutRepeats = (calls: readonly string[]): string[] => calls.filter((call, i) => call !== calls[i - 1]);
 
 async function until(isSo: () => boolean): Promise<void> {
@@ -146,7 +146,7 @@ describe("file with a failed write", () => {
     const folder = await temporaryFolder(t);
     const openFiles = new Set<string>();
     let full = false;
-    /** Records the open files. While it is full, nothing can be written to a new file. */
+    /** Records the open files. New files cannot be written while the disk is full. */
     const watchedFile = (file: DiskFile, path: string): DiskFile => {
       openFiles.add(path);
       return {

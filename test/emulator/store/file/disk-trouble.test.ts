@@ -123,7 +123,7 @@ describe("file store on a failing disk", () => {
     const writes = calls.filter((each) => each === "write snapshot").length;
 
     const second = await open(folder, disk, { compactAfterBytes: 1 });
-    // Two of them make the journal larger than the checkpoint, so the next write starts a compaction.
+    // Two rows make the journal larger than the checkpoint, so the next write starts a compaction.
     await long(second);
     await long(second);
     let fail: (error: Error) => void = () => {};
@@ -177,7 +177,7 @@ describe("file store on a failing disk", () => {
 });
 
 describe("crash of a file store", () => {
-  /** The operations before the crash. Each acknowledged state is recorded. */
+  /** Operations before the crash. Each acknowledged state is recorded. */
   const lives: [what: string, live: (store: Store, acknowledged: unknown[]) => Promise<void>][] = [
     [
       "between any two steps of compactions and of the close",
@@ -213,7 +213,9 @@ describe("crash of a file store", () => {
   }
 });
 
-/** Makes the disk fail before its n-th change, then opens the result. False if the operations ended before that. */
+/**
+ * Makes the disk fail before its n-th change, then opens the result. Returns false if the operations ended before that.
+ */
 async function crashAt(
   t: TestContext,
   at: number,
@@ -224,7 +226,7 @@ async function crashAt(
   const disk = gatedDisk((call) => {
     calls += 1;
     if (calls > at + 1) throw new Error("crashed");
-    // The failing call may be half done.
+    // The failing call can be partially complete.
     if (calls === at + 1) return call === "write" ? 9 : Promise.reject(new Error("crashed"));
     return null;
   });
@@ -239,7 +241,7 @@ async function crashAt(
   await store?.close().catch(() => {});
   const found = await reopened(folder);
   const last = acknowledged.at(-1);
-  // An unacknowledged operation may be there completely or not at all.
+  // An unacknowledged operation can be present completely or not at all.
   const rest = missing(last, found);
   assert.deepEqual(rest, [], `crash at change ${at}: found ${JSON.stringify(found)}`);
   return calls > at;
@@ -249,7 +251,7 @@ interface Content {
   readonly rows: { readonly people: readonly { readonly id: number }[] };
 }
 
-/** The acknowledged ids that are missing. A running reset may have removed everything. */
+/** Returns the acknowledged IDs that are missing. A running reset can have removed all of them. */
 function missing(acknowledged: unknown, found: unknown): number[] {
   if (acknowledged === undefined) return [];
   const has = new Set((found as Content).rows.people.map((row) => row.id));

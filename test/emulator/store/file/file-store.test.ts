@@ -40,7 +40,7 @@ async function seeded(t: TestContext, rest: Rest = {}): Promise<{ folder: string
   return { folder, path: join(folder, "emulator.json"), store };
 }
 
-/** Opens a copy of the current files, as after a crash. */
+/** Opens a copy of the current files, which equals the files after a crash. */
 async function reopened(t: TestContext, folder: string): Promise<unknown> {
   const copy = await copyOf(t, folder);
   const store = await open(copy);
@@ -52,7 +52,7 @@ async function reopened(t: TestContext, folder: string): Promise<unknown> {
 async function copyOf(t: TestContext, folder: string): Promise<string> {
   const copy = await temporaryFolder(t);
   try {
-    // Copied at once: a crash leaves the files of one moment, and a compaction may be replacing them.
+    // The copy is synchronous, because a crash leaves the files of one moment and a compaction can be replacing them.
     for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(copy, name));
     return copy;
   } catch (error) {
@@ -72,13 +72,13 @@ describe("state file", () => {
     const folder = await temporaryFolder(t);
     const store = await open(folder, { compactAfterBytes: 20_000_000 });
     const name = "x".repeat(1_000_000);
-    // The last one starts a checkpoint.
+    // The last transaction starts a checkpoint.
     for (let id = 1; id <= 21; id += 1) await store.transaction("put", (tx) => tx.put(people, person(id, { name })));
     const content = await contentOf(store);
     await store.close();
     const names = (await readdir(folder)).sort();
     assert.deepEqual(names.slice(0, 2), ["emulator.json", "emulator.json.journal.1"]);
-    // A second journal, which the new checkpoint created.
+    // The new checkpoint created a second journal.
     assert.deepEqual(
       names.slice(2).filter((one) => !one.includes(".journal.")),
       [],
@@ -199,7 +199,7 @@ describe("torn last line", () => {
       await truncate(join(copy, "emulator.json.journal.1"), end);
       const torn = await open(copy);
       assert.deepEqual(await contentOf(torn), before, `cut at byte ${end}`);
-      // The next line must not continue the torn one.
+      // The next line must not continue the torn line.
       await torn.transaction("next", (tx) => tx.put(people, person(78)));
       assert.equal(JSON.stringify(await reopened(t, copy)), JSON.stringify(await contentOf(torn)), `cut at ${end}`);
       await torn.close();

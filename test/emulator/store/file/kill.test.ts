@@ -22,7 +22,7 @@ describe("file store under write load", () => {
     for (let kill = 0; kill < kills; kill += 1) {
       const from = (acknowledged.at(-1) ?? 0) + 1_000;
       acknowledged.push(...(await writeUntilKilled(path, from, 1 + Math.floor(Math.random() * 120))));
-      // Half of the time the next process finds the files of the killed one, otherwise those of a clean close.
+      // Half of the processes find the files of the killed one. The others find those of a clean close.
       const store = kill % 2 ? await readOnly(path) : await openFileStore({ path, collections, wall: systemWallClock });
       const lost = await store.read(async (view) => {
         const found = await Promise.all(
@@ -45,12 +45,12 @@ describe("file store under write load", () => {
   });
 });
 
-/** The contents of the files, without changing them. */
+/** Opens the contents of the files without changing the files. */
 async function readOnly(path: string): Promise<Store> {
   return new LiveStore({ state: (await recover(systemDisk, path, collections)).state, wall: systemWallClock });
 }
 
-/** The numbers that were acknowledged before the process was killed, some time after the n-th. */
+/** Returns the numbers that were acknowledged before the process was killed after the n-th. */
 async function writeUntilKilled(path: string, from: number, count: number): Promise<number[]> {
   const child = spawn(process.execPath, [program("store-writer"), path, String(from)], {
     stdio: ["ignore", "pipe", "inherit"],

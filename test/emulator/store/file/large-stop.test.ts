@@ -12,7 +12,7 @@ import { temporaryFolder } from "../../../support/store.ts";
 const stateBytes = 200_000_000;
 const perRequest = 100_000;
 const key = "cluster-key-eu-1";
-/** An exit code and no signal: a process that had to be killed would end by the signal itself. */
+/** Exit code without a signal. A process that had to be killed would end with the signal. */
 const endedBySigterm = [143, null];
 
 describe("SIGTERM with 200 MB of state", () => {
@@ -25,7 +25,7 @@ describe("SIGTERM with 200 MB of state", () => {
       await first.map(requests);
       requests += 1;
     }
-    // The signal arrives during a request, which may be applied completely or not at all.
+    // The signal arrives during a request, which can be applied completely or not at all.
     const last = first.map(requests).catch(() => undefined);
     first.child.kill("SIGTERM");
     assert.deepEqual(await first.ended, endedBySigterm);
@@ -44,7 +44,7 @@ describe("SIGTERM with 200 MB of state", () => {
   });
 });
 
-/** Size of the state and its journals, without files that are removed meanwhile. */
+/** Returns the size of the state and its journals without files that are removed meanwhile. */
 async function sizeOf(folder: string): Promise<number> {
   const sizes = (await readdir(folder)).map((name) =>
     stat(join(folder, name)).then(
@@ -55,11 +55,11 @@ async function sizeOf(folder: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** The e-mail hashes of one request. No two requests share any. */
+/** Returns the e-mail hashes of one request. No two requests share a hash. */
 const hashesOf = (request: number): string[] =>
   Array.from({ length: perRequest }, (_, at) => createHash("sha256").update(`${request}.${at}`).digest("hex"));
 
-/** `svc emulator start` from the package. */
+/** Runs `svc emulator start` from the package. */
 async function start(t: TestContext, folder: string) {
   const file = join(folder, "emulator.json");
   const argv = ["emulator", "start", "--port", "0", "--file", file, "--seed", join(folder, "seed.json"), "--json"];
@@ -87,7 +87,7 @@ async function start(t: TestContext, folder: string) {
         { "x-cluster-key": key },
         { email_hash_list: hashesOf(request), cluster_id: "eu-1" },
       ),
-    /** The number of mapped hashes of a request. */
+    /** Returns the number of mapped hashes of a request. */
     async countOf(request: number): Promise<number> {
       const hashes = hashesOf(request);
       let count = 0;

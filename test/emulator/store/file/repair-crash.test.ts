@@ -11,7 +11,7 @@ const folder = "/data";
 const path = `${folder}/emulator.json`;
 const journal = `${path}.journal.2`;
 
-/** A copy of the disk without any loss. */
+/** Copies the disk without any loss. */
 const copied = (disk: ForgetfulDisk): ForgetfulDisk => disk.crash(() => 0);
 
 async function textOf(disk: ForgetfulDisk, file: string): Promise<string> {
@@ -21,7 +21,10 @@ async function textOf(disk: ForgetfulDisk, file: string): Promise<string> {
   return Buffer.from(bytes).toString();
 }
 
-/** People 1 to 3 and two identifiers in the checkpoint, 4 to 6 in the journal. Then a part of a file is overwritten. */
+/**
+ * Creates people 1 to 3 and two identifiers in the checkpoint and 4 to 6 in the journal, then overwrites part of a
+ * file.
+ */
 async function damaged(file: string, from: string, to: string): Promise<ForgetfulDisk> {
   let disk = new ForgetfulDisk();
   const first = await openFileStore({ path, collections, wall: systemWallClock, disk });

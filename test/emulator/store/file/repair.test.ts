@@ -10,7 +10,7 @@ import { collections, owners, people, person, temporaryFolder } from "../../../s
 
 const open = (path: string): Promise<Store> => openFileStore({ path, collections, wall: systemWallClock });
 
-/** A checkpoint with people 1 to 3 and two identifiers, and a journal that adds 4, 5 and 6. */
+/** Creates a checkpoint with people 1 to 3 and two identifiers, and a journal that adds 4, 5 and 6. */
 async function stateOf(t: TestContext): Promise<{ folder: string; path: string; journal: string }> {
   const folder = await temporaryFolder(t);
   const path = join(folder, "emulator.json");
@@ -22,7 +22,7 @@ async function stateOf(t: TestContext): Promise<{ folder: string; path: string; 
   await first.close();
   const second = await open(path);
   for (const id of [4, 5, 6]) await second.transaction("more", (tx) => tx.put(people, person(id)));
-  // Closing would compact. The test needs the journal, so it copies the files as a crash leaves them.
+  // A close would compact the journal. The test copies the files instead, as a crash leaves them.
   const crashed = await temporaryFolder(t);
   for (const name of await readdir(folder)) await writeFile(join(crashed, name), await readFile(join(folder, name)));
   await second.close();

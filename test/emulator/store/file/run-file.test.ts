@@ -20,7 +20,7 @@ const run = (instance: string, pid = process.pid): RunFile => ({
 const wall = movedWall();
 const claim = (paths: readonly string[], who: RunFile | undefined) => claimRunFile({ paths, run: who, wall });
 
-/** The pid of an ended process. */
+/** Returns the PID of an ended process. */
 const gonePid = (): number => spawnSync(process.execPath, ["--version"]).pid;
 const instanceIn = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, "utf8")).instance_id;
 

@@ -12,7 +12,10 @@ import { forgotten, members, owners, second, third } from "../../../support/vers
 const open = (folder: string, ...collections: Collection[]): Promise<Store> =>
   openFileStore({ path: join(folder, "emulator.json"), collections: [...collections, owners], wall: systemWallClock });
 
-/** A state of the first version: Ada and Bo in the checkpoint, then Cy in the journal, Ada replaced and Bo deleted. */
+/**
+ * Creates a state of the first version. Its checkpoint contains Ada and Bo. Its journal adds Cy, replaces Ada and
+ * deletes Bo.
+ */
 async function old(t: TestContext, how: "closed" | "killed"): Promise<string> {
   const folder = await temporaryFolder(t);
   const first = await open(folder, members);

@@ -35,7 +35,7 @@ describe("frozen row", () => {
   });
 });
 
-/** The paths of all mutable values. */
+/** Returns the paths of all mutable values. */
 function thawed(value: unknown, path = "row"): string[] {
   if (typeof value !== "object" || value === null) return [];
   const within = Object.entries(value).flatMap(([name, inner]) => thawed(inner, `${path}.${name}`));

@@ -6,7 +6,7 @@ import { StoreFailedError } from "../../../../emulator/store/port.ts";
 import { collections, contentOf, owners, people, person, reset } from "../../../support/store.ts";
 import { idle, StandingWall } from "../../../support/walls/standing-wall.ts";
 
-/** A log whose writes succeed or fail as the test decides. */
+/** Log whose writes succeed or fail under the control of the test. */
 class ScriptedLog implements CommitLog {
   readonly appended: (readonly Change[])[] = [];
   readonly replaced: State[] = [];
@@ -48,12 +48,12 @@ class ScriptedLog implements CommitLog {
     this.closed = true;
   }
 
-  /** The oldest pending write becomes durable. */
+  /** Completes the oldest pending write. */
   goOn(): void {
     this.#waiting.shift()!.resolve();
   }
 
-  /** All pending writes fail. */
+  /** Fails all pending writes. */
   breakDown(): void {
     this.failure = new StoreFailedError("the disk is gone");
     this.#newest = Promise.resolve();
@@ -72,7 +72,7 @@ function stage() {
   return { wall, log, store, put, names };
 }
 
-/** A promise, and whether it is settled. */
+/** Returns a promise and its current outcome. */
 function watched(work: Promise<unknown>) {
   const seen = { ended: "not yet", work };
   work.then(

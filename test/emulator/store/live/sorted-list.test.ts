@@ -7,7 +7,7 @@ interface Item {
   readonly value: number;
 }
 
-/** Pseudo-random numbers that are the same each time. */
+/** Generates the same pseudo-random numbers each time. */
 function* numbers(): Generator<number, never> {
   for (let seed = 7; ; ) {
     seed = (seed * 48_271) % 2_147_483_647;

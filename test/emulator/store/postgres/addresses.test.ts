@@ -8,7 +8,7 @@ import { Database } from "../../../../emulator/store/postgres/database.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../../../src/base/postgres-url.ts";
 import { temporaryFolder } from "../../../support/store.ts";
 
-/** A server that closes every connection. `came` resolves after the first one. */
+/** Starts a server that closes every connection. `came` resolves after the first connection. */
 async function listening(t: TestContext, at: ListenOptions) {
   const server = createServer((socket) => socket.destroy());
   const came = once(server, "connection");
@@ -19,7 +19,7 @@ async function listening(t: TestContext, at: ListenOptions) {
   return { port: typeof address === "object" ? address!.port : 0, came };
 }
 
-/** Whether a client of this URL reaches the server. */
+/** Reports whether a client of this URL reaches the server. */
 async function arrives(url: string, came: Promise<unknown>): Promise<string> {
   const database = new Database(url, "svc");
   const refused = database.pool`select 1`.then(

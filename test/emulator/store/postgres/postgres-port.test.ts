@@ -16,7 +16,7 @@ describe("PostgreSQL", { skip: noPostgres }, () => {
       collections: readonly Collection[],
       more: OpenOptions = { historyBytes },
     ): Promise<Opened> => {
-      // Small, so that it is compacted all the time.
+      // The limit is small, so that the journal is compacted continuously.
       const { store } = await openStore({ ...place, collections, wall, compactAfterBytes: 400, ...more });
       t.after(() => store.close());
       return {

@@ -8,7 +8,7 @@ import { openStore } from "./opened.ts";
 describe("PostgreSQL store at startup", { skip: noPostgres }, () => {
   const server = postgresServer();
 
-  /** The message of a start, and the contents of the database after it. */
+  /** Returns the message of a failed start after checking that the database is unchanged. */
   async function refused(url: string, schema: string): Promise<string> {
     const before = await tables();
     const told = await openStore({ url, schema }).then(

@@ -8,7 +8,7 @@ import { Emulators } from "./emulators.ts";
 /** `KILLS=1000 npm run kills` takes an hour. */
 const kills = Math.ceil(Number(process.env.KILLS ?? 6) / 3);
 
-/** Work that was running with --deterministic when a process ended, and is repeated: `uncommittedPerSlot` of one. */
+/** Maximum number of repeated jobs after a process with --deterministic ended: `uncommittedPerSlot` of one process. */
 const madeAgain = 4;
 
 interface State {
@@ -52,7 +52,7 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
     return { emulators, sink, token };
   }
 
-  /** Describes the result. */
+  /** Asserts that nothing was lost, duplicated or reordered, and returns a summary. */
   async function holds({ emulators, sink, token }: Awaited<ReturnType<typeof begun>>, kills: number): Promise<string> {
     const { asked, answered } = emulators;
     const ask = sender((await emulators.leader()).routerUrl, { authorization: `Bearer ${token}` });

@@ -9,7 +9,7 @@ import { moment, Writers } from "./writers.ts";
 /** `KILLS=1000 npm run kills` takes long. */
 const kills = Number(process.env.KILLS ?? 9);
 
-/** The acknowledged writes that are missing, and whether each transaction is there completely and once. */
+/** Returns the acknowledged writes that are missing, and whether each transaction is present completely and once. */
 async function lostIn(place: { url: string; schema: string }, told: readonly number[]) {
   // The current leader continues writing while the state is read.
   const acknowledged = [...told];
@@ -145,12 +145,15 @@ describe("PostgreSQL leader under 16 writers", { skip: noPostgres }, () => {
     assert.deepEqual(await lostIn(at, writers.acknowledged), nothingLost);
   });
 
-  /** The error of a full disk for an insert. emulator/compose/postgres/database-full uses a real one. */
+  /**
+   * Returns SQL that fails an insert with the error of a full disk. emulator/compose/postgres/database-full uses a real
+   * one.
+   */
   const fullDisk = (schema: string) => `
     create function ${schema}.full() returns trigger language plpgsql as
     $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
     create trigger full_disk before insert on ${schema}.journal execute function ${schema}.full()`;
-  /** A new epoch is committed some time after it was written, so beats of the previous one wait for it. */
+  /** Returns SQL that delays the commit of a new epoch, so heartbeats of the previous epoch wait for the commit. */
   const slowEpochs = (schema: string) => `
     create function ${schema}.slow() returns trigger language plpgsql as
     $$ begin perform pg_sleep(0.15); return null; end $$;
