@@ -203,12 +203,12 @@ function toRequestFault({ rule, cause }: ScriptedFault): RequestFault {
   const effect = describeEffect(rule);
   return {
     effect: cause ? `${effect} (${cause.id})` : effect,
-    ...(latency_ms !== undefined && { latencyMs: latency_ms }),
-    ...(reset && { reset }),
-    ...(status !== undefined && { status }),
-    ...(answer_headers && { headers: answer_headers }),
-    ...(answer_body !== undefined && { body: answer_body }),
-    ...(truncated && { truncated }),
+    latencyMs: latency_ms,
+    reset,
+    status,
+    headers: answer_headers,
+    body: answer_body,
+    truncated,
   };
 }
 

@@ -138,18 +138,18 @@ export const createPart = <W extends object>({ authenticate = {}, ...rest }: Par
 /** A scripted fault of one incoming request. Its parts apply in this order. */
 export interface RequestFault {
   /** Wall-clock milliseconds to wait before anything else. */
-  readonly latencyMs?: number;
+  readonly latencyMs?: number | undefined;
   /** Ends the connection without a response; the operation does not run. */
-  readonly reset?: boolean;
+  readonly reset?: boolean | undefined;
   /** Responds with this status instead of the operation. */
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly status?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The body for `status` (default: a sentence that names the fault). */
   readonly body?: unknown;
   /** A short description of the effect, and the script that caused it, for the request log. */
-  readonly effect?: string;
+  readonly effect?: string | undefined;
   /** Runs the operation, announces its whole response, sends half of it and closes the connection. */
-  readonly truncated?: boolean;
+  readonly truncated?: boolean | undefined;
 }
 
 /**

@@ -104,8 +104,11 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   function recordNow(tx: Transaction, { entry, result, resend, fault }: EndedRun): Promise<string> | string {
     const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return forget(tx, entry);
-    if ("skip" in result)
-      return skip(tx, { entry, delivery, outcome: result.skip, now: clock.now(), resend, notifier });
+    if ("skip" in result) {
+      dequeue(tx, entry);
+      // A resend that cannot be sent leaves the delivery unchanged.
+      return resend ? result.skip : endSkipped(tx, delivery, result.skip);
+    }
     const webhook = tx.getSync(webhookRows, delivery.webhook_id);
     const attemptRecord = { entry, delivery, webhook, attempted: result, resend, fault, settings, notifier };
     // The id of the scripted fault is stored with its effect.
@@ -115,6 +118,14 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
         .then(() => recordOutcome(tx, attemptRecord));
     putAttempt(tx, attemptRecord);
     return recordOutcome(tx, attemptRecord);
+  }
+
+  function endSkipped(tx: Transaction, delivery: Delivery, outcome: SkippedAttempt["skip"]): string {
+    const now = clock.now();
+    const skipped = { ...delivery, outcome, next_attempt_at: null, keep_until: getRetentionEnd("other", now) };
+    tx.put(deliveries, skipped);
+    notifier?.notify({ delivery: skipped, attempt: undefined, disabled: outcome === "skipped_disabled", at: now });
+    return outcome;
   }
 
   return { deliver: createHandler(false), resend: createHandler(true) };
@@ -148,25 +159,6 @@ interface EndedRun {
   readonly result: AttemptResult | SkippedAttempt;
   readonly resend: boolean;
   readonly fault?: AppliedFault | undefined;
-}
-
-interface Skipped {
-  readonly entry: ScheduledEntry;
-  readonly delivery: Delivery;
-  readonly outcome: Outcome;
-  readonly now: number;
-  readonly resend: boolean;
-  readonly notifier: DeliveryNotifier | undefined;
-}
-
-function skip(tx: Transaction, { entry, delivery, outcome, now, resend, notifier }: Skipped): string {
-  dequeue(tx, entry);
-  // A resend that cannot be sent leaves the delivery unchanged.
-  if (resend) return outcome;
-  const skipped = { ...delivery, outcome, next_attempt_at: null, keep_until: getRetentionEnd("other", now) };
-  tx.put(deliveries, skipped);
-  notifier?.notify({ delivery: skipped, attempt: undefined, disabled: outcome === "skipped_disabled", at: now });
-  return outcome;
 }
 
 /** A disabled or deleted webhook sends nothing, so there is nothing to limit. */

@@ -182,9 +182,9 @@ function findNarrowestSlice(filter: DeliveryFilter): {
 }
 
 const withAttempts = (view: View, rows: readonly Delivery[]): Promise<LoggedDelivery[]> =>
-  Promise.all(rows.map(async (delivery) => ({ delivery, attempts: await readAttempts(view, delivery) })));
-
-async function readAttempts(view: View, delivery: Delivery): Promise<readonly Attempt[]> {
-  const found = await Promise.all(listAttemptKeys(delivery).map((key) => view.get(attempts, key)));
-  return found.filter((attempt) => attempt !== undefined);
-}
+  Promise.all(
+    rows.map(async (delivery) => {
+      const found = await view.getAll(attempts, listAttemptKeys(delivery), (key) => key);
+      return { delivery, attempts: found.filter((attempt) => attempt !== undefined) };
+    }),
+  );

@@ -129,42 +129,35 @@ class JsonReader {
 
   #readObject(start: number, depth: number): SourceValue {
     const members = new Map<string, SourceValue>();
-    let at = this.skipSpace(start);
-    if (this.#text[at] === "}") {
-      this.next = at + 1;
-      return members;
-    }
-    for (;;) {
+    this.#readList(start, "}", (at) => {
       if (this.#text[at] !== '"') throw new JsonSyntaxError("Expecting property name enclosed in double quotes", at);
       const key = this.#readString(at + 1);
-      at = this.skipSpace(this.next);
-      if (this.#text[at] !== ":") throw new JsonSyntaxError("Expecting ':' delimiter", at);
-      members.set(key, this.readValue(this.skipSpace(at + 1), depth));
-      at = this.skipSpace(this.next);
-      if (this.#text[at] === "}") break;
-      if (this.#text[at] !== ",") throw new JsonSyntaxError("Expecting ',' delimiter", at);
-      at = this.skipSpace(at + 1);
-    }
-    this.next = at + 1;
+      const colon = this.skipSpace(this.next);
+      if (this.#text[colon] !== ":") throw new JsonSyntaxError("Expecting ':' delimiter", colon);
+      members.set(key, this.readValue(this.skipSpace(colon + 1), depth));
+    });
     return members;
   }
 
   #readArray(start: number, depth: number): SourceValue {
     const items: SourceValue[] = [];
+    this.#readList(start, "]", (at) => items.push(this.readValue(at, depth)));
+    return items;
+  }
+
+  /** Calls `readItem` with the start of each item. It sets `next`. */
+  #readList(start: number, end: "}" | "]", readItem: (at: number) => void): void {
     let at = this.skipSpace(start);
-    if (this.#text[at] === "]") {
-      this.next = at + 1;
-      return items;
-    }
-    for (;;) {
-      items.push(this.readValue(at, depth));
-      at = this.skipSpace(this.next);
-      if (this.#text[at] === "]") break;
-      if (this.#text[at] !== ",") throw new JsonSyntaxError("Expecting ',' delimiter", at);
-      at = this.skipSpace(at + 1);
+    if (this.#text[at] !== end) {
+      for (;;) {
+        readItem(at);
+        at = this.skipSpace(this.next);
+        if (this.#text[at] === end) break;
+        if (this.#text[at] !== ",") throw new JsonSyntaxError("Expecting ',' delimiter", at);
+        at = this.skipSpace(at + 1);
+      }
     }
     this.next = at + 1;
-    return items;
   }
 
   /** `start` is the index after the opening quote. */

@@ -2,55 +2,32 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { decodeUrlText, isSecretName, redactText, redactUrl, secretPlaces } from "../../../src/api/secrets.ts";
 
-/**
- * Headers whose values are shown. Of others only the name is shown, because they may contain credentials or signatures.
- */
-const shownParameters: ReadonlySet<string> = new Set([
-  "accept",
-  "accept-charset",
-  "accept-encoding",
-  "accept-language",
-  "access-control-request-headers",
-  "access-control-request-method",
-  "cache-control",
-  "connection",
-  "content-length",
-  "content-type",
-  "content-encoding",
-  "date",
-  "dnt",
-  "expect",
-  "host",
-  "if-match",
-  "if-modified-since",
-  "if-none-match",
-  "if-unmodified-since",
-  "keep-alive",
-  "origin",
-  "pragma",
-  "priority",
-  "range",
-  "referer",
-  "sec-ch-ua",
-  "sec-ch-ua-mobile",
-  "sec-ch-ua-platform",
-  "sec-fetch-dest",
-  "sec-fetch-mode",
-  "sec-fetch-site",
-  "sec-fetch-user",
-  "sec-gpc",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade-insecure-requests",
-  "user-agent",
-  "user-email",
-  "via",
-  "x-cluster-id",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-request-id",
+/** Only the names of other headers are shown, because their values may be credentials or signatures. */
+const shownHeaders: ReadonlySet<string> = new Set([
+  ...[
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "dnt",
+    "expect",
+    "priority",
+    "range",
+    "user-agent",
+  ],
+  ...["content-encoding", "content-length", "content-type", "date", "te", "trailer", "transfer-encoding"],
+  ...["cache-control", "if-match", "if-modified-since", "if-none-match", "if-unmodified-since", "pragma"],
+  ...[
+    "access-control-request-headers",
+    "access-control-request-method",
+    "origin",
+    "referer",
+    "upgrade-insecure-requests",
+  ],
+  ...["sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform", "sec-gpc"],
+  ...["sec-fetch-dest", "sec-fetch-mode", "sec-fetch-site", "sec-fetch-user"],
+  ...["connection", "host", "keep-alive", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"],
+  ...["user-email", "x-cluster-id", "x-request-id"],
 ]);
 
 const mask = "[redacted]";
@@ -61,7 +38,7 @@ export function redactHeaders(rawHeaders: readonly string[]): Record<string, str
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
     const input = rawHeaders[i + 1]!;
-    const value = !shownParameters.has(name)
+    const value = !shownHeaders.has(name)
       ? mask
       : name === "referer"
         ? redactUrl(input, { mask, allParameters: true })
