@@ -5,7 +5,16 @@ import { StacklessError } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import type { ReportFinding } from "../handler.ts";
 import { bodyLimits, exceedsFieldLimit } from "./body-limits.ts";
-import { type Fields, findRepeatedField, parseFields, parseOrderedFields, pickLastValues } from "./fields.ts";
+import {
+  type Fields,
+  findRepeatedField,
+  isFormType,
+  isMultipartType,
+  parseFields,
+  parseMediaType,
+  parseOrderedFields,
+  pickLastValues,
+} from "./fields.ts";
 import { type DecodedBody, type JsonPosition, locatePosition, parseJson } from "./json.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
@@ -207,27 +216,11 @@ function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
   return Buffer.from(units.buffer, 0, end * 2).toString("utf16le");
 }
 
-/** `application` and `json` of `Application/JSON; charset=utf-8`. Undefined if it is not a media type. */
-function parseMediaType(header: string | undefined): { readonly type: string; readonly subtype: string } | undefined {
-  const [type, subtype, ...rest] = (header ?? "").split(";", 1)[0]!.trim().toLowerCase().split("/");
-  return type && subtype && rest.length === 0 ? { type, subtype } : undefined;
-}
-
 /** Whether FastAPI reads a body of this type as JSON: `application/json` and `application/*+json`. */
 function isJsonType(header: string | undefined): boolean {
   if (header === "application/json") return true;
   const media = parseMediaType(header);
   return media?.type === "application" && (media.subtype === "json" || media.subtype.endsWith("+json"));
-}
-
-function isFormType(header: string | undefined): boolean {
-  const media = parseMediaType(header);
-  return media?.type === "application" && media.subtype === "x-www-form-urlencoded";
-}
-
-export function isMultipartType(header: string | undefined): boolean {
-  const media = parseMediaType(header);
-  return media?.type === "multipart" && media.subtype === "form-data";
 }
 
 /** The body is larger than the limit. */

@@ -2,7 +2,6 @@ import querystring from "node:querystring";
 import { isObject, tryParseJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { exceedsFieldLimit, findExceededLimit } from "./body-limits.ts";
-import { isMultipartType } from "./decode.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 
 type RequestParts = Pick<ReceivedRequest, "headers" | "body">;
@@ -108,3 +107,21 @@ const single: ReadonlySet<string> = new Set([
 /** Finds the first repeated parameter of an OAuth request, which is invalid (RFC 6749, 3.1 and 3.2). */
 export const findRepeatedField = (fields: Fields): string | undefined =>
   Object.keys(fields).find((name) => typeof fields[name] === "object" && single.has(name));
+
+/** `application` and `json` of `Application/JSON; charset=utf-8`. Undefined if it is not a media type. */
+export function parseMediaType(
+  header: string | undefined,
+): { readonly type: string; readonly subtype: string } | undefined {
+  const [type, subtype, ...rest] = (header ?? "").split(";", 1)[0]!.trim().toLowerCase().split("/");
+  return type && subtype && rest.length === 0 ? { type, subtype } : undefined;
+}
+
+export function isFormType(header: string | undefined): boolean {
+  const media = parseMediaType(header);
+  return media?.type === "application" && media.subtype === "x-www-form-urlencoded";
+}
+
+export function isMultipartType(header: string | undefined): boolean {
+  const media = parseMediaType(header);
+  return media?.type === "multipart" && media.subtype === "form-data";
+}
