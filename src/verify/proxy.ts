@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { pairHeaders } from "./exchange.ts";
 import type { RawExchange } from "./recorder.ts";
 
-export interface ProxyOptions {
+interface ProxyOptions {
   readonly to: string;
   readonly host: string;
   readonly port: number;
@@ -21,16 +21,11 @@ export interface ProxyOptions {
   readonly onSkipped: (reason: string) => void;
 }
 
-export interface RecordingProxy {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** Larger bodies are forwarded but not recorded. */
 const maxRecordedBytes = 16 * 1024 * 1024;
 
 /** Forwards every request to a service, byte for byte, and reports each exchange. */
-export async function openProxy(options: ProxyOptions): Promise<RecordingProxy> {
+export async function openProxy(options: ProxyOptions) {
   const target = new URL(options.to);
   let isClosing = false;
   const server = createServer((incoming, response) => forward(incoming, response, target, options, () => isClosing));
@@ -49,7 +44,7 @@ export async function openProxy(options: ProxyOptions): Promise<RecordingProxy> 
   return {
     url: `http://${shownHost}:${port}`,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         isClosing = true;
         server.close(() => resolve());
         server.closeAllConnections();

@@ -5,46 +5,11 @@ import type { ReplayedExchange } from "./replay/replay.ts";
 export type ClaimVerdict = "confirmed" | "refuted" | "unseen" | "not comparable";
 
 /** One difference, however often it was found. */
-export interface ReportedDifference extends FoundDifference {
-  readonly id: string;
-  readonly claim: string;
-  readonly operation: string;
-  readonly status: number;
-  readonly basis: string;
-  readonly decisions: readonly string[];
-  readonly count: number;
-  readonly file: string | null;
-  /** The time of its last recording. */
-  readonly at: string;
-  /** The reason why it is accepted. */
-  readonly accepted: string | null;
-  /** All recorded pairs, from which a rule is derived. */
-  readonly pairs: readonly { readonly recorded: unknown; readonly replayed: unknown }[];
-}
+export type ReportedDifference = ReturnType<typeof collectDifferences>[number];
 
-export interface ClaimReport {
-  readonly claim: string;
-  readonly verdict: ClaimVerdict;
-  readonly basis: string;
-  readonly decisions: readonly string[];
-  readonly exchanges: number;
-  /** The time of its last recording. */
-  readonly at: string | null;
-  readonly differences: readonly string[];
-  readonly reasons: readonly string[];
-}
+export type ClaimReport = ReturnType<typeof reportClaims>[number];
 
-export interface VerifyReport {
-  readonly exchanges: number;
-  readonly compared: number;
-  /** Why the other exchanges were not compared. */
-  readonly incomparable: readonly { readonly reason: string; readonly exchanges: number }[];
-  readonly summary: Readonly<Record<ClaimVerdict, number>>;
-  /** Differences that are not accepted are drift. */
-  readonly drift: number;
-  readonly differences: readonly ReportedDifference[];
-  readonly claims: readonly ClaimReport[];
-}
+export type VerifyReport = ReturnType<typeof buildReport>;
 
 const createDifferenceId = ({ claim, status }: ReplayedExchange, { path, kind }: FoundDifference): string =>
   [
@@ -62,13 +27,14 @@ export function buildReport(
   replayed: readonly ReplayedExchange[],
   accepted: Readonly<Record<string, string>>,
   undeclared = 0,
-): VerifyReport {
+) {
   const differences = collectDifferences(replayed, accepted);
   const claims = reportClaims(replayed, differences);
   const countClaims = (verdict: ClaimVerdict) => claims.filter((item) => item.verdict === verdict).length;
   return {
     exchanges: replayed.length + undeclared,
     compared: replayed.filter(({ incomparable }) => incomparable === undefined).length,
+    /** Why the other exchanges were not compared. */
     incomparable: countReasons(replayed, undeclared),
     summary: {
       confirmed: countClaims("confirmed"),
@@ -76,13 +42,14 @@ export function buildReport(
       unseen: countClaims("unseen"),
       "not comparable": countClaims("not comparable"),
     },
+    /** Differences that are not accepted are drift. */
     drift: differences.filter((item) => item.accepted === null).length,
     differences,
     claims,
   };
 }
 
-function countReasons(replayed: readonly ReplayedExchange[], undeclared: number): VerifyReport["incomparable"] {
+function countReasons(replayed: readonly ReplayedExchange[], undeclared: number) {
   const counts = new Map<string, number>();
   if (undeclared > 0) counts.set("no operation of the service has this method and path", undeclared);
   for (const { incomparable: reason } of replayed)
@@ -90,10 +57,7 @@ function countReasons(replayed: readonly ReplayedExchange[], undeclared: number)
   return [...counts].map(([reason, exchanges]) => ({ reason, exchanges }));
 }
 
-function collectDifferences(
-  replayed: readonly ReplayedExchange[],
-  accepted: Readonly<Record<string, string>>,
-): ReportedDifference[] {
+function collectDifferences(replayed: readonly ReplayedExchange[], accepted: Readonly<Record<string, string>>) {
   const found = new Map<string, { exchange: ReplayedExchange; difference: FoundDifference }[]>();
   for (const exchange of replayed)
     for (const difference of exchange.differences) {
@@ -115,17 +79,17 @@ function collectDifferences(
       decisions,
       count: all.length,
       file: exchange.file ?? null,
+      /** The time of its last recording. */
       at: new Date(all.at(-1)!.exchange.at).toISOString(),
+      /** The reason why it is accepted. */
       accepted: Object.hasOwn(accepted, id) ? accepted[id]! : null,
+      /** All recorded pairs, from which a rule is derived. */
       pairs: all.map(({ difference: { recorded, replayed } }) => ({ recorded, replayed })),
     };
   });
 }
 
-function reportClaims(
-  replayed: readonly ReplayedExchange[],
-  differences: readonly ReportedDifference[],
-): ClaimReport[] {
+function reportClaims(replayed: readonly ReplayedExchange[], differences: readonly ReportedDifference[]) {
   const declared = listClaims();
   const known = new Set(declared.map(({ name }) => name));
   const others = new Map(replayed.map(({ claim }) => [claim.name, claim]));

@@ -185,7 +185,6 @@ class Declaration {
     return values.length === 0 || values.includes(undefined) ? undefined : (values.flat() as unknown[]);
   }
 
-  /** The schemas at a path, one for each possible type. */
   #findSchemas(keys: readonly string[]): readonly JsonSchema[] {
     return keys.reduce<readonly JsonSchema[]>(
       (schemas, key) =>

@@ -53,7 +53,7 @@ const authCertify = defineCommand({
   ],
   async run(input, context) {
     const { only, skip } = input.flags;
-    const chosen = selectChecks(checks, { only, skip, list: ["auth", "certify", "--list"] });
+    const chosen = selectChecks(checks, { only, skip }, ["auth", "certify", "--list"]);
     if (input.flags.list) {
       const rows = chosen.map(({ id, scenario, summary, basis }) => ({ id, scenario, summary, basis }));
       await context.output.show(rows, { fields: ["id", "scenario", "summary", "basis"] });

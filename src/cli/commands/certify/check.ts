@@ -10,16 +10,11 @@ import type { Host } from "../../process/host.ts";
  */
 export type CheckResult = "passed" | "failed" | "warning" | "not_checked";
 
-interface Selection {
-  readonly only: readonly string[] | undefined;
-  readonly skip: readonly string[] | undefined;
-  readonly list: readonly string[];
-}
-
 /** Selects checks by --only and --skip: by ID, or by the beginning of IDs (`signature`), separated by commas. */
 export function selectChecks<C extends { readonly id: string }>(
   all: readonly C[],
-  { only, skip, list }: Selection,
+  { only, skip }: Readonly<Record<"only" | "skip", readonly string[] | undefined>>,
+  listCommand: readonly string[],
 ): readonly C[] {
   const isNamed = (names: readonly string[], { id }: C) =>
     names.some((name) => id === name || id.startsWith(`${name}.`));
@@ -29,7 +24,7 @@ export function selectChecks<C extends { readonly id: string }>(
     if (unknown === undefined) return names;
     const known = new Set(all.flatMap(({ id }) => [id, id.split(".")[0]!]));
     const hint = formatSuggestion(unknown, [...known]);
-    throw new UsageError(`${flag} must be a check, got "${unknown}"`, { next: list, ...(hint && { hint }) });
+    throw new UsageError(`${flag} must be a check, got "${unknown}"`, { next: listCommand, ...(hint && { hint }) });
   };
   const [chosen, skipped] = [read("--only", only), read("--skip", skip)];
   const left = all.filter((check) => (chosen.length === 0 || isNamed(chosen, check)) && !isNamed(skipped, check));

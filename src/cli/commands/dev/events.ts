@@ -32,7 +32,6 @@ async function followOnce(context: Context, onEvent: (event: SessionEvent) => vo
 type RequestEvent = Extract<SessionEvent, { event: "request" }>["request"];
 type DeliveryEvent = Extract<SessionEvent, { event: "delivery" }>["delivery"];
 
-/** Formats one request as svc emulator start does. */
 export const formatRequestLine = ({ findings, ...request }: RequestEvent, columns: number | undefined): StyledLine =>
   formatActivityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
 

@@ -87,7 +87,6 @@ export class Screen {
   }
 }
 
-/** The parts that fit. */
 function fitParts(parts: readonly string[], columns: number): string {
   let line = "";
   for (const part of parts.map(escapeControlCharacters)) {

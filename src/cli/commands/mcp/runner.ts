@@ -43,7 +43,6 @@ export class Runner {
     return toResult(await run, collectSecrets(host.env));
   }
 
-  /** Resolves once no command line runs. */
   async waitUntilIdle(): Promise<void> {
     await this.#last;
   }

@@ -115,7 +115,6 @@ function describeValue(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** Finds the allowed keys of the map at a path. */
 function findKeys(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
   let at: unknown = schema;
   for (const step of path) at = getSchemaAt(at, step);

@@ -1,16 +1,9 @@
-import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import spawn from "cross-spawn";
 import type { Context } from "../../command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { ParsedScenario } from "./parse.ts";
 import type { ScenarioResult } from "./result.ts";
-
-interface Worker {
-  readonly child: ChildProcess;
-  readonly lines: AsyncIterator<string>;
-  readonly getNotes: () => string;
-}
 
 /** Runs scenarios in several processes of this program, and yields the results in the order of the files. */
 export async function* runInProcesses(
@@ -52,7 +45,7 @@ export async function* runInProcesses(
   }
 }
 
-function startWorker(files: readonly string[], isUpdate: boolean, { host, globals }: Context): Worker {
+function startWorker(files: readonly string[], isUpdate: boolean, { host, globals }: Context) {
   const [program, ...first] = host.program;
   const flags = ["--format", "ndjson", "--jobs", "1", "--no-annotations", ...(isUpdate ? ["--update"] : [])];
   const named = files.map((file) => (file.startsWith("-") ? `./${file}` : file));

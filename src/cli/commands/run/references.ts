@@ -43,7 +43,6 @@ export const fillReferences = (text: string): string => text.replace(pattern, (m
 export const escapeReferences = (value: unknown): unknown =>
   replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? leaf.replaceAll("$", "$$$$") : leaf));
 
-/** Maps the leaves of a value. */
 export function replaceLeaves(
   value: unknown,
   replace: (path: string, value: unknown) => unknown,

@@ -84,7 +84,6 @@ async function updateExpectations(
   }
 }
 
-/** Replaces values at positions in the text of a file. */
 function insertObservations({ text, document }: ParsedScenario, seen: readonly SeenValue[]): string {
   const edits = seen.flatMap(({ path, value }) => {
     const node = document.getIn(path, true);

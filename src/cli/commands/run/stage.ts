@@ -124,14 +124,7 @@ const createFolderVariables = (cwd: string) => ({
 });
 
 /** A webhook receiver of a story, referenced as `$app.url`. */
-interface StoryReceiver {
-  readonly url: string;
-  readonly isProgram: boolean;
-  /** ID of its webhook; undefined if no step has created one. */
-  webhook: number | undefined;
-  readonly count: number;
-  readonly last: { readonly body: string; readonly signature: string } | undefined;
-}
+type StoryReceiver = ReturnType<typeof createReceiver>;
 
 type Answer = number | "down";
 
@@ -139,10 +132,11 @@ type Answer = number | "down";
 const closedAddress = "http://127.0.0.1:9/hooks";
 
 /** Creates a receiver at an address. What a user's program received is unknown. */
-const createReceiver = (url: string, received: readonly ReceivedPost[], isProgram = false): StoryReceiver => ({
+const createReceiver = (url: string, received: readonly ReceivedPost[], isProgram = false) => ({
   url,
   isProgram,
-  webhook: undefined,
+  /** ID of its webhook; undefined if no step has created one. */
+  webhook: undefined as number | undefined,
   get count() {
     return received.length;
   },
@@ -188,7 +182,6 @@ class Secrets {
     return redactText(shown, { mask });
   }
 
-  /** Masks all secrets in a JSON value. */
   maskValue<T>(value: T): T;
   maskValue(value: unknown): unknown {
     return replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? this.#maskText(leaf) : leaf));

@@ -36,7 +36,6 @@ type Runner<Kind extends StepKind> = (
   operations: readonly Operation[],
 ) => Promise<Observation>;
 
-/** Runs each kind of step with resolved references. */
 const runners: { readonly [Kind in Exclude<StepKind, "for each">]: Runner<Kind> } = {
   async call({ call, params, query, headers, body }, stage, operations) {
     const operation = operations.find(({ id }) => id === call)!;

@@ -89,7 +89,6 @@ const readsPlan: readonly string[] = [
   "Send a wrong method, a wrong type and one wrong secret",
 ];
 
-/** Calls that change nothing. */
 async function recordReads(caller: RecordCaller): Promise<void> {
   const found = new Map<string, unknown>();
   for (const list of lists) if (caller.canCall(list)) found.set(list, await caller.call(list));

@@ -201,7 +201,7 @@ async function createPlan(flags: CertifyFlags, context: Context): Promise<Certif
   const writeReport = await createReportWriter(flags.report, host);
   return {
     url: parseReceiverUrl(to, "--to"),
-    checks: selectChecks(allChecks, { only, skip, list: ["webhooks", "certify", "--list"] }),
+    checks: selectChecks(allChecks, { only, skip }, ["webhooks", "certify", "--list"]),
     activity: parseActivity(flags.activity ?? "CONTRACT_SIGNED") as Activity,
     maxMs,
     readyTimeoutMs: parseDurationFlag(flags["ready-timeout"] ?? "30s", "--ready-timeout"),

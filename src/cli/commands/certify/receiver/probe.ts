@@ -4,7 +4,6 @@ import type { Host } from "../../../process/host.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
 
 export interface Probe {
-  /** Returns the current output. Fails if the probe does. */
   read(): Promise<string>;
   /** Waits for the first output that differs from `before`. Returns undefined if it does not change in time. */
   readChanged(before: string, waitMs?: number): Promise<string | undefined>;

@@ -25,7 +25,6 @@ export interface Action {
 export interface RequestHistory {
   readonly actions: readonly Action[];
   readonly deliveries: readonly LoggedDelivery[];
-  /** Number of logged requests of other callers. */
   readonly requests: number;
 }
 
