@@ -4,6 +4,7 @@ import { checkOutputFile } from "../output/file.ts";
 import { readDocument } from "../parse/body.ts";
 import { UsageError } from "../process/failure.ts";
 import { confirmYes } from "../prompt/confirm.ts";
+import { isSeedFile } from "./run/load.ts";
 import { recordStory } from "./run/record/record.ts";
 import { runFiles } from "./run/runner.ts";
 import { createScenarioSchema } from "./run/schema.ts";
@@ -70,7 +71,7 @@ const run = defineCommand({
       if (files.length > 0) throw new UsageError("--record cannot be used with <file>");
       const path = await checkOutputFile(host, flags.record, "--record");
       const { seed } = flags;
-      if (seed !== undefined && seed !== "demo" && seed !== "empty") await readDocument(host, seed, "--seed");
+      if (isSeedFile(seed)) await readDocument(host, seed, "--seed");
       // A recorded story is edited by hand.
       const found = await stat(path).catch(() => undefined);
       if (found && found.size > 0) await confirmYes(`Replace ${flags.record}`, context);

@@ -5,7 +5,7 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import { isObject } from "../../../base/object.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { getFolder } from "./load.ts";
+import { getFolder, isSeedFile } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
 import { Stage } from "./stage.ts";
 
@@ -22,7 +22,7 @@ export class ScenarioEmulators {
 
   /** Performs work on a separate stage for this scenario, and removes it afterwards. */
   async withStage<T>(parsed: ParsedScenario, work: (stage: Stage) => Promise<T>): Promise<T> {
-    const base = await this.getBase(parsed);
+    const base = await this.#getBase(parsed);
     const emulator = await base.fork();
     const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
     try {
@@ -46,10 +46,9 @@ export class ScenarioEmulators {
       await base.then((emulator) => emulator.close({ signal: this.#context.cut })).catch(() => {});
   }
 
-  async getBase(parsed: ParsedScenario): Promise<Emulator> {
+  async #getBase(parsed: ParsedScenario): Promise<Emulator> {
     const { start, seed = "demo" } = parsed.scenario;
-    const folder =
-      typeof seed === "string" && seed !== "demo" && seed !== "empty" ? getFolder(parsed, this.#context.host) : "";
+    const folder = isSeedFile(seed) ? getFolder(parsed, this.#context.host) : "";
     const key = JSON.stringify([seed, start, folder]);
     let base = this.#bases.get(key);
     if (!base) {
@@ -66,7 +65,7 @@ async function startBaseEmulator(parsed: ParsedScenario, { host }: Surroundings)
   const { startEmulator, InvalidOptionsError } = await import("../../../../emulator/index.ts");
   try {
     return await startEmulator({
-      seed: typeof seed === "string" && seed !== "demo" && seed !== "empty" ? await readSeed(parsed, seed, host) : seed,
+      seed: isSeedFile(seed) ? await readSeed(parsed, seed, host) : seed,
       clock: { mode: "manual", ...(start !== undefined && { start }) },
       deterministic: true,
     } as Parameters<typeof startEmulator>[0]);

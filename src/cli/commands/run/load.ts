@@ -74,6 +74,10 @@ export class WrongScenarios extends UsageError {
   }
 }
 
+/** Whether a seed is the path of a file, not a name or an inline seed. */
+export const isSeedFile = (seed: unknown): seed is string =>
+  typeof seed === "string" && seed !== "demo" && seed !== "empty";
+
 /** Returns the folder of a scenario file, which contains its seed. */
 export const getFolder = ({ file }: Pick<ParsedScenario, "file">, host: Host): string =>
   dirname(resolve(host.cwd, file));

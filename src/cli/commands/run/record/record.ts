@@ -5,6 +5,7 @@ import { writeOutput } from "../../../output/file.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { withSpinner } from "../../../prompt/spinner.ts";
 import { ScenarioEmulators } from "../emulators.ts";
+import { isSeedFile } from "../load.ts";
 import { parseScenario } from "../parse.ts";
 import { runScenario } from "../run-scenario.ts";
 import { findGoal, type Goal } from "./goal.ts";
@@ -24,9 +25,8 @@ interface RecordSettings {
 /** Creates a scenario from the records of a running emulator, with only the necessary requests. */
 export async function recordStory({ path, about, seed: given }: RecordSettings, context: Context): Promise<void> {
   const { host, output } = context;
-  const isFile = given !== undefined && given !== "demo" && given !== "empty";
   // A scenario names its seed relative to its own folder.
-  const seed = isFile ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, given)) : given;
+  const seed = isSeedFile(given) ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, given)) : given;
   const { registry: operations } = await import("../../../../api/registry.ts");
   const client = await context.client("emulator");
   const recording = await readRecording(client, operations);
@@ -39,7 +39,7 @@ export async function recordStory({ path, about, seed: given }: RecordSettings, 
     operations,
   );
   const story = await withSpinner(context, "Removing unnecessary requests", async () => {
-    const replayer = new Replayer(await emulators.getBase(empty), context, operations);
+    const replayer = new Replayer((work) => emulators.withStage(empty, work), operations);
     const before = recording.actions.filter(({ id, at }) => isBefore(goal, id, at));
     const links = findLinks(before, await replayer.run(before, new Map()));
     const essential = [goal.kind === "request" ? goal.action : goal.webhook];

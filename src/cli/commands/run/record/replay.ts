@@ -1,9 +1,7 @@
-import type { Emulator } from "../../../../../emulator/index.ts";
 import type { Operation } from "../../../../api/operation.ts";
-import type { Context } from "../../../command.ts";
 import { listSeenDeliveries } from "../observations.ts";
 import { escapeReferences, getValueAt, replaceLeaves } from "../references.ts";
-import { Stage } from "../stage.ts";
+import type { Stage } from "../stage.ts";
 import { type Observation, runStep } from "../steps.ts";
 import { type Goal, isReached } from "./goal.ts";
 import type { Action } from "./history.ts";
@@ -12,17 +10,12 @@ import { createStep, minPauseMs, roundPause } from "./story.ts";
 
 /** Replays requests on a fork of an emulator, with the original times between them. */
 export class Replayer {
-  readonly #base: Emulator;
-  readonly #context: Pick<Context, "svc" | "read" | "signal" | "host">;
+  readonly #withStage: <T>(work: (stage: Stage) => Promise<T>) => Promise<T>;
   readonly #operations: readonly Operation[];
 
-  constructor(
-    base: Emulator,
-    context: Pick<Context, "svc" | "read" | "signal" | "host">,
-    operations: readonly Operation[],
-  ) {
-    this.#base = base;
-    this.#context = context;
+  /** `withStage` performs work on a fork of the same initial emulator each time. */
+  constructor(withStage: <T>(work: (stage: Stage) => Promise<T>) => Promise<T>, operations: readonly Operation[]) {
+    this.#withStage = withStage;
     this.#operations = operations;
   }
 
@@ -48,29 +41,24 @@ export class Replayer {
     });
   }
 
-  async #play<T>(
+  #play<T>(
     actions: readonly Action[],
     links: Links,
     inspect: (stage: Stage, results: ReadonlyMap<number, Observation>) => Promise<T>,
   ): Promise<T> {
-    const emulator = await this.#base.fork();
-    const stage = new Stage(emulator, this.#context.host.cwd, this.#context);
-    try {
+    return this.#withStage(async (stage) => {
       const results = new Map<number, Observation>();
       let at: number | undefined;
       for (const action of actions) {
-        if (at !== undefined) await advanceTo(stage, at, action.at);
+        await advanceTo(stage, at ?? action.at, action.at);
         at = action.at;
         const input = resolveLinks(action, links.get(action.id), results);
         if (input === undefined) continue;
         const step = createStep(input, getReceiverName(action));
         results.set(action.id, await runStep(step.kind, step.fields, stage, this.#operations));
       }
-      return await inspect(stage, results);
-    } finally {
-      await stage.close();
-      await emulator.close({ signal: AbortSignal.abort() });
-    }
+      return inspect(stage, results);
+    });
   }
 }
 
