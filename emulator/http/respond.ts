@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { FastifyReply, onSendHookHandler } from "fastify";
 import { nextTurn } from "../../src/base/timing.ts";
+import { emulatorOptions } from "../../src/derive/emulator-options.ts";
 import { withCors } from "./guard.ts";
 import { removeHeaders } from "./hop-by-hop.ts";
 import type { HttpResponse } from "./reply.ts";
@@ -14,7 +15,7 @@ declare module "fastify" {
 }
 
 /** The maximum time for which a client may read nothing of its response. */
-export const unreadResponseTimeoutMs = 120_000;
+export const unreadResponseTimeoutMs = emulatorOptions.unreadAnswerTimeoutMs.default;
 
 /** Unauthenticated uploads and requests must never be mistaken for a page of the emulator. */
 export const noSniffHeader = ["x-content-type-options", "nosniff"] as const;

@@ -8,6 +8,7 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createClient } from "../../../client/client.ts";
 import { createTransport } from "../../../client/transport.ts";
+import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator/emulator-access.ts";
 import { collectSecrets, createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
@@ -23,7 +24,7 @@ import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
-import { createEmulatorFlags, readEmulatorOptions } from "./options.ts";
+import { readEmulatorOptions } from "./options.ts";
 
 // On Windows npm is a batch file, which Node's own spawn does not start.
 

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
+import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets } from "../../connection/emulator/emulator-variables.ts";
 import { toEndedError } from "../../connection/emulator/ended-emulator.ts";
@@ -13,7 +14,7 @@ import { isSwitchedOn } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { openEmulator } from "./open.ts";
-import { createEmulatorFlags, isStateless, readEmulatorOptions } from "./options.ts";
+import { isStateless, readEmulatorOptions } from "./options.ts";
 import {
   createJsonLog,
   createReadyEvent,

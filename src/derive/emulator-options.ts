@@ -1,0 +1,387 @@
+import { strictChecks } from "../api/strict-checks.ts";
+import { specifiedRetrySchedule } from "../api/webhook-retries.ts";
+import { webhookJsonForms } from "../base/json.ts";
+import { isSchemaName, parsePostgresUrl } from "../base/postgres-url.ts";
+import { formatSuggestion } from "../base/text.ts";
+import { hostForms, isHostPattern, suggestHostPattern } from "../base/urls.ts";
+import { listOptionalSchemes } from "../schemes/webhook-schemes.ts";
+import type { FlagSpec } from "./command-spec.ts";
+
+/** A check of a value. Limits are inclusive, except `above`. A custom check returns what is wrong: "must be a URL". */
+export type OptionCheck =
+  | { readonly is: "boolean" | "function" | "signal" | "url" | "ranges" | "retry schedule" }
+  | { readonly is: "text"; readonly least?: number }
+  | {
+      readonly is: "number" | "integer";
+      readonly least?: number;
+      readonly above?: number;
+      readonly most?: number;
+    }
+  | { readonly is: "choice"; readonly names: readonly string[] }
+  | { readonly is: "list" | "dictionary"; readonly of: OptionCheck }
+  | { readonly is: "object"; readonly of: Readonly<Record<string, OptionCheck>> }
+  | { readonly is: "custom"; readonly findProblems: (value: unknown) => readonly string[] };
+
+/** An option of `startEmulator`, `svc emulator start` and `svc emulator exec`. */
+export interface OptionDeclaration {
+  /** Applied by emulator/compose/check-options.ts. */
+  readonly check: OptionCheck;
+  /** For options that are settings (emulator/domain/settings.ts). */
+  readonly default?: unknown;
+  readonly flags?: readonly FlagSpec[];
+  /** The variable of the environment, for options that are rarely used. */
+  readonly variable?: string;
+  /** How a text becomes the value: a path, a duration, a size, a number, or a list with commas (default: unchanged). */
+  readonly text?: "path" | "duration" | "size" | "number" | "list";
+}
+
+const must = (accepts: (value: unknown) => boolean, problem: string) => ({
+  is: "custom" as const,
+  findProblems: (value: unknown): readonly string[] => (accepts(value) ? [] : [problem]),
+});
+const milliseconds = { is: "number", least: 0 } as const satisfies OptionCheck;
+const bytes = { is: "integer", least: 0 } as const satisfies OptionCheck;
+const text = { is: "text" } as const satisfies OptionCheck;
+
+const optionalSchemes = listOptionalSchemes();
+const optionalSchemeNames = optionalSchemes.map(({ name }) => name);
+
+/**
+ * All options of the emulator, by their names in `startEmulator`. The order is that of help. The compiler compares them
+ * with emulator/published.d.ts.
+ */
+export const emulatorOptions = {
+  file: {
+    check: text,
+    text: "path",
+    flags: [
+      {
+        flag: "file",
+        section: "State",
+        type: "text",
+        placeholder: "FILE",
+        description: "Keep the state in this file (default: .svc/emulator.json)",
+      },
+    ],
+  },
+  store: { check: { is: "custom", findProblems: findStoreProblems } },
+  schema: {
+    check: must(
+      (value) => typeof value === "string" && isSchemaName(value),
+      "must be lower-case letters, digits and underscores",
+    ),
+  },
+  ephemeral: {
+    check: { is: "boolean" },
+    flags: [{ flag: "ephemeral", section: "State", type: "switch", description: "Keep the state in memory" }],
+  },
+  seed: {
+    check: must(
+      (value) => typeof value === "string" || (typeof value === "object" && value !== null),
+      "must be a name or a document",
+    ),
+    flags: [
+      {
+        flag: "seed",
+        section: "State",
+        type: "text",
+        placeholder: "NAME|FILE",
+        description: "Seed of a new state: demo, empty, or a file",
+        default: "demo",
+      },
+    ],
+  },
+  from: {
+    check: text,
+    flags: [
+      {
+        flag: "from",
+        section: "State",
+        type: "text",
+        placeholder: "NAME|FILE",
+        description: "Start with a copy of this snapshot or state, on free ports and in memory by default",
+      },
+    ],
+  },
+  historyBytes: { check: bytes, variable: "SVC_HISTORY", text: "size" },
+  clock: {
+    check: {
+      is: "object",
+      of: {
+        mode: { is: "choice", names: ["real", "manual", "auto"] },
+        speed: { is: "number", above: 0 },
+        start: must((value) => !Number.isNaN(Date.parse(String(value))), "must be an ISO time"),
+      },
+    },
+    flags: [
+      {
+        flag: "clock",
+        section: "Clock",
+        type: "text",
+        placeholder: "MODE",
+        choices: ["real", "manual", "auto"],
+        description: "How virtual time passes: by itself, by commands, or by jumps to the next due entry",
+        default: "real",
+      },
+      {
+        flag: "clock-speed",
+        section: "Clock",
+        type: "number",
+        description: "Virtual seconds per real second (default: the saved speed, or 1)",
+      },
+      {
+        flag: "clock-start",
+        section: "Clock",
+        type: "text",
+        placeholder: "TIME",
+        description: "Virtual time at which a new state starts, ISO 8601 (default: now)",
+      },
+    ],
+  },
+  autoSignMs: {
+    check: milliseconds,
+    text: "duration",
+    flags: [
+      {
+        flag: "auto-sign",
+        section: "Clock",
+        type: "text",
+        placeholder: "DURATION",
+        description: "Let each signatory sign automatically after this much virtual time",
+      },
+    ],
+  },
+  port: {
+    check: { is: "integer", least: 0, most: 65_535 },
+    flags: [
+      {
+        flag: "port",
+        section: "Network",
+        type: "integer",
+        least: 0,
+        most: 65_535,
+        description: "Port of the router; clusters use the next ones; 0 uses free ports",
+      },
+    ],
+  },
+  host: {
+    check: text,
+    flags: [
+      {
+        flag: "host",
+        section: "Network",
+        type: "text",
+        placeholder: "ADDRESS",
+        description: "Address to listen on; other machines can reach any address but loopback",
+        default: "127.0.0.1",
+      },
+    ],
+  },
+  allowedHosts: {
+    check: { is: "list", of: text },
+    flags: [
+      {
+        flag: "allowed-host",
+        section: "Network",
+        type: "text",
+        placeholder: "NAME",
+        repeatable: true,
+        description: "Accept this name in the Host header",
+      },
+    ],
+  },
+  trustedProxies: { check: { is: "ranges" }, variable: "SVC_TRUSTED_PROXIES", text: "list" },
+  publicUrl: {
+    check: { is: "url" },
+    default: "http://127.0.0.1:4010",
+    flags: [
+      {
+        flag: "public-url",
+        section: "Network",
+        type: "text",
+        placeholder: "URL|CLUSTER=URL",
+        repeatable: true,
+        description: "Address of the router, or of a cluster, for clients (default: where it listens)",
+      },
+    ],
+  },
+  clusterUrls: {
+    check: { is: "dictionary", of: must((value) => isOrigin(String(value)), "must be a URL without a path") },
+  },
+  webhookAllow: {
+    check: { is: "list", of: { is: "custom", findProblems: findHostProblems } },
+    default: [],
+    flags: [
+      {
+        flag: "webhook-allow",
+        section: "Webhooks",
+        type: "text",
+        placeholder: "HOST",
+        repeatable: true,
+        description: "Also send webhooks to this host: host, host:port or *.domain",
+      },
+    ],
+  },
+  webhookSchemes: {
+    check: { is: "list", of: { is: "choice", names: optionalSchemeNames } },
+    default: [],
+    flags: [
+      {
+        flag: "webhook-headers",
+        section: "Webhooks",
+        type: "text",
+        placeholder: "LIST",
+        repeatable: true,
+        choices: [...optionalSchemeNames, "trace"],
+        description: `Add headers to webhooks: those of ${optionalSchemes.map(({ title }) => title).join(" or ")}, or traceparent`,
+      },
+    ],
+  },
+  traceWebhooks: { check: { is: "boolean" }, default: false },
+  webhookJson: {
+    check: { is: "choice", names: webhookJsonForms },
+    default: "compact",
+    flags: [
+      {
+        flag: "webhook-json",
+        section: "Webhooks",
+        type: "text",
+        placeholder: "FORM",
+        choices: webhookJsonForms,
+        description: "How the JSON of webhooks is written; mixed varies from event to event",
+        default: "compact",
+      },
+    ],
+  },
+  retrySchedule: {
+    check: { is: "retry schedule" },
+    default: specifiedRetrySchedule,
+    flags: [
+      {
+        flag: "retry-schedule",
+        section: "Webhooks",
+        type: "text",
+        placeholder: "DURATION,…",
+        description: "Delays before the retries of a webhook",
+        default: specifiedRetrySchedule.join(","),
+      },
+    ],
+  },
+  webhookConnectTimeoutMs: { check: milliseconds, default: 5_000 },
+  webhookResponseTimeoutMs: {
+    check: milliseconds,
+    default: 60_000,
+    variable: "SVC_WEBHOOK_TIMEOUT",
+    text: "duration",
+  },
+  workerTick: { check: { is: "boolean" }, default: false },
+  strict: {
+    check: { is: "custom", findProblems: findStrictProblems },
+    flags: [
+      {
+        flag: "strict",
+        section: "Strictness",
+        type: "text",
+        placeholder: "LIST",
+        optionalValue: true,
+        description: `Reject what the emulator tolerates: ${strictChecks.join(", ")} (default: all of them)`,
+      },
+    ],
+  },
+  observed: {
+    check: { is: "text", least: 1 },
+    text: "path",
+    flags: [
+      {
+        flag: "observed",
+        section: "Strictness",
+        type: "text",
+        placeholder: "FOLDER",
+        description: "Respond as a recorded service did, where the emulator only assumes",
+      },
+    ],
+  },
+  deterministic: {
+    check: { is: "boolean" },
+    default: false,
+    flags: [
+      {
+        flag: "deterministic",
+        section: "Strictness",
+        type: "switch",
+        description: "Return the same bytes for the same seed, requests and --port",
+      },
+    ],
+  },
+  rateLimit: { check: { is: "number", least: 0 }, default: 0, variable: "SVC_RATE_LIMIT", text: "number" },
+  token: { check: { is: "text", least: 1 } },
+  lenientSlashes: { check: { is: "boolean" }, default: false },
+  upstreamTimeoutMs: { check: milliseconds, default: 30_000 },
+  chatUpstreamTimeoutMs: { check: milliseconds, default: 2_500 },
+  requestLogBytes: { check: bytes, default: 4 * 1024 * 1024 },
+  inboxBytes: { check: bytes, default: 4 * 1024 * 1024 },
+  unreadAnswerTimeoutMs: { check: milliseconds, default: 120_000 },
+  graceMs: { check: milliseconds },
+  leaseMs: { check: { is: "number", least: 100, most: 60_000 } },
+  runFile: { check: text },
+  signal: { check: { is: "signal" } },
+  log: { check: { is: "function" } },
+  onLeaderChange: { check: { is: "function" } },
+  onLeadershipRegained: { check: { is: "function" } },
+  otel: { check: must(isVariables, "must be variables, such as process.env") },
+} as const satisfies Readonly<Record<string, OptionDeclaration>>;
+
+type DeclaredOptions = typeof emulatorOptions;
+export type OptionName = keyof DeclaredOptions;
+
+/** Names of the options with a default here. */
+export type SettingName = {
+  [Name in OptionName]: DeclaredOptions[Name] extends { readonly default: unknown } ? Name : never;
+}[OptionName];
+
+type EmulatorFlag = Extract<DeclaredOptions[OptionName], { readonly flags: unknown }>["flags"][number];
+
+/** The flags that `start` and `exec` share. `defaultPort` 0 means that the state is in memory by default. */
+export const createEmulatorFlags = (defaultPort: number): readonly EmulatorFlag[] =>
+  Object.values<OptionDeclaration>(emulatorOptions).flatMap(({ flags = [] }) =>
+    flags.map((spec) => {
+      if (spec.flag === "port") return { ...spec, default: defaultPort };
+      if (spec.flag !== "file" || defaultPort !== 0) return spec;
+      return { ...spec, description: spec.description.replace(".svc/emulator.json", "in memory") };
+    }),
+  ) as unknown as readonly EmulatorFlag[];
+
+/** Describes the problem with the URL of a store without quoting the URL. */
+function findStoreProblems(url: unknown): readonly string[] {
+  if (typeof url !== "string") return ["must be a URL"];
+  try {
+    parsePostgresUrl(url);
+    return [];
+  } catch (error) {
+    return [(error as Error).message];
+  }
+}
+
+function findHostProblems(host: unknown): readonly string[] {
+  if (typeof host !== "string") return [`must be ${hostForms}`];
+  if (isHostPattern(host)) return [];
+  const likely = suggestHostPattern(host);
+  return [`must be ${hostForms}, got "${host}"${likely === undefined ? "" : `. Did you mean ${likely}?`}`];
+}
+
+function findStrictProblems(names: unknown): readonly string[] {
+  if (!isIterable(names)) return ["must be a list of names"];
+  return [...names]
+    .filter((name) => !(strictChecks as readonly unknown[]).includes(name))
+    .map((name) => `unknown strict check "${name}". ${formatSuggestion(String(name), strictChecks)}`);
+}
+
+const isIterable = (value: unknown): value is Iterable<unknown> =>
+  typeof value === "object" && value !== null && Symbol.iterator in value;
+
+function isVariables(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).every((item) => item === undefined || typeof item === "string");
+}
+
+const isOrigin = (text: string): boolean => URL.canParse(text) && /^https?:\/\/[^/?#]+\/?$/.test(text);
