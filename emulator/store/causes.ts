@@ -1,6 +1,6 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import type { TraceContext } from "../../src/base/trace-context.ts";
-import { deriveTraceIds } from "../../src/base/trace-ids.ts";
+import { deriveTraceIds } from "../../src/base/trace-context.ts";
 import { type Cause, CauseRow } from "./cause.ts";
 import {
   type AnyRows,

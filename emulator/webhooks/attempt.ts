@@ -1,7 +1,6 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import type { WebhookJsonForm } from "../../src/base/json.ts";
-import { writeTraceparent } from "../../src/base/trace-context.ts";
-import { deriveSpanId } from "../../src/base/trace-ids.ts";
+import { deriveSpanId, writeTraceparent } from "../../src/base/trace-context.ts";
 import {
   findScheme,
   getDefaultScheme,

@@ -1,10 +1,10 @@
-import { Agent, buildConnector, type Dispatcher } from "undici";
+import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import { systemWallClock, type WallClock } from "../base/clock.ts";
 import { createContinueSkippingConnector } from "../base/response-quirks.ts";
 import { Exchange, type IncomingResponse } from "./exchange.ts";
 import { type ReadMode, resolveMaxBytes } from "./limits.ts";
 import { createProxyError, toRequestError } from "./network-failure.ts";
-import type { ForwardProxy, ProxyResolver } from "./proxy.ts";
+import { type ForwardProxy, type ProxyResolver, TunnelError } from "./proxy.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 
@@ -56,9 +56,9 @@ export function createTransport(options: TransportOptions = {}): Transport {
     connections,
     connect: createContinueSkippingConnector(buildConnector({ timeout: connectTimeoutMs })),
   });
-  const tunnels = new Map<string, Promise<Dispatcher>>();
+  const tunnels = new Map<string, Dispatcher>();
 
-  async function resolveRoute(url: URL, proxy: ForwardProxy | undefined): Promise<Route> {
+  function resolveRoute(url: URL, proxy: ForwardProxy | undefined): Route {
     const { origin, host, pathname, search } = url;
     const path = pathname + search;
     if (!proxy) return { dispatcher: directAgent, origin, path, headers: {} };
@@ -69,18 +69,16 @@ export function createTransport(options: TransportOptions = {}): Transport {
       const headers = { host, ...(authorization === undefined ? {} : { "proxy-authorization": authorization }) };
       return { dispatcher: directAgent, origin: proxy.origin, path: origin + path, headers };
     }
-    const opened =
-      tunnels.get(proxy.origin) ??
-      import("./tunnels.ts").then(({ createTunnelDispatcher }) => createTunnelDispatcher(proxy, connectTimeoutMs));
-    tunnels.set(proxy.origin, opened);
-    return { dispatcher: await opened, origin, path, headers: {} };
+    const dispatcher = tunnels.get(proxy.origin) ?? createTunnelDispatcher(proxy, connectTimeoutMs);
+    tunnels.set(proxy.origin, dispatcher);
+    return { dispatcher, origin, path, headers: {} };
   }
 
   return {
     async send(request, { timeoutMs, silenceMs, chooseReadMode = () => "whole", repeatable = false, signal }) {
       const url = new URL(request.url);
       const proxy = findProxy?.(url);
-      const { dispatcher, origin, path, headers } = await resolveRoute(url, proxy);
+      const { dispatcher, origin, path, headers } = resolveRoute(url, proxy);
       signal?.throwIfAborted();
       const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, chooseReadMode, signal });
       const body = watchBody(request.body);
@@ -115,9 +113,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       return { ...answer, body: readChunks(answer.body, toFailure) };
     },
     async close() {
-      const opened = await Promise.allSettled(tunnels.values());
-      const all = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-      await Promise.all([directAgent, ...all].map((dispatcher) => dispatcher.destroy()));
+      await Promise.all([directAgent, ...tunnels.values()].map((dispatcher) => dispatcher.destroy()));
     },
   };
 }
@@ -153,4 +149,38 @@ async function* readChunks(body: AsyncIterable<Uint8Array>, failed: (error: unkn
   } catch (error) {
     throw failed(error);
   }
+}
+
+/** Sends requests through tunnels of the proxy (CONNECT; RFC 9110, 9.3.6). */
+function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): Dispatcher {
+  const tls = { timeout: timeoutMs };
+  return new ProxyAgent({
+    uri: proxy.origin,
+    ...(proxy.authorization === undefined ? {} : { token: proxy.authorization }),
+    requestTls: tls,
+    proxyTls: tls,
+    clientFactory: (origin, options) => {
+      const pool = new Pool(origin, options);
+      const connect = pool.connect.bind(pool) as (
+        options: Dispatcher.ConnectOptions,
+      ) => Promise<Dispatcher.ConnectData>;
+      return Object.assign(pool, {
+        connect: (options: Dispatcher.ConnectOptions) =>
+          awaitConnect(connect({ ...options, headersTimeout: timeoutMs } as Dispatcher.ConnectOptions)),
+      });
+    },
+  });
+}
+
+/**
+ * Throws only TunnelError: after the error of a closed connection undici tries again, endlessly if the proxy always
+ * closes it.
+ */
+async function awaitConnect(connecting: Promise<Dispatcher.ConnectData>): Promise<Dispatcher.ConnectData> {
+  const answer = await connecting.catch((cause: unknown) => {
+    throw new TunnelError({ cause });
+  });
+  if (answer.statusCode === 200) return answer;
+  answer.socket.on("error", () => {}).destroy();
+  throw new TunnelError({ status: answer.statusCode });
 }

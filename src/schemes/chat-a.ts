@@ -1,6 +1,5 @@
 import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts";
-import { isFresh } from "./freshness.ts";
-import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
+import { createInvalidVerdict, isFresh, type Verdict, validVerdict } from "./verdict.ts";
 
 /** A request of the chat app that is older than this is rejected. Exactly this age is accepted (DECISIONS.md, P10). */
 export const chatAMaxAgeSeconds = 300;

@@ -1,7 +1,6 @@
 import { type Bytes, computeHmac, hash, isEqualInConstantTime } from "../base/hmac.ts";
 import { lookupTable } from "../base/object.ts";
-import { isFresh } from "./freshness.ts";
-import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
+import { createInvalidVerdict, isFresh, type Verdict, validVerdict } from "./verdict.ts";
 
 export const crmAVersions = ["v1", "v2", "v3"] as const;
 export type CrmAVersion = (typeof crmAVersions)[number];

@@ -1,4 +1,5 @@
-import { decodeBase64 } from "../base/hmac.ts";
+import { decodeBase64, hash } from "../base/hmac.ts";
+import { isObject, tryParseJson } from "../base/object.ts";
 
 export interface BasicCredentials {
   readonly user: string;
@@ -26,3 +27,18 @@ export const formatBasicHeader = ({ user, password }: BasicCredentials): string 
 /** The bearer token in an `authorization` header, or undefined if there is none. The scheme is case-insensitive. */
 export const parseBearerToken = (header: string | undefined): string | undefined =>
   /^bearer\s+(\S+)\s*$/i.exec(header ?? "")?.[1];
+/** The claims of a JWT, decoded without verification; undefined if it is not one. */
+export function readJwtClaims(token: string): Readonly<Record<string, unknown>> | undefined {
+  const parts = token.split(".");
+  if (parts.length !== 3) return undefined;
+  const claims = tryParseJson(Buffer.from(parts[1]!, "base64url").toString());
+  return isObject(claims) ? { ...claims } : undefined;
+}
+
+/** The `cluster` claim of an access token, if it is a string. */
+export function readClusterClaim(token: string): string | undefined {
+  const claim = readJwtClaims(token)?.cluster;
+  return typeof claim === "string" ? claim : undefined;
+}
+/** The S256 code challenge of a verifier (RFC 7636, section 4.2). */
+export const computeCodeChallenge = (verifier: string): string => hash("sha256", verifier).toString("base64url");

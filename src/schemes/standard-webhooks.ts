@@ -1,7 +1,7 @@
 import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts";
-import { decodeKey } from "./key-text.ts";
 import type { StandardWebhookHeaders } from "./published.d.ts";
 import { createInvalidVerdict, type Verdict, validVerdict } from "./verdict.ts";
+import { decodeKey } from "./webhook.ts";
 
 /** Maximum difference of a timestamp from the current time, in either direction (DECISIONS.md, P20). */
 export const standardWebhookToleranceSeconds = 300;

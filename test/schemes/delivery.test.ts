@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import vectors from "../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
-import { verifyDelivery } from "../../src/schemes/delivery.ts";
 import type { HeadersInput } from "../../src/schemes/published.d.ts";
+import { verifyDelivery } from "../../src/schemes/webhook.ts";
 
 const [{ hmac_key: hmacKey, body, content_hash: hash }] = vectors.webhook.vectors as [
   (typeof vectors.webhook.vectors)[number],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readClusterClaim, readJwtClaims } from "../../src/schemes/jwt-claims.ts";
+import { readClusterClaim, readJwtClaims } from "../../src/schemes/http-authorization.ts";
 
 const token = (payload: string): string => `head.${Buffer.from(payload).toString("base64url")}.signature`;
 

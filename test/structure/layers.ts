@@ -159,7 +159,7 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   zod: ["src/api", "emulator", "src/cli/commands", "src/verify"],
   fastify: ["emulator/http"],
   "content-disposition": ["emulator/http"],
-  undici: ["src/client/transport.ts", "src/client/tunnels.ts", "emulator/http/outgoing"],
+  undici: ["src/client/transport.ts", "emulator/http/outgoing"],
   lowdb: ["emulator/store"],
   postgres: ["emulator/store/postgres"],
   commander: ["src/cli/parse"],

@@ -1,6 +1,6 @@
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { computeCodeChallenge } from "../../../src/schemes/pkce.ts";
+import { computeCodeChallenge } from "../../../src/schemes/http-authorization.ts";
 import {
   authenticateClient,
   createBasicChallenge,

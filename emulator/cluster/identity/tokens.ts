@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, importJWK, type JWTPayload, type JWTVerifyOptions, jwtVerify, SignJWT } from "jose";
-import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../src/schemes/http-authorization.ts";
 import type { Transaction } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 import {

@@ -1,6 +1,6 @@
 import { redeemDeviceCode } from "../../../src/api/router/device-grant.ts";
 import { showDiscovery } from "../../../src/api/router/oidc.ts";
-import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../src/schemes/http-authorization.ts";
 import {
   authenticateClient,
   createBasicChallenge,

@@ -1,6 +1,5 @@
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
-import { readClusterClaim } from "../../../src/schemes/jwt-claims.ts";
+import { parseBearerToken, readClusterClaim } from "../../../src/schemes/http-authorization.ts";
 import type { Cluster } from "../../domain/clusters.ts";
 import { findSession } from "../../domain/control-tokens.ts";
 import { findString, getQuery, parseForm, parseJsonObject } from "../../http/bodies/fields.ts";

@@ -1,7 +1,5 @@
-import { type OtelSettings, readOtelSettings } from "../../base/otel-settings.ts";
-import { buildOtlpDocument } from "../../base/otlp.ts";
-import { type TraceContext, writeTraceparent } from "../../base/trace-context.ts";
-import { createSpan } from "../../base/trace-ids.ts";
+import { buildOtlpDocument, type OtelSettings, readOtelSettings } from "../../base/otel-settings.ts";
+import { createSpan, type TraceContext, writeTraceparent } from "../../base/trace-context.ts";
 import { svcVersion } from "../../base/version.ts";
 import { buildChildVariables, openTransport, readParentContext } from "../connection/http.ts";
 import { explainError } from "../process/exit.ts";

@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Pool } from "undici";
 import { type TraceNode, toSpan } from "../../../src/api/trace-span.ts";
-import { buildOtlpDocument } from "../../../src/base/otlp.ts";
+import { buildOtlpDocument } from "../../../src/base/otel-settings.ts";
 import { collector } from "../../support/collector.ts";
 import { draft } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type TraceNode, toSpan } from "../../../src/api/trace-span.ts";
-import { buildOtlpDocument } from "../../../src/base/otlp.ts";
+import { buildOtlpDocument } from "../../../src/base/otel-settings.ts";
 import { sent } from "../../support/contracts.ts";
 import { emulator } from "../../support/emulator.ts";
 import { done, signingLink } from "../../support/identity/recipient-page.ts";

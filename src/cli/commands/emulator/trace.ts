@@ -1,6 +1,6 @@
 import { showTrace, watchTrace } from "../../../api/emulator/traces.ts";
 import { emulatorResource, toSpan } from "../../../api/trace-span.ts";
-import { buildOtlpDocument } from "../../../base/otlp.ts";
+import { buildOtlpDocument } from "../../../base/otel-settings.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { followStream } from "../../connection/follow.ts";

@@ -3,7 +3,7 @@ import { listClusters } from "../../../api/router/clusters.ts";
 import { showClusterClient, showClusterEmail } from "../../../api/router/mapping-tables.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
-import { readClusterClaim } from "../../../schemes/jwt-claims.ts";
+import { readClusterClaim } from "../../../schemes/http-authorization.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
