@@ -273,7 +273,7 @@ async function writeCommands(folder: string): Promise<void> {
 /** Writes the page for `man svc`, which package.json names. */
 async function writeManual(folder: string): Promise<void> {
   mkdirSync(folder);
-  writeFileSync(`${folder}/svc.1`, formatManual(await loadCommandTree(loadDeclarations), readPackageVersion()));
+  writeFileSync(`${folder}/svc.1`, formatManual(await loadCommandTree(), readPackageVersion()));
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) {

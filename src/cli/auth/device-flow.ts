@@ -53,11 +53,6 @@ function parseWebAddress(value: unknown): string | undefined {
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
 }
 
-export interface PollObserver {
-  readonly onSlowDown?: (intervalSeconds: number) => void;
-  readonly onFailure?: (reason: string, waitSeconds: number) => void;
-}
-
 /**
  * Polls until the user decides (RFC 8628, 3.4 and 3.5). The first poll follows one interval; each slow_down adds 5 s
  * permanently. Backs off while the server is unreachable and never polls after the code expires. Fails with exit code 4
@@ -68,7 +63,10 @@ export async function pollForTokens(
   poll: () => Promise<OAuthResponse>,
   { wall }: Pick<Host, "wall">,
   signal: AbortSignal,
-  watcher: PollObserver = {},
+  observer: {
+    readonly onSlowDown?: (intervalSeconds: number) => void;
+    readonly onFailure?: (reason: string, waitSeconds: number) => void;
+  } = {},
 ): Promise<OAuthResponse> {
   const deadline = Date.parse(start.expires_at);
   let intervalSeconds = start.interval;
@@ -89,7 +87,7 @@ export async function pollForTokens(
       const backoffSeconds = Math.max(intervalSeconds, Math.min(maxBackoffSeconds, intervalSeconds * 2 ** faults));
       const retryMs = answer instanceof NetworkError ? 0 : (parseRetryAfterMs(answer.headers, wall.now()) ?? 0);
       waitMs = Math.max(backoffSeconds * 1_000, retryMs);
-      watcher.onFailure?.(failure, Math.round(waitMs / 1_000));
+      observer.onFailure?.(failure, Math.round(waitMs / 1_000));
       continue;
     }
     faults = 0;
@@ -97,7 +95,7 @@ export async function pollForTokens(
     if (final.error === "slow_down") {
       // Some servers send a new interval with slow_down.
       intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, toSeconds(final.fields.interval) ?? 0);
-      watcher.onSlowDown?.(intervalSeconds);
+      observer.onSlowDown?.(intervalSeconds);
     } else if (final.error !== "authorization_pending") {
       return finishPolling(final);
     }

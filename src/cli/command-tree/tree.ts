@@ -19,11 +19,11 @@ export const groupNames = async (): Promise<readonly string[]> =>
 export async function loadParser(
   words: readonly string[],
   adjust = (declaration: DeclaredCommand): DeclaredCommand => declaration,
-): Promise<Parser<DeclaredCommand>> {
+): Promise<Parser> {
   const [{ Parser }, names] = await Promise.all([import("../parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
   const named = group === undefined ? [] : findCommands(words, await loadCommands(group));
-  return new Parser<DeclaredCommand>(
+  return new Parser(
     names,
     named.map((one) => adjust(one.loadDeclaration())),
     words,
@@ -97,14 +97,12 @@ export interface TreeGroup {
 }
 
 /** Loads all groups with all their commands, for the manifest and the manual. Only these need the whole tree. */
-export async function loadCommandTree(
-  loadGroup: (group: string) => Promise<readonly CommandDeclaration[]>,
-): Promise<TreeGroup[]> {
+export async function loadCommandTree(): Promise<TreeGroup[]> {
   return Promise.all(
     (await groupNames()).map(async (name) => ({
       name,
       summary: commandGroups[name]?.summary ?? "",
-      commands: await loadGroup(name),
+      commands: await loadDeclarations(name),
     })),
   );
 }

@@ -1,7 +1,6 @@
 import { type Command, defineCommand } from "../command.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import { checkEnvironment, checkMachine } from "./doctor/machine.ts";
-import type { CheckResult } from "./doctor/services.ts";
 import { checkServices } from "./doctor/services.ts";
 
 const doctor = defineCommand({
@@ -32,14 +31,11 @@ const doctor = defineCommand({
       fields: ["check", "status", "detail", "hint"],
       columns: ["check", "status", { name: "detail", cut: 1, least: 24, purpose: true }],
     });
-    await printAdvice(findings, context);
+    if (output.format === "table") {
+      for (const { check, hint } of findings) if (hint !== undefined) await output.note(`${check}: ${hint}`);
+    }
     return findings.find(({ status }) => status === "failed")?.kind;
   },
 });
-
-async function printAdvice(findings: readonly CheckResult[], { output }: Parameters<Command["run"]>[1]): Promise<void> {
-  if (output.format !== "table") return;
-  for (const { check, hint } of findings) if (hint !== undefined) await output.note(`${check}: ${hint}`);
-}
 
 export const commands: readonly Command[] = [doctor];

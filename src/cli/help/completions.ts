@@ -1,4 +1,5 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
+import { startsWithWords } from "../parse/argv.ts";
 import { type DescribedCommand, getUnderlyingOperation } from "../parse/declaration.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { quoteShellWord } from "../process/shell-words.ts";
@@ -92,18 +93,15 @@ function findAwaitedValue(before: readonly string[], flags: readonly FlagSpec[])
   return takesValue(spec) ? spec : undefined;
 }
 
-const startsWith = (words: readonly string[], start: readonly string[]): boolean =>
-  start.every((word, i) => words[i] === word);
-
 const findDeepest = (
   declarations: readonly DescribedCommand[],
   bare: readonly string[],
 ): DescribedCommand | undefined =>
-  declarations.filter(({ words }) => startsWith(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
+  declarations.filter(({ words }) => startsWithWords(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
 
 /** Finds the next words in the tree: `emulator clock` has `advance` below it. */
 function listNextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
-  const below = declarations.filter(({ words }) => words.length > bare.length && startsWith(words, bare));
+  const below = declarations.filter(({ words }) => words.length > bare.length && startsWithWords(words, bare));
   const found = new Map<string, string>();
   for (const { words, summary } of below) {
     const word = words[bare.length]!;

@@ -15,12 +15,12 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   const named = isHelpCommand ? words.slice(1) : words;
   if (isHelpCommand && argv.includes("--json")) {
     const { buildManifest } = await import("./manual.ts");
-    return `${JSON.stringify(buildManifest(await loadCommandTree(loadDeclarations), host.version), null, 2)}\n`;
+    return `${JSON.stringify(buildManifest(await loadCommandTree(), host.version), null, 2)}\n`;
   }
   if (isHelpCommand && argv.includes("--man")) {
     const { formatManual } = await import("./manual.ts");
     if (named.length > 0) await check(named);
-    return formatManual(await loadCommandTree(loadDeclarations), host.version);
+    return formatManual(await loadCommandTree(), host.version);
   }
   // If the page can be written at once, the stream stays unopened, and there is no window.
   const out = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;

@@ -21,28 +21,6 @@ export type RowFormat = "csv" | "csv-safe" | "tsv";
 
 const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: formatTsvLine } as const;
 
-/**
- * All output goes through this printer. Services, receivers, files and users provide most of it, so it must not control
- * the terminal, begin a new line, or give commands to a runner that reads the log.
- */
-export interface Printer {
-  /**
-   * Prints lines for users. Styles are added after all text is escaped. Lines wrap between words, unless they are
-   * `laidOut`: rows of a table.
-   */
-  printLines(name: StreamName, lines: readonly StyledLine[], how?: { readonly laidOut?: boolean }): Promise<void>;
-  printJson(name: StreamName, value: unknown, indent?: number): Promise<void>;
-  /** Prints rows with the escapes of their format, or for users on a terminal. */
-  printRows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void>;
-  /**
-   * Prints the requested data byte for byte. On a terminal, and for text in a runner's log, control sequences and
-   * commands are escaped. On a terminal, the last line gets a line break.
-   */
-  printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void>;
-  /** Shows a line that the next one replaces; undefined clears it. Works only on a terminal. */
-  showStatus(text: string | undefined): Promise<void>;
-}
-
 /** Escapes a page of help, in which line breaks and tabs are intended. */
 export const escapePage = (host: Host, text: string): string =>
   createCommandNeutralizer(host)(escapeMultilineText(text));
@@ -53,7 +31,11 @@ export const printPage = (host: Host, page: string | Uint8Array): Promise<void> 
 const createCommandNeutralizer = ({ env }: Host): ((text: string) => string) =>
   runnerParsesOutput(env) ? neutralizeCommands : (text) => text;
 
-export function createPrinter(host: Host, color: boolean | undefined): Printer {
+/**
+ * Creates the printer that all output goes through. Services, receivers, files and users provide most of it, so it must
+ * not control the terminal, begin a new line, or give commands to a runner that reads the log.
+ */
+export function createPrinter(host: Host, color: boolean | undefined) {
   const isRunner = runnerParsesOutput(host.env);
   const neutralize = createCommandNeutralizer(host);
 
@@ -86,26 +68,38 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
   };
 
   return {
-    async printLines(name, lines, { laidOut = false } = {}) {
+    /**
+     * Prints lines for users. Styles are added after all text is escaped. Lines wrap between words, unless they are
+     * `laidOut`: rows of a table.
+     */
+    async printLines(
+      name: StreamName,
+      lines: readonly StyledLine[],
+      { laidOut = false }: { readonly laidOut?: boolean } = {},
+    ): Promise<void> {
       const paint = await choosePaint(name, lines);
       const { isTTY } = host[name];
       const columns = readWindowWidth(host[name], host.env);
       const window = isTTY && columns && !laidOut ? columns : Number.POSITIVE_INFINITY;
       await writeStream(host[name], lines.map((line) => formatLine(name, line, paint, window)).join(""));
     },
-    printJson(name, value, indent) {
+    printJson(name: StreamName, value: unknown, indent?: number): Promise<void> {
       const document = stringifyExact(value ?? null, indent);
       const json = escapeJson(name === "stderr" ? redactSentSecrets(host, document) : document);
       return writeStream(host[name], `${isRunner ? neutralizeJsonCommands(json) : json}\n`);
     },
-    async printRows(rows, format) {
+    async printRows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void> {
       const { stdout } = host;
       const line = rowLines[format];
       const lines = rows.map((row) => line(stdout.isTTY ? row.map(escapeControlCharacters) : row));
       const text = lines.join("");
       await writeStream(stdout, format === "tsv" || stdout.isTTY ? neutralize(text) : text);
     },
-    async printContent(pieces, isText) {
+    /**
+     * Prints the requested data byte for byte. On a terminal, and for text in a runner's log, control sequences and
+     * commands are escaped.
+     */
+    async printContent(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, isText: boolean): Promise<void> {
       const { stdout } = host;
       if (!stdout.isTTY && !(isRunner && isText)) {
         for await (const piece of pieces) await writeStream(stdout, piece);
@@ -120,7 +114,7 @@ export function createPrinter(host: Host, color: boolean | undefined): Printer {
       // Otherwise the shell would continue that line with its prompt.
       if (stdout.isTTY && !isWholeLine) await writeStream(stdout, "\n");
     },
-    async showStatus(text) {
+    async showStatus(text: string | undefined): Promise<void> {
       const { stderr } = host;
       if (!hasWidth(stderr)) return;
       const shown = text === undefined ? "" : cut(neutralize(escapeControlCharacters(text)), stderr.columns ?? 80);

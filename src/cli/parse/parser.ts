@@ -1,33 +1,26 @@
 import { Command as Commander, CommanderError, Option } from "commander";
 import { parseDuration } from "../../base/duration.ts";
-import type { CommandDeclaration, FlagSpec, ValueType } from "../../derive/command-spec.ts";
+import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
 import { runsInnerCommand, startsWithWords } from "./argv.ts";
-import type { CommandInput } from "./declaration.ts";
+import type { DeclaredCommand, InterpretedLine } from "./declaration.ts";
 import { formatFlagValue } from "./declaration.ts";
 import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
-/** The interpretation of a command line: its command, and its input with the global flags. */
-export interface Invocation<D extends CommandDeclaration> {
-  readonly declaration: D;
-  readonly input: CommandInput;
-  readonly globals: Readonly<Record<string, unknown>>;
-}
-
 /** The part of the command tree that a command line needs: the command with its words, or all candidates. */
-export class Parser<D extends CommandDeclaration> {
+export class Parser {
   readonly #root: Commander;
   readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
   #operators: readonly FlagSpec[] = [];
-  #invocation: Invocation<D> | undefined;
+  #invocation: InterpretedLine | undefined;
   readonly #words: readonly string[];
   /** Whether the words name a command that runs another one. */
   readonly #runsInner: boolean;
 
   /** `words` come from the command line; `declarations` are the commands of their group. */
-  constructor(groups: readonly string[], declarations: readonly D[], words: readonly string[]) {
+  constructor(groups: readonly string[], declarations: readonly DeclaredCommand[], words: readonly string[]) {
     this.#words = words;
     this.#runsInner = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
     this.#root = silence(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
@@ -44,7 +37,7 @@ export class Parser<D extends CommandDeclaration> {
   }
 
   /** Parses the command line. Throws UsageError. Returns undefined if it requests a page instead of a command. */
-  parse(argv: readonly string[]): Invocation<D> | undefined {
+  parse(argv: readonly string[]): InterpretedLine | undefined {
     const isRelevant = createFlagFilter(argv);
     this.#addOptions(isRelevant);
     this.#addOperators(argv);
@@ -119,7 +112,7 @@ export class Parser<D extends CommandDeclaration> {
     return found !== undefined && found.commands.length > 0 && !runnable.has(found);
   }
 
-  #declare(command: Commander, declaration: D): void {
+  #declare(command: Commander, declaration: DeclaredCommand): void {
     const { positionals, flags } = declaration;
     runnable.add(command);
     // All positionals are optional to the parser. A prompt may provide missing values, which are checked elsewhere.
@@ -179,7 +172,7 @@ function checkValues(text: string, spec: FlagSpec): unknown {
   }
 }
 
-function toInvocation<D extends CommandDeclaration>(declaration: D, command: Commander): Invocation<D> {
+function toInvocation(declaration: DeclaredCommand, command: Commander): InterpretedLine {
   const own = command.opts<Record<string, unknown>>();
   const all = command.optsWithGlobals<Record<string, unknown>>();
   const given = command.processedArgs as (string | string[] | undefined)[];

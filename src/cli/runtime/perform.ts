@@ -6,10 +6,13 @@ import type { CapturedRun, Command, Context, InnerRun } from "../command.ts";
 import { loadWrittenCommand } from "../command-tree/written-commands.ts";
 import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
 import { createOutput } from "../output/output.ts";
-import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
-import { findMissingInput } from "../parse/declaration.ts";
+import {
+  type CommandInput,
+  type DeclaredCommand,
+  findMissingInput,
+  type InterpretedLine,
+} from "../parse/declaration.ts";
 import { type Globals, readGlobals } from "../parse/globals.ts";
-import type { Invocation } from "../parse/parser.ts";
 import { parsePositional } from "../parse/values.ts";
 import { exitCodeByFailure, explainError, signalCodes } from "../process/exit.ts";
 import {
@@ -27,12 +30,12 @@ import { runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
 
 /** Runs the command of a line and prompts for missing input. Resolves with the exit code. */
-export function runCommandLine(invocation: Invocation<DeclaredCommand>, run: RunOptions): Promise<number> {
+export function runCommandLine(invocation: InterpretedLine, run: RunOptions): Promise<number> {
   return hasCollector(run.host.env) ? performTraced(invocation, run) : performCommand(invocation, run);
 }
 
 async function performCommand(
-  { declaration, input, globals: given }: Invocation<DeclaredCommand>,
+  { declaration, input, globals: given }: InterpretedLine,
   run: RunOptions,
 ): Promise<number> {
   const { host, stopping } = run;
@@ -54,11 +57,7 @@ async function performCommand(
 const requestOptions = ["timeout", "retries", "max-wait", "max-answer"];
 
 /** Rejects options that would have no effect. */
-function rejectUnusedOptions(
-  declaration: DeclaredCommand,
-  globals: Globals,
-  given: Invocation<DeclaredCommand>["globals"],
-): void {
+function rejectUnusedOptions(declaration: DeclaredCommand, globals: Globals, given: InterpretedLine["globals"]): void {
   rejectLayoutOptions(declaration, globals);
   const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
   const unused = sendsNothing ? requestOptions.find((name) => given[name] !== undefined) : undefined;
@@ -88,7 +87,7 @@ function findOutputFlag(declaration: DeclaredCommand): string | undefined {
 }
 
 /** Runs the command with spans: its requests and child processes belong to its trace. */
-async function performTraced(invocation: Invocation<DeclaredCommand>, run: RunOptions): Promise<number> {
+async function performTraced(invocation: InterpretedLine, run: RunOptions): Promise<number> {
   const { host, stopping, svc } = run;
   const span = CommandSpan.start(host, invocation.declaration.words);
   if (!span) return performCommand(invocation, run);

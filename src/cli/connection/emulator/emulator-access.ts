@@ -178,20 +178,11 @@ export async function probeListener(url: string): Promise<Liveness | undefined> 
   );
 }
 
-/** How to end an emulator that neither this folder nor this shell refers to. */
-interface StopInstructions {
-  /** Path of its run file, which may be deleted; undefined if it has none. */
-  readonly runFile: string | undefined;
-  /** Whether its run file is deleted, so that no command can find it. */
-  readonly isUnreachable: boolean;
-  /** A phrase without a full stop: `kill 4711 ends it`. */
-  readonly words: string;
-}
-
-export async function findStopInstructions(
-  { instance_id, process: reported }: Liveness,
-  url: string,
-): Promise<StopInstructions> {
+/**
+ * Explains how to end an emulator that neither this folder nor this shell refers to. `runFile` may be deleted; then the
+ * emulator is unreachable. `words` is a phrase without a full stop: `kill 4711 ends it`.
+ */
+export async function findStopInstructions({ instance_id, process: reported }: Liveness, url: string) {
   if (reported === undefined || reported.machine !== (await fingerprintMachine())) {
     const words = `To find its process ID, run lsof -i :${new URL(url).port} on its machine`;
     return { runFile: undefined, isUnreachable: false, words };

@@ -13,8 +13,10 @@ export interface EndedEmulator {
   readonly running: LocalEmulator | undefined;
 }
 
-const serviceVariables = ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"] as const;
-const controlVariables = ["SVC_EMULATOR_URL"] as const;
+const addressVariables = {
+  services: ["SVC_BASE_URL", "SVC_ROUTER_URL", "SVC_CONTRACTS_URL"],
+  control: ["SVC_EMULATOR_URL"],
+} as const;
 
 /**
  * Checks whether the environment points to a local emulator that has ended: this folder's emulator has another address,
@@ -26,7 +28,7 @@ export async function findEndedEmulator(
   of: "services" | "control",
 ): Promise<EndedEmulator | undefined> {
   if (globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined) return undefined;
-  const variable = (of === "control" ? controlVariables : serviceVariables).find((name) => host.env[name]);
+  const variable = addressVariables[of].find((name) => host.env[name]);
   const address = variable && host.env[variable];
   if (!address) return undefined;
   if (!isOnThisMachine(address)) return undefined;

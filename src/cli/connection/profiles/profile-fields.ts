@@ -126,18 +126,15 @@ const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => Pr
     change({ ...content, profiles: content?.profiles ?? {} }),
   );
 
-interface ChangedProfile {
-  readonly name: string;
-  /** Whether the profile has become the current one, as the first profile does. */
-  readonly isNewlyCurrent: boolean;
-}
-
-/** Changes the named profile or the current one. Creates it unless it must exist. */
+/**
+ * Changes the named profile or the current one. Creates it unless it must exist. Returns whether it has become the
+ * current one, as the first profile does.
+ */
 export async function changeProfile(
   context: Context,
   change: (profile: Profile) => Profile,
   { mustExist = false }: { readonly mustExist?: boolean } = {},
-): Promise<ChangedProfile> {
+): Promise<{ readonly name: string; readonly isNewlyCurrent: boolean }> {
   const named = readProfileName(context)?.value;
   let name = named ?? firstProfile;
   let isNewlyCurrent = false;

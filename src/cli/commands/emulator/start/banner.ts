@@ -97,21 +97,18 @@ const formatExport = (name: string, value = ""): string => `  export ${name}=${q
 
 type Level = "info" | "warn" | "error";
 
-/** JSON log of an emulator for log collectors: one document per line on standard error. */
-export interface JsonLog {
-  /** Logs an activity of the emulator: its `at` is virtual time, `time` is wall-clock time. */
-  logEvent(event: EmulatorEvent): Promise<void>;
-  logLifecycle(event: "ready" | "stopping" | "stopped", about?: object): Promise<void>;
-  logMessage(level: Level, message: string): Promise<void>;
-}
+export type JsonLog = ReturnType<typeof createJsonLog>;
 
-export function createJsonLog({ output }: Pick<Context, "output">, wall: WallClock): JsonLog {
+/** Creates the JSON log of an emulator for log collectors: one document per line on standard error. */
+export function createJsonLog({ output }: Pick<Context, "output">, wall: WallClock) {
   const printLine = (level: Level, about: object) =>
     output.printDiagnosticDocument({ time: toIsoMillis(wall.now()), level, ...about });
   return {
-    logEvent: (event) => printLine(getLevel(event), event),
-    logLifecycle: (event, about = {}) => printLine("info", { event, ...about }),
-    logMessage: (level, message) => printLine(level, { event: "message", message }),
+    /** The `at` of an activity is virtual time, `time` is wall-clock time. */
+    logEvent: (event: EmulatorEvent) => printLine(getLevel(event), event),
+    logLifecycle: (event: "ready" | "stopping" | "stopped", about: object = {}) =>
+      printLine("info", { event, ...about }),
+    logMessage: (level: Level, message: string) => printLine(level, { event: "message", message }),
   };
 }
 

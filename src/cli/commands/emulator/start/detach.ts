@@ -29,17 +29,12 @@ export async function showStartReport(
   await output.printEvent(ready, ...banner);
 }
 
-interface LocationFlags {
-  readonly file?: string | undefined;
-  readonly ephemeral?: boolean | undefined;
-}
-
 /**
  * Runs the same command line in a detached process and returns when its emulator is ready. If the emulator does not
  * start, prints its messages and returns its exit code. Ends the process if this run is stopped first.
  */
 export async function startDetached(
-  flags: LocationFlags & { readonly seed?: string | undefined },
+  flags: { readonly file?: string | undefined; readonly ephemeral: boolean; readonly seed?: string | undefined },
   context: Context,
 ): Promise<{ exit: number } | undefined> {
   const { host, signal } = context;
@@ -51,7 +46,7 @@ export async function startDetached(
     : `${await resolveRealPath(state).catch(() => state)}.log`;
   // The log of a running emulator keeps its name unless this one starts.
   const temporaryPath = createTemporaryName(path);
-  const log = await openLog(path, temporaryPath, flags.ephemeral === true);
+  const log = await openLog(path, temporaryPath, flags.ephemeral);
   let child: ChildProcess | undefined;
   let isStarted = false;
   try {

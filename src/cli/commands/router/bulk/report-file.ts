@@ -109,29 +109,14 @@ const formatHtml = (id: string, sections: readonly Section[]): string =>
     "",
   ].join("\n");
 
-/** Formats the results for `--json` and for the last line. Counts cover all runs of the job. */
-interface JobReport {
-  readonly job_id: string;
-  readonly action: string;
-  readonly cluster_id: string;
-  readonly rows: number;
-  readonly distinct: number | null;
-  readonly verified: number | null;
-  readonly unverified: number;
-  readonly batches: number;
-  readonly moved: number | null;
-  readonly invalid: number;
-  readonly failed: number;
-  readonly retries: number;
-  readonly first_invalid_row: number | null;
-  readonly results: string | null;
-}
+type JobReport = ReturnType<typeof buildJobReport>;
 
+/** Collects the results for `--json` and for the last line. Counts cover all runs of the job. */
 export function buildJobReport(
   record: JobRecord,
   { counts, finished }: OpenJob,
   of: RowSummary & { readonly retries: number; readonly results: string },
-): JobReport {
+) {
   const { rows, moved, invalid, failed } = counts;
   return {
     job_id: record.id,
