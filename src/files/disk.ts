@@ -99,6 +99,17 @@ const toDiskFile = (handle: FileHandle): DiskFile => ({
   close: () => handle.close(),
 });
 
+/** The text at the beginning of a file, up to that length. */
+export async function readBeginning(disk: Disk, path: string, maxBytes: number): Promise<string> {
+  const file = await disk.open(path, "read");
+  try {
+    const bytes = Buffer.alloc(maxBytes);
+    return bytes.toString("utf8", 0, await file.read(bytes, 0));
+  } finally {
+    await file.close();
+  }
+}
+
 export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
 
 const reasons = lookupTable<string>({

@@ -48,7 +48,8 @@ export interface LogEnd {
 /** Reads a log file up to its end or to the first torn or damaged line. A missing file is an error. */
 export async function readLog(disk: Disk, path: string, taker: LogVisitor): Promise<LogEnd> {
   const reader = new LogReader(taker);
-  for await (const { bytes, offset } of readLines(disk, path)) {
+  let offset = 0;
+  for await (const bytes of readLines(disk, path)) {
     for (let at = 0; at < bytes.byteLength && reader.damage === undefined; ) {
       const newline = bytes.indexOf("\n", at);
       const end = newline === -1 ? bytes.byteLength : newline + 1;
@@ -56,6 +57,7 @@ export async function readLog(disk: Disk, path: string, taker: LogVisitor): Prom
       at = end;
     }
     if (reader.damage) break;
+    offset += bytes.byteLength;
   }
   return reader.end;
 }
@@ -162,17 +164,14 @@ export async function saveTornTail(disk: Disk, path: string, length: number): Pr
 export const isSavedTail = (name: string, of: string): boolean =>
   name.startsWith(`${of}.torn`) && /^(-\d+)?$/.test(name.slice(`${of}.torn`.length));
 
-export interface LineBlock {
-  /** Ends with a newline, except the last block of a file that does not. */
-  readonly bytes: Buffer;
-  readonly offset: number;
-}
-
 const blockBytes = 1 << 20;
 const newline = 0x0a;
 
-/** Reads a file in blocks of about a megabyte that end at the end of a line. A missing file is an error. */
-export async function* readLines(disk: Disk, path: string): AsyncGenerator<LineBlock, void> {
+/**
+ * Reads a file in blocks of about a megabyte that end at the end of a line, except the last one of a file that does
+ * not. A missing file is an error.
+ */
+export async function* readLines(disk: Disk, path: string): AsyncGenerator<Buffer, void> {
   const file = await disk.open(path, "read");
   try {
     const size = await file.size();
@@ -187,7 +186,7 @@ export async function* readLines(disk: Disk, path: string): AsyncGenerator<LineB
       const bytes = Buffer.concat([rest, block.subarray(0, read)]);
       const end = position < size ? bytes.lastIndexOf(newline) + 1 : bytes.byteLength;
       rest = bytes.subarray(end);
-      if (end > 0) yield { bytes: bytes.subarray(0, end), offset: position - bytes.byteLength };
+      if (end > 0) yield bytes.subarray(0, end);
     }
   } finally {
     await file.close();

@@ -116,7 +116,7 @@ export async function findBlobsOfSnapshots(snapshotStore: SnapshotStore): Promis
 export async function* readHistoryLines(statePath: string): AsyncGenerator<string, void> {
   const folder = getHistoryFolder(statePath);
   for (const name of await readdir(folder).catch(() => [])) {
-    for await (const { bytes } of readLines(systemDisk, join(folder, name))) yield bytes.toString("latin1");
+    for await (const bytes of readLines(systemDisk, join(folder, name))) yield bytes.toString("latin1");
   }
 }
 

@@ -74,7 +74,7 @@ export class CheckpointFile implements Adapter<Checkpoint> {
   }
 
   async *#readBlocks(): AsyncGenerator<Buffer, void> {
-    for await (const { bytes } of readLines(this.#options.disk, this.#options.path)) {
+    for await (const bytes of readLines(this.#options.disk, this.#options.path)) {
       this.size += bytes.byteLength;
       yield bytes;
     }

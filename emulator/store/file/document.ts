@@ -1,6 +1,6 @@
 import { nextTurn } from "../../../src/base/timing.ts";
 import { svcVersion } from "../../../src/base/version.ts";
-import type { Disk } from "../../../src/files/disk.ts";
+import { type Disk, readBeginning } from "../../../src/files/disk.ts";
 import { type Contents, sliceRows } from "../live/compaction.ts";
 import type { RowTable } from "../live/row-table.ts";
 import { State } from "../live/state.ts";
@@ -232,14 +232,7 @@ export const isSnapshot = (disk: Disk, path: string): Promise<boolean> => matche
 /** Whether a file can be a state file, damaged or not, by its first bytes. True if it cannot be read. */
 export const isState = (disk: Disk, path: string): Promise<boolean> => matchesBeginning(disk, path, statePrefix, true);
 
-async function matchesBeginning(disk: Disk, path: string, how: RegExp, unread = false): Promise<boolean> {
-  const file = await disk.open(path, "read").catch(() => undefined);
-  if (!file) return unread;
-  try {
-    const first = Buffer.alloc(256);
-    const length = await file.read(first, 0);
-    return how.test(first.toString("utf8", 0, length));
-  } finally {
-    await file.close();
-  }
+async function matchesBeginning(disk: Disk, path: string, pattern: RegExp, ifUnreadable = false): Promise<boolean> {
+  const first = await readBeginning(disk, path, 256).catch(() => undefined);
+  return first === undefined ? ifUnreadable : pattern.test(first);
 }

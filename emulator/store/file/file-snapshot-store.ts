@@ -53,7 +53,7 @@ export async function openFileSnapshotStore(options: {
     },
     async open(name) {
       if (!isSnapshotName(name) || !(await listNames()).includes(name)) return undefined;
-      return readBlocks(disk, toPath(name));
+      return readLines(disk, toPath(name));
     },
     async list() {
       const found = await listNames();
@@ -66,10 +66,6 @@ export async function openFileSnapshotStore(options: {
       return true;
     },
   };
-}
-
-async function* readBlocks(disk: Disk, path: string): AsyncGenerator<Uint8Array, void> {
-  for await (const { bytes } of readLines(disk, path)) yield bytes;
 }
 
 /** Parses the name of the document from the name of its file. Undefined if it is not a document. */

@@ -1,5 +1,5 @@
 import type { WallClock } from "../../../src/base/clock.ts";
-import { type Disk, isMissing } from "../../../src/files/disk.ts";
+import { type Disk, isMissing, readBeginning } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { readLines, readLog } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";
@@ -151,7 +151,7 @@ const createSegment = (disk: Disk, { path, head, journals }: SegmentFiles): Segm
   head,
   async *readBase() {
     try {
-      for await (const { bytes } of readLines(disk, path)) yield bytes;
+      yield* readLines(disk, path);
     } catch (cause) {
       throw toMissingError(cause);
     }
@@ -186,12 +186,11 @@ const createSegment = (disk: Disk, { path, head, journals }: SegmentFiles): Segm
 
 async function readHead(disk: Disk, path: string): Promise<CheckpointHead | undefined> {
   try {
-    for await (const { bytes } of readLines(disk, path))
-      return findCheckpointHead(bytes.toString("utf8", 0, maxHeadLength));
+    return findCheckpointHead(await readBeginning(disk, path, maxHeadLength));
   } catch (cause) {
-    if (!isMissing(cause)) throw cause;
+    if (isMissing(cause)) return undefined;
+    throw cause;
   }
-  return undefined;
 }
 
 const toMissingError = (cause: unknown): unknown =>

@@ -1,6 +1,6 @@
 import { lstat, readFile, stat } from "node:fs/promises";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
+import { type Disk, isMissing, readBeginning, systemDisk } from "../../../src/files/disk.ts";
 import { resolveRealPath } from "../../../src/files/folders.ts";
 import { readLines } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";
@@ -28,14 +28,14 @@ export async function readStoredState({
 }: ReadOptions): Promise<LoadedState> {
   const empty = new LiveStore({ state: new State(collections), wall });
   try {
-    const first = await readFirstBlock(disk, path);
+    const first = await readBeginning(disk, path, 8_192);
     if (await isExported(disk, path))
       return { head: {}, store: empty.parseDocument(parseJson(await readFile(path, "utf8"))) };
     if (!/^\{\n"svc_state": \d+,\n/.test(first)) throw new StateFormatError("it is not an emulator state file");
     if (!/^"snapshot": /m.test(first)) {
       return { head: {}, store: new LiveStore({ state: await readUnmoved(disk, path, collections), wall }) };
     }
-    return await empty.load(readBlocks(disk, path));
+    return await empty.load(readLines(disk, path));
   } catch (cause) {
     if (isMissing(cause)) throw new StateFormatError(`File ${path} not found`, { cause, repairable: false });
     const { code, message } = cause as NodeJS.ErrnoException;
@@ -60,15 +60,6 @@ async function readUnmoved(disk: Disk, path: string, collections: readonly Colle
     if (attempt === attempts || !(cause instanceof StateFormatError || isMissing(cause))) throw cause;
     return readUnmoved(disk, path, collections, attempt + 1);
   }
-}
-
-async function readFirstBlock(disk: Disk, path: string): Promise<string> {
-  for await (const { bytes } of readLines(disk, path)) return bytes.toString("utf8", 0, 8_192);
-  return "";
-}
-
-async function* readBlocks(disk: Disk, path: string): AsyncGenerator<Uint8Array, void> {
-  for await (const { bytes } of readLines(disk, path)) yield bytes;
 }
 
 function parseJson(text: string): unknown {
