@@ -131,12 +131,19 @@ const exchanges: readonly (readonly [request: RecordedRequest, response: Recorde
   ],
 ];
 
+/** A corpus of these exchanges, in order. */
+async function recordAll(t: TestContext, all = exchanges) {
+  const folder = join(await testFolder(t), "corpus");
+  const recorder = await Recorder.open(folder);
+  for (const [at, [request, response]] of all.entries()) await recorder.add({ at, durationMs: 1, request, response });
+  await recorder.close();
+  return readCorpus(folder);
+}
+
 describe("corpus with 40 planted secrets and personal data", () => {
   it("contains no secret in any encoding", async (t) => {
-    const folder = join(await testFolder(t), "corpus");
-    const recorder = await Recorder.open(folder);
-    for (const [request, response] of exchanges) await recorder.add({ at: 0, durationMs: 1, request, response });
-    await recorder.close();
+    const corpus = await recordAll(t);
+    const { folder } = corpus;
     const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")));
     const all = texts.join("\n");
     // Includes the content of base64 and percent-encoding.
@@ -149,15 +156,11 @@ describe("corpus with 40 planted secrets and personal data", () => {
       planted.filter((secret) => shown.includes(secret.toLowerCase())),
       [],
     );
-    assert.deepEqual(scanCorpus(await readCorpus(folder)), []);
+    assert.deepEqual(scanCorpus(corpus), []);
   });
 
   it("uses the same placeholder for each secret everywhere", async (t) => {
-    const folder = join(await testFolder(t), "corpus");
-    const recorder = await Recorder.open(folder);
-    for (const [request, response] of exchanges) await recorder.add({ at: 0, durationMs: 1, request, response });
-    await recorder.close();
-    const [first] = (await readCorpus(folder)).exchanges;
+    const [first] = (await recordAll(t)).exchanges;
     const sent = JSON.parse(first!.request.body.toString());
     const { first_name, last_name, email } = sent.counter_party_details[0].poc_details;
     const { detail } = JSON.parse(first!.response.body.toString());
@@ -178,13 +181,10 @@ const returns = (status: number, type: string, body: string) =>
   exchange({ method: "GET" }, { status, headers: [["content-type", type]], body: Buffer.from(body) });
 
 /** The only file of a corpus with this exchange, and the findings of its scan. */
-async function recorded(t: TestContext, [request, response]: readonly [RecordedRequest, RecordedResponse]) {
-  const folder = join(await testFolder(t), "corpus");
-  const recorder = await Recorder.open(folder);
-  const file = await recorder.add({ at: 0, durationMs: 1, request, response });
-  await recorder.close();
-  const found = scanCorpus(await readCorpus(folder));
-  return { text: decodeURIComponent(await readFile(join(folder, file), "utf8")), found };
+async function recorded(t: TestContext, one: readonly [RecordedRequest, RecordedResponse]) {
+  const corpus = await recordAll(t, [one]);
+  const text = await readFile(join(corpus.folder, corpus.exchanges[0]!.file), "utf8");
+  return { text: decodeURIComponent(text), found: scanCorpus(corpus) };
 }
 
 /** The findings of a scan of an unsanitized file. */
@@ -371,16 +371,14 @@ describe("secret that resembles a placeholder", () => {
 
 describe("signed URL in a corpus", () => {
   it("is identical in the response that contains it and in its request", async (t) => {
-    const folder = join(await testFolder(t), "corpus");
-    const recorder = await Recorder.open(folder);
     const target =
       "/_storage/0c4d4d4e-77aa-4d4e-9f3e-3c4d4d4e9f3e/9f2c1a7b3d5e8f60?X-Sig-SignedHeaders=host&X-Sig-Signature=5d5e";
     const body = json({ file_id: "0c4d4d4e-77aa-4d4e-9f3e-3c4d4d4e9f3e", url: `https://files.example.com${target}` });
     const [request, response] = exchange({}, { body });
-    await recorder.add({ at: 0, durationMs: 1, request, response });
-    await recorder.add({ at: 1, durationMs: 1, request: { ...request, target }, response });
-    await recorder.close();
-    const corpus = await readCorpus(folder);
+    const corpus = await recordAll(t, [
+      [request, response],
+      [{ ...request, target }, response],
+    ]);
     const { url } = JSON.parse(corpus.exchanges[0]!.response.body.toString()) as { url: string };
     assert.equal(new URL(url).pathname + new URL(url).search, corpus.exchanges[1]!.request.target);
     assert.deepEqual(scanCorpus(corpus), []);

@@ -89,21 +89,23 @@ export class WorkspaceSeed {
   #listUsers(): Row[] {
     const lists = this.#findAll("users.list");
     const users = new Map<unknown, Row>();
-    for (const { id, name, email, designation, roles, is_active } of lists.flatMap((body) => listRows(body, "results")))
+    for (const user of lists.flatMap((body) => listRows(body, "results"))) {
+      const { id, roles, is_active } = user;
       users.set(id, {
-        id,
-        workspace_id: this.#id,
-        name,
-        email,
-        ...(typeof designation === "string" && { designation }),
+        ...this.#toUser(user),
         ...(Array.isArray(roles) && { roles: roles.map((role) => toFields(role).id) }),
         ...(typeof is_active === "boolean" && { is_active }),
       });
+    }
     const isComplete = lists.some((body) => Number(toFields(body).total_results) <= users.size);
     for (const user of isComplete ? [] : this.#findMentionedUsers())
       if (!users.has(user.id) && ![...users.values()].some(({ email }) => email === user.email))
         users.set(user.id, user);
     return users.size > 0 ? [...users.values()] : this.#listOwn("users");
+  }
+
+  #toUser({ id, name, email, designation }: Row): Row {
+    return { id, workspace_id: this.#id, name, email, ...(typeof designation === "string" && { designation }) };
   }
 
   /** People in responses with id, name and e-mail address, and those that a header names as the acting user. */
@@ -113,32 +115,19 @@ export class WorkspaceSeed {
     const walk = (value: unknown, key: string): void => {
       if (Array.isArray(value)) for (const item of value) walk(item, key);
       if (!isObject(value)) return;
-      const { id, name, email, designation } = value;
-      if (
-        /user|^created_by/.test(key) &&
-        typeof id === "number" &&
-        typeof name === "string" &&
-        typeof email === "string"
-      )
-        found.push({
-          id,
-          workspace_id: this.#id,
-          name,
-          email,
-          ...(typeof designation === "string" && { designation }),
-        });
+      const isUser = typeof value.id === "number" && typeof value.name === "string" && typeof value.email === "string";
+      if (isUser && /user|^created_by/.test(key)) found.push(this.#toUser(value));
       const { created_by: by, created_by_user_email: byEmail = by, created_by_user_name: byName } = value;
       if (typeof byEmail === "string" && byEmail.includes("@"))
         creators.set(byEmail, typeof byName === "string" ? byName : (creators.get(byEmail) ?? byEmail.split("@")[0]!));
       for (const [inner, item] of Object.entries(value)) walk(item, inner);
     };
     for (const { response } of this.#caller.exchanges) if (response.status < 300) walk(parseBody(response), "");
-    for (const [email, name] of creators)
-      found.push({ id: 8_000_000 + found.length, workspace_id: this.#id, name, email });
+    for (const [email, name] of creators) found.push(this.#toUser({ id: 8_000_000 + found.length, name, email }));
     for (const [at, { request, response }] of this.#caller.exchanges.entries()) {
       const email = getHeader(request, "user-email");
       if (email !== undefined && response.status < 400)
-        found.push({ id: 9_000_000 + at, workspace_id: this.#id, name: email.split("@")[0]!, email });
+        found.push(this.#toUser({ id: 9_000_000 + at, name: email.split("@")[0], email }));
     }
     return found;
   }
