@@ -10,7 +10,7 @@ import type { ClusterContext } from "./context.ts";
 import { buildContractPath } from "./contracts/links.ts";
 import { type Contract, contracts, formatCompositeId, toWorkspaceKey } from "./contracts/rows.ts";
 import { listUsersByEmail } from "./identity/grants.ts";
-import { createJsonResponse, createPageResponse, redirect } from "./response.ts";
+import { createJsonResponse, createPageResponse, createRedirect } from "./response.ts";
 
 interface AppPage {
   readonly title: string;
@@ -62,7 +62,7 @@ async function openIframe(
   const query = new URLSearchParams(getQuery(target));
   const contract = query.get("contract_id");
   const actingIn = await findActingWorkspaces(query, context, finding);
-  if (contract) return redirect(await renderContractPage(contract, actingIn, context));
+  if (contract) return createRedirect(await renderContractPage(contract, actingIn, context));
 
   const page = {
     cluster_id: context.cluster.id,

@@ -22,7 +22,7 @@ export const createPageResponse = (status: number, { text, headers }: HtmlPage):
   );
 
 /** A redirect. The location only contains URI characters, so it cannot inject headers. */
-export const redirect = (location: string, headers: Headers = {}): Passthrough =>
+export const createRedirect = (location: string, headers: Headers = {}): Passthrough =>
   new Passthrough(302, Object.entries({ location, "cache-control": "no-store", ...headers }).flat(), Buffer.alloc(0));
 
 /** RFC 6749, 5.2 */

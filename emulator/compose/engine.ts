@@ -10,7 +10,7 @@ import { schedule, toDueSortKeyEnd } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { createContractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { createRouterClient, isReport } from "../cluster/reports/report.ts";
-import { reportJobHandlers } from "../cluster/reports/report-contents.ts";
+import { createReportJobHandlers } from "../cluster/reports/report-contents.ts";
 import { getReceiverRules } from "../domain/settings.ts";
 import { type Faults, interceptOutgoing } from "../faults/faults.ts";
 import { createForwarder, type Forwarder } from "../http/outgoing/forward.ts";
@@ -65,7 +65,7 @@ export function startEngine(
     deterministic,
     handlers: {
       ...createContractJobHandlers({ clock, settings }),
-      ...reportJobHandlers({ clock, wall, deterministic, line, giveUp: log }),
+      ...createReportJobHandlers({ clock, wall, deterministic, line, giveUp: log }),
       ...createDeliveryJobHandlers({
         clock,
         wall,

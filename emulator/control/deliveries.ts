@@ -177,12 +177,12 @@ export const toAttemptRecord = ({ number, resend, planned_at, at, status, error,
 
 const toFaultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };
 
-const shownOfAnswer = 200;
+const maxShownResponseLength = 200;
 
 function getFirstLine(body: string | null): string | null {
   const line = (body ?? "")
-    .slice(0, 4 * shownOfAnswer)
+    .slice(0, 4 * maxShownResponseLength)
     .replaceAll(/\s+/g, " ")
     .trim();
-  return line.length > shownOfAnswer ? `${line.slice(0, shownOfAnswer)}…` : line || null;
+  return line.length > maxShownResponseLength ? `${line.slice(0, maxShownResponseLength)}…` : line || null;
 }

@@ -4,7 +4,7 @@ import type { Runner } from "../clock/runner.ts";
 import { follow } from "../http/event-stream.ts";
 import { causes } from "../store/causes.ts";
 import type { Store } from "../store/port.ts";
-import { gather, parseTraceRef, type TraceRef } from "../trace/gather.ts";
+import { gatherTrace, parseTraceRef, type TraceRef } from "../trace/gather.ts";
 import { buildTrace, toShownNode } from "../trace/tree.ts";
 
 import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
@@ -53,7 +53,7 @@ function requireOwn(
 }
 
 async function look(store: Store, runner: Runner, ref: TraceRef) {
-  const rows = await store.read((view) => gather(view, ref));
+  const rows = await store.read((view) => gatherTrace(view, ref));
   if (!rows) return undefined;
   const only = ref.by === "trace" ? ref.id : undefined;
   return { ...buildTrace(rows, { only, does: (kind) => runner.describeKind(kind) }), more: rows.more };

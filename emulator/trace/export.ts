@@ -19,7 +19,7 @@ import {
   type WebhookEvent,
   webhookEvents,
 } from "../webhooks/deliveries.ts";
-import { gatherNamed } from "./gather.ts";
+import { gatherTraceNodes } from "./gather.ts";
 import { PendingResponses, type RequestOutcome } from "./pending-responses.ts";
 import { buildTrace, toShownNode } from "./tree.ts";
 
@@ -30,11 +30,11 @@ import { buildTrace, toShownNode } from "./tree.ts";
 const maxWaiting = 2_048;
 const batchSize = 512;
 /** Spans in quick succession are sent together. */
-const gatherMs = 200;
+const batchDelayMs = 200;
 /** Delay after a temporary failure, doubled each time. Spans that still fail after the last retry are dropped. */
-const pausesMs = [1_000, 2_000, 4_000, 8_000, 16_000];
+const retryDelaysMs = [1_000, 2_000, 4_000, 8_000, 16_000];
 /** How long the shutdown of the emulator waits for the remaining spans. */
-const closingMs = 2_000;
+const maxShutdownMs = 2_000;
 
 export interface ExportAmount {
   readonly sent: number;
@@ -115,7 +115,7 @@ class Exporter implements TraceExport {
     const { wall, collector, log } = this.#options;
     const timeout = new AbortController();
     const waited = AbortSignal.any([closeSignal, timeout.signal]);
-    await Promise.race([this.#running, wall.sleep(closingMs, waited)]);
+    await Promise.race([this.#running, wall.sleep(maxShutdownMs, waited)]);
     timeout.abort();
     const lost = this.#queue.size + this.#inFlight;
     this.#queue.clear();
@@ -152,7 +152,7 @@ class Exporter implements TraceExport {
         });
         this.#wake = () => {};
       }
-      if (this.#queue.size < batchSize) await wall.sleep(gatherMs, closing);
+      if (this.#queue.size < batchSize) await wall.sleep(batchDelayMs, closing);
       await this.#sendBatch();
     }
   }
@@ -177,7 +177,7 @@ class Exporter implements TraceExport {
   /** Existing nodes only: a reset may have removed the rest. */
   async #gatherSpans(names: ReadonlyMap<string, FinishedCause>) {
     const { store, deterministic } = this.#options;
-    const rows = await store.read((view) => gatherNamed(view, names.keys())).catch(() => undefined);
+    const rows = await store.read((view) => gatherTraceNodes(view, names.keys())).catch(() => undefined);
     if (!rows) return [];
     const { nodes } = buildTrace(rows, { does: () => undefined, findAnswer: ({ id }) => names.get(id)?.answered });
     return nodes.flatMap((node) => {
@@ -190,7 +190,7 @@ class Exporter implements TraceExport {
   /** Returns how many of them the collector accepted. */
   async #deliverSpans(body: string, count: number): Promise<number> {
     const { collector, wall } = this.#options;
-    for (const pauseMs of [...pausesMs, undefined]) {
+    for (const pauseMs of [...retryDelaysMs, undefined]) {
       const exported = await collector.post(body);
       const problem = describeProblem(exported);
       this.#report(problem);

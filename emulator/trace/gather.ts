@@ -38,7 +38,7 @@ export const maxTraceRows = 10_000;
 const maxDeliveriesPerWebhook = 100;
 
 /** Reads the rows of a trace: the requested one, its causes, and its effects; undefined if nothing is stored. */
-export async function gather(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
+export async function gatherTrace(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
   const gathering = new TraceGatherer(view);
   await gathering.begin(ref);
   return gathering.findRows();
@@ -47,7 +47,7 @@ export async function gather(view: View, ref: TraceRef): Promise<TraceRows | und
 /**
  * Reads the rows of the named nodes, with their causes and without their effects; undefined if none of them is stored.
  */
-export async function gatherNamed(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
+export async function gatherTraceNodes(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
   const gathering = new TraceGatherer(view);
   for (const name of names) await gathering.addNamed(name);
   return gathering.findRows();

@@ -15,7 +15,7 @@ import { causes, readLastRequestNumber } from "../store/causes.ts";
 import { addChecksum } from "../store/file/checksummed-document.ts";
 import { type Collection, type LoadedState, type Rows, StateFormatError, type Store } from "../store/port.ts";
 import { isSameName, type SnapshotStore, type StoredSnapshot } from "../store/snapshot-store.ts";
-import { compare } from "./diff/compare.ts";
+import { compareStates } from "./diff/compare.ts";
 import { type DiffReport, describeDiff } from "./diff/describe-diff.ts";
 import { InvalidSnapshotError, replaceState, SnapshotExistsError, SnapshotNotFoundError } from "./replace-state.ts";
 import {
@@ -147,7 +147,7 @@ export class Snapshots {
     const { store, faults, runner } = this.#context;
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
-    const changes = await compare(before.store, after?.store ?? store, this.#compared);
+    const changes = await compareStates(before.store, after?.store ?? store, this.#compared);
     const scripted = [
       before.snapshotHead.beside.faults,
       after?.snapshotHead.beside.faults ?? faults.toStored(),
@@ -166,7 +166,8 @@ export class Snapshots {
     const compared = this.#compared.filter((one) => one !== causes);
     const [otherCounts, ownCounts] = [await countRows(other, compared), await countRows(store, compared)];
     if (otherCounts.join() !== ownCounts.join()) return false;
-    return describeDiff(await compare(other, store, compared), beside.faults, faults.toStored(), () => undefined).same;
+    return describeDiff(await compareStates(other, store, compared), beside.faults, faults.toStored(), () => undefined)
+      .same;
   }
 
   /** The whole state of a snapshot. Fails with SnapshotNotFoundError and InvalidSnapshotError. */

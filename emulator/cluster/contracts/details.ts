@@ -6,7 +6,7 @@ import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { type ContractType, contractTypes, templates } from "../../domain/workspaces.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import type { AuthenticatedMember, ClusterContext, ClusterHandlers } from "../context.ts";
-import { noteUnknownAnswers, validateAnswers } from "../templates/answers.ts";
+import { reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { toOrgUser } from "../workspace/users.ts";
 import { findActiveUser, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import { requireInScope } from "./access.ts";
@@ -31,7 +31,7 @@ export const contractDetailHandlers = {
       if (row.kind !== "TEMPLATE_CONTRACT" || !editable) return fail("contract-data-closed");
       const template = row.template_id === null ? undefined : await tx.get(templates, row.template_id);
       const questions = template?.attributes ?? [];
-      noteUnknownAnswers(finding, "data.", questions, body.data);
+      reportUnknownAnswers(finding, "data.", questions, body.data);
       const problems = validateAnswers(questions, body.data, { partial: true });
       if (problems) return fail("invalid-fields", { data: problems });
 
@@ -195,7 +195,7 @@ export const intakeFormHandlers = {
       const type = await tx.get(contractTypes, row.contract_type_id);
       requireOpen(row, type, fail);
       const questions = type?.intake_form ?? [];
-      noteUnknownAnswers(finding, "", questions, body);
+      reportUnknownAnswers(finding, "", questions, body);
       const problems = validateAnswers(questions, body, { partial: true });
       if (problems) return fail("invalid-fields", problems);
 

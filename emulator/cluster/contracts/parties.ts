@@ -154,7 +154,7 @@ interface PartyContext {
 }
 
 /** Whether the parties of a contract may still change, which is before it can be signed. */
-export const isOpen = ({ status }: Contract): boolean => status === "DRAFT" || status === "REDLINING";
+export const isContractEditable = ({ status }: Contract): boolean => status === "DRAFT" || status === "REDLINING";
 
 /** Assigns an entity to the contract and emits that, unless it is assigned already (DECISIONS.md, C23). */
 export async function replaceEntity(
@@ -170,7 +170,7 @@ export async function replaceEntity(
 export async function renameParty(tx: Transaction, context: PartyContext, { id, name }: Counterparty): Promise<void> {
   for (const row of await tx.list(contracts, { by: "counterparty", equals: id })) {
     const party = row.counterparties.find(({ counterparty_id }) => counterparty_id === id);
-    if (!party || party.name === name || !isOpen(row)) continue;
+    if (!party || party.name === name || !isContractEditable(row)) continue;
     const before = new Set(row.counterparties.flatMap((each) => (each.counterparty_id === id ? each.name : [])));
     await saveEntityChange(tx, context, row, {
       counterparties: row.counterparties.map((each) => (each.counterparty_id === id ? { ...each, name } : each)),

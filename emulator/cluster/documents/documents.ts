@@ -15,7 +15,7 @@ import { toPerformer } from "../contracts/records.ts";
 import { type Contract, requireContract, requireContractNumber } from "../contracts/rows.ts";
 import { busy, checkPdf, type PdfReader, readPdfText } from "../pdf/reader.ts";
 import { signObjectUrl, storedObjects } from "../storage/objects.ts";
-import { noteUnknownAnswers, validateAnswers, withDefaults } from "../templates/answers.ts";
+import { applyDefaults, reportUnknownAnswers, validateAnswers } from "../templates/answers.ts";
 import { findTemplate, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import {
   type ContractDocument,
@@ -80,8 +80,8 @@ export const documentHandlers = {
     if (!template) {
       return fail("invalid-fields", { contract_template_id: [formatRowNotFound(body.contract_template_id)] });
     }
-    noteUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
-    const answers = withDefaults(template.attributes, body.contract_data);
+    reportUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
+    const answers = applyDefaults(template.attributes, body.contract_data);
     const problems = validateAnswers(template.attributes, answers, { partial: true });
     if (problems) return fail("invalid-fields", { contract_data: problems });
     return createAttachment(await generatePdf(createPreviewSheet(template, answers, clock.now()), finding), blobs);

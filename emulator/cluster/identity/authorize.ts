@@ -7,11 +7,11 @@ import type { Passthrough } from "../../http/reply.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import type { ClusterContext } from "../context.ts";
 import {
+  createRedirect,
   findRepeatedParameter,
   formatRepeatedParameter,
   type OAuthParameters,
   readOAuthParameters,
-  redirect,
 } from "../response.ts";
 import {
   authorizationCodes,
@@ -58,7 +58,7 @@ export async function authorize(
     // The router requests this cluster directly. This person came here without the router, and is redirected to it.
     const other = await context.store.read((view) => view.get(clusterRows, cluster_id));
     const { publicUrl } = context.settings;
-    if (other) return redirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
+    if (other) return createRedirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
   }
   const repeated = findRepeatedParameter(request);
   // A repeated client_id or redirect_uri cannot be redirected to.
@@ -207,7 +207,7 @@ function redirectBack(
 ): Passthrough {
   const { state } = parameters;
   const added = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss: settings.publicUrl });
-  return redirect(`${redirectTo}${redirectTo.includes("?") ? "&" : "?"}${added}`, headers);
+  return createRedirect(`${redirectTo}${redirectTo.includes("?") ? "&" : "?"}${added}`, headers);
 }
 
 const loopback = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\]|localhost)$/;

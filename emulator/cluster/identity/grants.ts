@@ -120,7 +120,7 @@ async function isOf(view: View, clusterId: string, user: User): Promise<boolean>
 }
 
 /** Scopes that a client may request (OpenID Connect Core, 5.4 and 11). */
-export const scopes = ["openid", "profile", "email", "offline_access"];
+export const supportedScopes = ["openid", "profile", "email", "offline_access"];
 
 /** The default scope, as for a device (specification, DeviceGrantTokenCreateRequest). */
 export const defaultScope = "openid profile email";
@@ -130,11 +130,11 @@ export const parseScope = (scope: string): string[] => scope.split(" ").filter((
 /** A scope without unknown words, which are ignored (OpenID Connect Core, 3.1.2.1). */
 export const filterKnownScope = (scope: string): string =>
   parseScope(scope)
-    .filter((word) => scopes.includes(word))
+    .filter((word) => supportedScopes.includes(word))
     .join(" ");
 
 export const findUnknownScopes = (scope: string): string[] =>
-  parseScope(scope).filter((word) => !scopes.includes(word));
+  parseScope(scope).filter((word) => !supportedScopes.includes(word));
 
 /** Claims about a person under a scope, in addition to `sub`. */
 export function buildClaims(user: User, scope: string): Readonly<Record<string, unknown>> {

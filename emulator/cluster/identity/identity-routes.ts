@@ -16,7 +16,7 @@ import {
   findUserByEmail,
   findUserById,
   getFirstUser,
-  scopes,
+  supportedScopes,
 } from "./grants.ts";
 import { completeProviderSignIn, startProviderSignIn } from "./provider-sign-in.ts";
 import { handleTokenRequest } from "./token-endpoint.ts";
@@ -49,7 +49,7 @@ export async function getOpenIdConfiguration(_: ReceivedRequest, { cluster }: Cl
     token_endpoint: toUrl("/api/v1/oauth/token/"),
     userinfo_endpoint: toUrl("/api/v1/oauth/userinfo/"),
     jwks_uri: toUrl("/.well-known/jwks.json"),
-    scopes_supported: scopes,
+    scopes_supported: supportedScopes,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: ["authorization_code", "refresh_token"],

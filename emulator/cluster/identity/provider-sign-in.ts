@@ -102,7 +102,7 @@ async function findOrCreateAccount(
 }
 
 /** Maximum number of offered addresses. Others can be typed. */
-const shownUsers = 50;
+const maxShownUsers = 50;
 
 interface SignInPagePerson {
   readonly name: string;
@@ -145,7 +145,7 @@ async function listPeople(view: View): Promise<SignInPagePerson[]> {
   for (const user of await view.list(users)) {
     const person = await findPerson(view, user);
     if (person) people.push(person);
-    if (people.length === shownUsers) break;
+    if (people.length === maxShownUsers) break;
   }
   return people;
 }

@@ -18,7 +18,7 @@ const lineHeight = 16;
 
 /** No contract has more rows. The rest of a sheet is omitted, which the last line states (DECISIONS.md, E11). */
 export const maxPages = 100;
-const leftOut = "The rest is omitted.";
+const omissionNotice = "The rest is omitted.";
 
 /** Maximum lengths: a longer string does not fit on all pages, a longer title not on one. */
 const maxTextLength = 1_000_000;
@@ -57,7 +57,7 @@ export async function renderPdf(sheet: Sheet): Promise<RenderedPdf> {
     for (const line of wrapText(toPrintable(text.slice(0, maxTextLength)), font, size)) {
       if (y < page.margin) {
         if (document.getPageCount() === maxPages) {
-          current.drawText(leftOut, { x: page.margin, y, size: 11, font: regular });
+          current.drawText(omissionNotice, { x: page.margin, y, size: 11, font: regular });
           return false;
         }
         await nextTurn();

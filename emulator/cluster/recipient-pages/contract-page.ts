@@ -187,7 +187,7 @@ function describePendingActions({ contract, turns, owner }: ContractView): Html 
 }
 
 /** More names than these are only counted. */
-const named = 5;
+const maxShownNames = 5;
 
 /** Groups actions. Approvals are separate from each other. */
 function groupActions(turns: readonly PendingAction[]): PendingAction[][] {
@@ -203,7 +203,7 @@ function groupActions(turns: readonly PendingAction[]): PendingAction[][] {
 function describeActions(turns: readonly PendingAction[]): Html {
   const { work } = turns[0]!;
   const people = dropDuplicates(turns);
-  const shown = people.slice(0, named).map((each) => isolateName(each.name));
+  const shown = people.slice(0, maxShownNames).map((each) => isolateName(each.name));
   const more = people.length - shown.length;
   const all = more > 0 ? [...shown, html`${pluralize(more, "other")}`] : shown;
   return html`${joinAsList(all, work === "sign" ? "and" : "or")} to ${work}`;

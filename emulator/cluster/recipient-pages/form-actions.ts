@@ -80,7 +80,7 @@ export function validateForm({ act = "", text }: OAuthParameters): FormProblem |
  * Performs the action of a form in the caller's transaction, if it is that person's turn and the contract is still as
  * the page showed it. Throws if the move itself is rejected.
  */
-export async function perform(
+export async function performFormAction(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,

@@ -7,7 +7,13 @@ import type { ClusterContext } from "../context.ts";
 import { recordLinkOpened } from "../emails.ts";
 import { type OAuthParameters, readOAuthParameters } from "../response.ts";
 import { createDocumentResponse, renderContractPage, renderPersonPage, renderProblemPage } from "./contract-page.ts";
-import { buildCompletedPath, type FormProblem, perform, toFormProblem, validateForm } from "./form-actions.ts";
+import {
+  buildCompletedPath,
+  type FormProblem,
+  performFormAction,
+  toFormProblem,
+  validateForm,
+} from "./form-actions.ts";
 import {
   type ContractLink,
   createContractView,
@@ -99,7 +105,7 @@ const performForm = (
     .transaction("recipient-page.submit", async (tx) => {
       const found = await openLink(tx, link);
       if (typeof found === "string") return found;
-      return found.person ? perform(tx, context, found.contract, found.person, form) : "not-theirs";
+      return found.person ? performFormAction(tx, context, found.contract, found.person, form) : "not-theirs";
     })
     .catch(toFormProblem);
 

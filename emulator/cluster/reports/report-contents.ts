@@ -145,7 +145,7 @@ const gather = { pauseMs: 25, maxWaitMs: 250, most: 32 };
  * Handlers for the scheduled reports of clusters to the router. The ref of an entry is the id of a contract or a
  * member, and the number of its failures.
  */
-export function reportJobHandlers(context: ReportContext): JobHandlers {
+export function createReportJobHandlers(context: ReportContext): JobHandlers {
   const { line, wall, deterministic } = context;
   const calls = new ReportBatcher({ line, wall, gather, inTurn: deterministic });
 

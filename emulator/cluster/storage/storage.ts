@@ -17,18 +17,18 @@ const cors = { "access-control-allow-origin": "*", "access-control-expose-header
 
 export const storageHandlers: Handlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
   "storage.put": async ({ params, body }, context) => {
-    refuseCredentials(context);
+    rejectCredentials(context);
     const object = await requireSigned("PUT", params.object_key, context);
     const { maxBytes } = putObject.request.body;
     // A file with a declared length over the limit is not read.
-    if (Number(context.request.headers["content-length"]) > maxBytes) return refuseTooLarge(context, maxBytes);
+    if (Number(context.request.headers["content-length"]) > maxBytes) return rejectTooLarge(context, maxBytes);
     try {
       const bytes = verifyUpload(context.request.headers, body, createRequestIds(context), context.fail);
       const blob = await context.blobs.put(bytes, maxBytes);
       await context.store.transaction("storage.put", (tx) => tx.put(storedObjects, { ...object, blob }));
       return reply(200, undefined, { ...cors, etag: `"${blob.md5}"` });
     } catch (error) {
-      if (error instanceof BlobTooLargeError) return refuseTooLarge(context, maxBytes);
+      if (error instanceof BlobTooLargeError) return rejectTooLarge(context, maxBytes);
       if (error instanceof StoreFailedError) return context.fail("storage-store-failed", createRequestIds(context));
       throw error;
     }
@@ -58,7 +58,7 @@ const createRequestIds = ({ ids, cluster }: Pick<ClusterContext, "ids" | "cluste
   hostId: cluster.id,
 });
 
-const refuseTooLarge = (
+const rejectTooLarge = (
   context: Pick<ClusterContext, "ids" | "cluster"> & { readonly fail: Fail<"storage-too-large"> },
   maxBytes: number,
 ): never => context.fail("storage-too-large", { maxBytes, ...createRequestIds(context) });
@@ -97,7 +97,7 @@ async function requireSigned(method: "GET" | "PUT", key: string, context: Storag
 }
 
 /** Credentials must never reach the storage (specification, Authentication; DECISIONS.md, C5). */
-function refuseCredentials(
+function rejectCredentials(
   context: ClusterContext & Pick<Call<"storage-credentials", unknown>, "request" | "fail" | "finding">,
 ): void {
   const sent = ["client-id", "client-secret"].filter((name) => context.request.headers[name] !== undefined);

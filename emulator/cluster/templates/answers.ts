@@ -35,7 +35,7 @@ export function validateAnswers(
 const maxFindings = 10;
 
 /** Reports answers without a question. They are stored, but the real service may reject them. */
-export function noteUnknownAnswers(
+export function reportUnknownAnswers(
   finding: ReportFinding,
   place: string,
   questions: readonly Question[],
@@ -48,7 +48,7 @@ export function noteUnknownAnswers(
   }
 }
 
-export function withDefaults(
+export function applyDefaults(
   questions: readonly Question[],
   answers: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {

@@ -12,7 +12,7 @@ import {
 import type { Rows, Transaction } from "../../store/port.ts";
 import type { ClusterContext, StandardSet } from "../context.ts";
 import { createPersonId } from "./users.ts";
-import { freeId } from "./workspace-rows.ts";
+import { createUnusedId } from "./workspace-rows.ts";
 
 export interface WorkspaceSpec extends Pick<Workspace, "name" | "industry" | "use_case"> {
   readonly owner: Pick<User, "name" | "email" | "designation">;
@@ -28,9 +28,9 @@ export async function addWorkspace(
   { name, industry, use_case, owner }: WorkspaceSpec,
 ): Promise<Workspace> {
   const set = getStandardSet();
-  const id = await freeId(tx, workspaces, "workspace");
+  const id = await createUnusedId(tx, workspaces, "workspace");
   const userId = await createPersonId(tx);
-  const roleId = await freeId(tx, roles, "role");
+  const roleId = await createUnusedId(tx, roles, "role");
   const workspace: Workspace = {
     id,
     cluster_id: cluster.id,
@@ -57,7 +57,7 @@ export async function addWorkspace(
   tx.put(users, { ...owner, id: userId, workspace_id: id, is_active: true, roles: [roleId] });
   tx.put(roles, { id: roleId, workspace_id: id, name: "Admin" });
   tx.put(entities, {
-    id: await freeId(tx, entities, "entity"),
+    id: await createUnusedId(tx, entities, "entity"),
     workspace_id: id,
     reference_id: `WS-${id}`,
     name,
@@ -101,6 +101,6 @@ async function assignIds<Row extends { readonly id: number }>(
   of: readonly Row[],
 ): Promise<ReadonlyMap<number, number>> {
   const found = new Map<number, number>();
-  for (const { id } of of) found.set(id, await freeId(tx, collection, sequence));
+  for (const { id } of of) found.set(id, await createUnusedId(tx, collection, sequence));
   return found;
 }

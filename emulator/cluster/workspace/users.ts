@@ -6,7 +6,7 @@ import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import type { ClusterHandlers } from "../context.ts";
 import { mapPage, paginateList } from "../response.ts";
 
-import { findMemberByEmail, freeId } from "./workspace-rows.ts";
+import { createUnusedId, findMemberByEmail } from "./workspace-rows.ts";
 
 export const userHandlers = {
   "users.list": ({ query }, { store, caller }) =>
@@ -68,7 +68,7 @@ const toOutsiderKey = (workspaceId: number, email: string): string => `${workspa
 /**
  * The next id of a person, which no member and no outsider has. Seeds choose the ids of members (DECISIONS.md, C13).
  */
-export const createPersonId = (tx: Transaction): Promise<number> => freeId(tx, users, "person");
+export const createPersonId = (tx: Transaction): Promise<number> => createUnusedId(tx, users, "person");
 
 /** The id of a person, member or outsider; undefined if they have none yet. */
 export async function findPersonId(view: View, workspaceId: number, email: string): Promise<number | undefined> {

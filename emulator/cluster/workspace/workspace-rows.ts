@@ -123,7 +123,7 @@ export async function findAssigneeProblem(
 }
 
 /** The next unused number. Seeds choose their own numbers. */
-export async function freeId<Row extends object>(
+export async function createUnusedId<Row extends object>(
   tx: Transaction,
   collection: Rows<Row, string, number>,
   sequence: string,

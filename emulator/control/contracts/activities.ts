@@ -148,13 +148,13 @@ const isBlank = ({ signature_capable, archived, attributes, creator_slot, counte
   attributes.every(({ required, default_value }) => !required || default_value != null) &&
   !(creator_slot?.required && !creator_slot.signatory);
 
-const counted = 10_000;
+const maxCountedEvents = 10_000;
 
 export const activityListHandlers = {
   "activities.list": (_, { store }) =>
     store.read(async (view) => {
       const groups = new Map<string, WebhookEvent[]>();
-      for (const event of (await view.list(webhookEvents, { reverse: true, limit: counted })).toReversed()) {
+      for (const event of (await view.list(webhookEvents, { reverse: true, limit: maxCountedEvents })).toReversed()) {
         const key = `${event.workspace_id}:${event.activity}`;
         const group = groups.get(key);
         if (group) group.push(event);

@@ -1,6 +1,6 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { listAccess } from "../../cluster/contracts/access.ts";
-import { isOpen, replaceEntity } from "../../cluster/contracts/parties.ts";
+import { isContractEditable, replaceEntity } from "../../cluster/contracts/parties.ts";
 import { type Contract, contracts, type Review } from "../../cluster/contracts/rows.ts";
 import { listParticipants } from "../../cluster/recipient-pages/pending-actions.ts";
 import { entities, roles, users } from "../../domain/workspaces.ts";
@@ -51,7 +51,7 @@ export const contractDetailHandlers = {
       const known = workspaceEntities.map((each) => each.reference_id).join(", ");
       const entity = workspaceEntities.find((each) => each.reference_id === reference_id);
       if (!entity) return fail("no-such-entity", { reference_id, known });
-      if (!isOpen(row)) return fail("entity-not-editable", { status: row.status });
+      if (!isContractEditable(row)) return fail("entity-not-editable", { status: row.status });
       const by = await resolvePerformer(tx, row, email);
       return toContractSummary(await replaceEntity(tx, { clock, by }, row, entity));
     }),

@@ -42,7 +42,7 @@ const maxBatchRows = 10_000;
  * Differences of `after`, which is read as it is at the start even if it is written to. `before` does not change.
  * Collections are in the given order, rows in insertion order, deleted ones last.
  */
-export async function compare(
+export async function compareStates(
   before: Store,
   after: Store,
   collections: readonly Collection[],

@@ -9,7 +9,7 @@ import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/contract-pdf.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
 import { Problems } from "../../response.ts";
-import { noteUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
+import { reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
 import {
   findActiveUserByEmail,
   findContractType,
@@ -44,7 +44,7 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
   const checked = await checkPdf(body.file_base64, pdfs, fail);
   // Checked before the bytes are stored, so that a rejected upload leaves nothing behind.
   const { type, file } = await store.read((view) => validate(view, workspace, route, body, checked, fail));
-  noteUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
+  reportUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
   const blob = await storeFile(blobs, file);
 
   return store.transaction(`paper.upload-for-${route}`, async (tx) => {

@@ -8,7 +8,7 @@ import type { Transaction, View } from "../../../store/port.ts";
 import type { AuthenticatedMember } from "../../context.ts";
 import type { CounterpartyChange } from "../../counterparties/rows.ts";
 import { Problems } from "../../response.ts";
-import { noteUnknownAnswers, validateAnswers, withDefaults } from "../../templates/answers.ts";
+import { applyDefaults, reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
 import { assignPersonIds } from "../../workspace/users.ts";
 import { findEntityByReference, findTemplate, formatRowNotFound } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
@@ -42,8 +42,8 @@ export async function draftFromTemplate(
   if (!entity && body.entity_reference_id != null) {
     problems.add(["entity_reference_id"], formatRowNotFound(body.entity_reference_id));
   }
-  noteUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
-  const contract_data = withDefaults(template.attributes, body.contract_data);
+  reportUnknownAnswers(finding, "contract_data.", template.attributes, body.contract_data);
+  const contract_data = applyDefaults(template.attributes, body.contract_data);
   problems.addAll(["contract_data"], validateAnswers(template.attributes, contract_data));
   checkCounterparties(body.counter_party_details, template, workspace, problems);
   const given = body.signatories ?? [];
@@ -133,7 +133,7 @@ export type SignatoryInput = Pick<Signatory, "name" | "email" | "is_counterparty
   Partial<Pick<Signatory, "title" | "note" | "sign_order">>;
 
 /** No contract has more parties. */
-const namesShown = 50;
+const maxShownNames = 50;
 
 /** Checks `signatories` (DECISIONS.md, F11): names of parties, and an order on all of them or on none. */
 function checkSignatories(
@@ -143,7 +143,7 @@ function checkSignatories(
 ): void {
   const known = new Set(partyNames);
   // Repeated for each signatory, so the response would grow quadratically with many of both.
-  const choices = partyNames.slice(0, namesShown).join(", ") + (partyNames.length > namesShown ? ", …" : "");
+  const choices = partyNames.slice(0, maxShownNames).join(", ") + (partyNames.length > maxShownNames ? ", …" : "");
   given.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
     if (!is_counterparty_signatory) return;
     const at = ["signatories", i, "counterparty_name"] as const;

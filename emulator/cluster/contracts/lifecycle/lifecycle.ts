@@ -52,7 +52,7 @@ const isMet: Readonly<Record<Requirement, (contract: Contract) => boolean>> = {
  * Moves a contract by the table of src/api/contracts/lifecycle.ts. `from` is "(new)" for a new contract, otherwise its
  * status. It has no side effects; `at` is in virtual milliseconds.
  */
-export function move(
+export function applyMove(
   contract: Contract,
   trigger: Trigger,
   at: number,

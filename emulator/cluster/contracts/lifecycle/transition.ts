@@ -9,7 +9,7 @@ import { endInvitations } from "../../invitations/invite.ts";
 import { haveMetricsChanged } from "../details.ts";
 import { readContractFacts } from "../records.ts";
 import { type Contract, contracts, type Signatory } from "../rows.ts";
-import { findInvitedSignatories, move } from "./lifecycle.ts";
+import { applyMove, findInvitedSignatories } from "./lifecycle.ts";
 import { type Addressees, listCounterpartyAddresses, startTimers, stopTimers } from "./timers.ts";
 
 export interface LifecycleContext {
@@ -75,7 +75,7 @@ async function applyTransition(
   refuse: TransitionRejecter,
 ): Promise<Contract> {
   const at = clock.now();
-  const outcome = move(before, trigger, at, from);
+  const outcome = applyMove(before, trigger, at, from);
   if (outcome.refused !== undefined) return refuse(outcome.refused, outcome.data);
 
   const { appliedMove } = outcome;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { move } from "../../../../emulator/cluster/contracts/lifecycle/lifecycle.ts";
+import { applyMove } from "../../../../emulator/cluster/contracts/lifecycle/lifecycle.ts";
 import type { Contract, Review } from "../../../../emulator/cluster/contracts/rows.ts";
 import { contractFailures } from "../../../../src/api/contracts/failures.ts";
 import { type ContractStatus, lifecycle, type Trigger, triggers } from "../../../../src/api/contracts/lifecycle.ts";
@@ -81,7 +81,7 @@ const approval = (status: "PENDING" | "APPROVED"): Contract["approvals"][number]
 
 /** The next status, or the failure of a rejected transition. */
 function next(row: Contract, trigger: Trigger): string {
-  const outcome = move(row, trigger, at);
+  const outcome = applyMove(row, trigger, at);
   if (outcome.refused !== undefined) return outcome.refused;
   return outcome.contract.deleted_at === null ? outcome.contract.status : "(deleted)";
 }
@@ -134,7 +134,7 @@ describe("contract lifecycle", () => {
   }
 
   it("starts the counterparty's review if the template requires it", () => {
-    const outcome = move(contract({ counterparty_review: true }), "send", at);
+    const outcome = applyMove(contract({ counterparty_review: true }), "send", at);
     assert.ok(outcome.refused === undefined);
     assert.equal(outcome.contract.status, "REDLINING");
     assert.deepEqual(outcome.contract.reviews, [review("counterparty")]);
@@ -154,7 +154,7 @@ describe("contract lifecycle", () => {
 
   it("completes an internal review without requesting signatures", () => {
     const row = contract({ status: "REDLINING", kind: "THIRD_PARTY_CONTRACT", reviews: [review("internal")] });
-    const outcome = move(row, "complete-review", at);
+    const outcome = applyMove(row, "complete-review", at);
     assert.ok(outcome.refused === undefined);
     assert.deepEqual(outcome.appliedMove.emits, ["CONTRACT_REVIEW_COMPLETED"]);
     assert.equal(outcome.contract.status, "REDLINING");
@@ -173,7 +173,7 @@ describe("contract lifecycle", () => {
       reviews: [review("counterparty")],
       approvals: [approval("PENDING")],
     });
-    const reviewed = move(row, "complete-review", at);
+    const reviewed = applyMove(row, "complete-review", at);
     assert.ok(reviewed.refused === undefined);
     assert.equal(reviewed.contract.status, "REDLINING");
     assert.equal(next(reviewed.contract, "approve"), "SIGN");
@@ -189,7 +189,7 @@ describe("contract lifecycle", () => {
 
   it("resumes in the status before the hold", () => {
     for (const status of ["DRAFT", "REDLINING", "SIGN"] as const) {
-      const held = move(contract({ status }), "hold", at);
+      const held = applyMove(contract({ status }), "hold", at);
       assert.ok(held.refused === undefined);
       assert.equal(next(held.contract, "resume"), status);
     }
